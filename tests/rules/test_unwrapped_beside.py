@@ -36,3 +36,55 @@ UNWRAPPED = "model.module.load(weights)"
 def test_a_test_whose_branches_both_unwrap_does_not_ask_for_the_wrapper(if_true, if_false, is_reported):
     findings = SNIPPETS.findings(BRANCHES.format(if_true=if_true, if_false=if_false))
     assert [each.message.split("`")[1] for each in findings] == [".depth"] * is_reported
+
+
+METHODS = """\
+import torch
+from accelerate import Accelerator
+from transformers import AutoModel
+
+
+class Trainer:
+    def __init__(self, name):
+        self.model = AutoModel.from_pretrained(name)
+        self.accelerator = Accelerator()
+
+    def fit(self, rows):
+        self.model, rows = self.accelerator.prepare(self.model, rows)
+        self.evaluate(rows)
+
+    def evaluate(self, rows):
+        if torch.cuda.is_available():
+            {if_true}
+        else:
+            {if_false}
+        for row in rows:
+            {read}
+"""
+OF_SELF = "print(self.model.depth)"
+OF_MODULE = "print(self.model.module.depth)"
+SET, SET_ON_MODULE = "self.model.depth = 3", "self.model.module.depth = 3"
+
+
+@pytest.mark.parametrize(
+    ("if_true", "if_false", "read", "is_reported"),
+    [
+        # Behind the test, the model is wrapped on one way as before.
+        (OF_MODULE, OF_SELF, OF_SELF, True),
+        (OF_MODULE, "pass", OF_SELF, True),
+        (OF_MODULE, OF_SELF, "pass", False),
+        # Only one of the ways gets there.
+        (OF_MODULE + "\n            return", OF_SELF, OF_SELF, False),
+        # It is set on the wrapper where the code takes the model for bare, or on any way.
+        (SET_ON_MODULE, SET, OF_SELF, True),
+        (SET, SET, OF_SELF, False),
+        (SET + "\n            " + SET_ON_MODULE, SET, OF_SELF, False),
+        (OF_MODULE, SET, OF_SELF, False),
+        # A branch has replaced it.
+        ("self.model = self.model.module", "pass", OF_SELF, False),
+    ],
+)
+def test_behind_a_test_nothing_more_is_known_of_the_wrapper(if_true, if_false, read, is_reported):
+    text = METHODS.format(if_true=if_true, if_false=if_false, read=read)
+    last = len(text.splitlines())
+    assert [each.start.line for each in SNIPPETS.findings(text)] == [last] * is_reported

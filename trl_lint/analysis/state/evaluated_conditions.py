@@ -14,3 +14,9 @@ class EvaluatedConditions:
         self.first: cst.CSTNode | None = None
         self.reads_anything = False
         self.settings: set[str] = set()
+
+    def copy(self) -> EvaluatedConditions:
+        """What has been evaluated so far."""
+        copied = EvaluatedConditions()
+        copied.first, copied.reads_anything, copied.settings = self.first, self.reads_anything, set(self.settings)
+        return copied

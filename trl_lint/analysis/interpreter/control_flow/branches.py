@@ -44,7 +44,7 @@ class BranchEnd:
         through: Whether the end is reached.
         exits: The number of exits by then.
         end: The number of synchronisation points by then.
-        narrowed: The names that its condition narrows.
+        narrowed, of_self: The names that its condition narrows, and the attributes.
         data_sets: The data sets at its start, if the condition is on the rank.
         only_raises: Whether it ends the job without a synchronisation point before.
     """
@@ -54,6 +54,7 @@ class BranchEnd:
     exits: int
     end: int
     narrowed: dict[str, Value]
+    of_self: dict[tuple[Hashable, str], Value]
     data_sets: dict[str, Value]
     only_raises: bool
 
@@ -65,6 +66,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
+    conditions = frame.evaluated_conditions.copy()
     division = control_of_condition(frame, node.test, test)
     engine = engine_outcome(frame, node.test)
     inside = before.control.under(division)
@@ -74,6 +76,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     both_end = taken.through and skipped.through
     if both_end:
         _widen_both(before, node, taken, skipped)
+        if len(frame.exits) == exits:  # what it decides about, it decides in its branches only
+            frame.evaluated_conditions = conditions
     set_on_some = _set_on_some_ranks(frame, taken.memory, skipped.memory) if both_end and division.rank.differs else []
     wrapped_on_one = _wrapped_on_one_branch(frame, node, taken.memory, skipped.memory) if both_end else ({}, {})
     if division.rank.differs:
@@ -124,6 +128,7 @@ def _run_branch(
         narrowed = _narrowed(before, frame.memory)
     else:
         narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_path else {}
+    of_self = _narrowed_models(before, frame.memory) if frame.engine.wraps_on_one_path else {}
     shown_wrapped = unwrapped_beside.shown_by_other_branch(frame, node, is_true)
     frame.memory.names.update(shown_wrapped)
     sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
@@ -133,7 +138,7 @@ def _run_branch(
     frame.objects.merge(written)
     end = (len(frame.exits), len(frame.sync_points))
     _widen(before, frame.memory, shown_wrapped)
-    return BranchEnd(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
+    return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=not through and start == end)
 
 
 def _is_by_rank(division: Control) -> bool:
@@ -261,6 +266,27 @@ def _widen_both(before: Memory, node: cst.If, taken: BranchEnd, skipped: BranchE
     narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
     _widen(before, taken.memory, narrowed[0])
     _widen(before, skipped.memory, narrowed[1])
+    for key in {**taken.of_self, **skipped.of_self}:
+        kept = before.attributes.get(key)
+        if all(each.memory.attributes.get(key) is each.of_self.get(key, kept) for each in (taken, skipped)):
+            for each in (taken, skipped):  # neither branch has assigned it
+                _restore(each.memory.attributes, key, kept)
+
+
+def _narrowed_models(before: Memory, memory: Memory) -> dict[tuple[Hashable, str], Value]:
+    """The attributes that hold models and that the condition of a branch has narrowed, or read."""
+    return {
+        key: value
+        for key, value in memory.attributes.items()
+        if value.kind is Kind.MODEL and before.attributes.get(key) is not value
+    }
+
+
+def _restore(attributes: dict[tuple[Hashable, str], Value], key: tuple[Hashable, str], value: Value | None) -> None:
+    if value is None:
+        attributes.pop(key, None)
+    else:
+        attributes[key] = value
 
 
 def _only_narrowed(arm: BranchEnd, other: BranchEnd, code: cst.CSTNode | None) -> dict[str, Value]:

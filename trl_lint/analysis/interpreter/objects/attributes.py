@@ -218,7 +218,9 @@ def _is_readable(frame: Frame, name: str, node: cst.CSTNode) -> bool:
         return True
     if not isinstance(node, cst.Attribute):
         return False
-    return any(each.deep_equals(node) for each in frame.set_attributes) or has_no_module(frame.root, node)
+    known = [each for each in frame.set_attributes if each.deep_equals(node)]
+    is_set = any(not wrapper_attributes.is_set_on_bare_model(frame.root, each) for each in known)
+    return is_set or has_no_module(frame.root, node)
 
 
 def note_attribute_test(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
@@ -424,17 +426,14 @@ def environment(frame: Frame, name: Value) -> Value:
 # --- assignment -----------------------------------------------------------------------------------------
 
 
-_MAY_BE_WRAPPED = {*WRAPPED_ON_SOME_WAY, Wrapping.UNKNOWN}
-
-
 def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value: Value) -> None:
     """`receiver.name = value`."""
     if target.attr.value == "requires_grad" and value.const is not False:
         wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
-    if isinstance(receiver, PreparedObject) or (
-        isinstance(receiver, ModelValue) and receiver.wrapping in _MAY_BE_WRAPPED
-    ):
+    wrapping = receiver.wrapping if isinstance(receiver, ModelValue) else None
+    may_be_wrapped = wrapping is not None and not wrapping.is_bare
+    if isinstance(receiver, PreparedObject) or may_be_wrapped:
         frame.set_attributes.append(target)
     if isinstance(receiver, ProjectInstance):
         wrapped_before.note(frame, receiver.cls, target, value)

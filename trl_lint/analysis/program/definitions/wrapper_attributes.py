@@ -11,11 +11,20 @@ the wrapper after the first call of the method that reads them:
     for epoch in range(epochs):
         self.train_epoch()                          reads `self.model.hyp`: missing in the first epoch
         self.model.hyp = hyp
+
+Nor are those that are set where the model is taken for bare:
+
+    if torch.cuda.is_available():
+        model.module.hyp = hyp
+    else:
+        model.hyp = hyp
+    model(rows, model.hyp)                          missing where the model is wrapped
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import libcst as cst
 
@@ -53,6 +62,24 @@ def is_set_on_wrapper(
         and isinstance(reader, cst.FunctionDef)
         and _is_read_first(root, wrapping_assignment, setting, reader, read)
     )
+
+
+def is_set_on_bare_model(root: cst.CSTNode, target: cst.Attribute) -> bool:
+    """Whether the other branch of a condition around `model.x = …` sets `model.module.x` instead."""
+    around = (*ancestors(root, target), target)
+    for node, part in pairwise(around):
+        if isinstance(node, cst.If) and part in (node.body, node.orelse):
+            other = node.orelse if part is node.body else node.body
+            if other is not None and any(_is_on_module(each, target) for each in of_class(other, cst.AssignTarget)):
+                return True
+    return False
+
+
+def _is_on_module(assigned: cst.AssignTarget, target: cst.Attribute) -> bool:
+    match assigned.target:
+        case cst.Attribute(value=cst.Attribute(value=model, attr=cst.Name(value="module")), attr=cst.Name(value=name)):
+            return name == target.attr.value and model.deep_equals(target.value)
+    return False
 
 
 def _sets(statement: cst.Assign, name: str, holders: Sequence[cst.BaseExpression]) -> bool:
