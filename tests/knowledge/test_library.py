@@ -38,9 +38,8 @@ def test_bases_are_rows_themselves():
     assert {base for row in library.ROWS if isinstance(row, Class) for base in row.bases} <= known
 
 
-@pytest.mark.parametrize("row", library.ROWS, ids=lambda row: row.name)
-def test_names_are_canonical(row):
-    assert library.canonical(row.name) == row.name
+def test_names_are_canonical():
+    assert [row.name for row in library.ROWS if library.canonical(row.name) != row.name] == []
 
 
 @pytest.mark.parametrize(
