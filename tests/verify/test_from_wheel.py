@@ -125,12 +125,14 @@ def installed(wheel: Path, home: Path) -> str:
     return str(home / "bin" / "trl-lint")
 
 
-# Those with the most imports run in forks in every run of the tests, and from the wheel in the slow ones.
+# Those with the most imports run in forks in every run of the tests (the one that needs emulated GPUs can't), and from
+# the wheel in the slow ones, with that whose launcher starts the launch file too.
 HEAVY = ("fixtures", "fixtures that raise")
+SLOW = (*HEAVY, "accelerate")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in HEAVY else []) for name in MODES]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in MODES]
 )
 def test_every_mode_in_every_format(command, name, tmp_path):
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "FORCE_COLOR")}
@@ -145,7 +147,7 @@ def test_every_mode_in_every_format(command, name, tmp_path):
     look(name, done.returncode, done.stdout, done.stderr, tmp_path)
 
 
-@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("name", [pytest.param(HEAVY[0], marks=pytest.mark.slow), *HEAVY[1:]])
 def test_a_mode_in_forks(server, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORCE_COLOR", raising=False)

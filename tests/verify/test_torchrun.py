@@ -39,7 +39,7 @@ def judge(launch, folder, program, *args):
         pytest.param("raises_on_one", "exception", "cause", None, marks=pytest.mark.slow),
         pytest.param("aborts", "abort", "cause", None, marks=pytest.mark.slow),
         ("killed_inside", "killed", "cause", None),
-        ("returns_early", "left early", "waits", 0),
+        pytest.param("returns_early", "left early", "waits", 0, marks=pytest.mark.slow),
     ],
 )
 def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word, rank):
@@ -64,9 +64,14 @@ def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
 
 
 @needs_proc
-@pytest.mark.parametrize("is_killed", [False, True], ids=["asked to stop", "killed"])
+@pytest.mark.parametrize(
+    "is_killed", [pytest.param(False, id="asked to stop", marks=pytest.mark.slow), pytest.param(True, id="killed")]
+)
 def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatch, is_killed):
-    """`limit` and Ctrl+C end a run in the same way; if torchrun does not react, it is killed."""
+    """`limit` and Ctrl+C end a run in the same way; if torchrun does not react, it is killed.
+
+    That it is asked to stop is tested with the limit (below) and with Ctrl+C (`test_interrupts.py`) in every run.
+    """
     monkeypatch.setattr(launcher, "STOP_SECONDS", 0.0 if is_killed else 300)
 
     def tick():

@@ -16,6 +16,8 @@ import pytest
 from commands import call, in_forks
 from processes import left, with_words
 
+from trl_lint.verify.processes import environment
+
 MISSING = [name for name in ("torch", "accelerate") if not find_spec(name)]
 needs_torch = [
     pytest.mark.torch,
@@ -143,6 +145,15 @@ def test_nothing_that_runs_programs_is_imported_to_lint(folder):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_torch_is_not_asked_for_gpus_that_are_hidden(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.delenv("HIP_VISIBLE_DEVICES", raising=False)
+    assert environment.gpus("no/such/python") == 0
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "0")
+    with pytest.raises(environment.Unusable):
+        environment.gpus("no/such/python")
 
 
 # What can
@@ -300,7 +311,8 @@ class TestOthers:
             ("python trl/scripts/sft.py\n", "run.sh:1: trl/scripts/sft.py does not lie in this project"),
         ],
     )
-    def test_a_launch_file_that_can_not_be_run(self, folder, text, said):
+    def test_a_launch_file_that_can_not_be_run(self, folder, monkeypatch, text, said):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
         (folder / "train.py").write_text(TRAINS)
         (folder / "run.sh").write_text(text)
         assert said in one_line(call("run.sh"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 
@@ -39,11 +40,13 @@ def has_module(python: str, name: str) -> bool:
 
 
 def gpus(python: str) -> int:
-    """The number of GPUs that torch sees.
+    """The number of GPUs that torch sees. It takes seconds to ask torch, which is not asked if all GPUs are hidden.
 
     Raises:
         Unusable: the interpreter can't be run.
     """
+    if os.environ.get("CUDA_VISIBLE_DEVICES") == "" and "HIP_VISIBLE_DEVICES" not in os.environ:
+        return 0
     return int(_output_of(python, "import torch\nprint(torch.cuda.device_count())"))
 
 
