@@ -11,7 +11,9 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from trl_lint.linter.positions import Positions
 
 ROOT = Path(__file__).parents[1]
-FILES = [*(ROOT / "fixtures").glob("*/broken*.py"), *(ROOT / "trl_lint" / "analysis" / "interpreter").rglob("*.py")]
+FILES = sorted(
+    [*(ROOT / "fixtures").glob("*/broken*.py"), *(ROOT / "trl_lint" / "analysis" / "interpreter").rglob("*.py")]
+)
 ODD = (
     "\ufeffif x :\r\n\tdef f ( a , * , b = 1 ) :  # c\r\n\t\treturn ( ( a )\r\n\r\n )\r\n"
     "class  C : pass ; y = '''\na\rb'''\n@ d\nasync def g(): ...\n"
@@ -22,23 +24,50 @@ TWICE = (
 )
 
 
-@pytest.mark.parametrize("text", [*(path.read_text(encoding="utf-8") for path in FILES), ODD, "", "\n\n# only\n"])
-def test_all_nodes_stand_where_libcst_says(text):
-    tree = cst.parse_module(text.encode())
-    theirs = MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+def _files():
+    """In every run every sixth file, which together have most kinds of nodes; the others are alike and slow."""
+    for number, path in enumerate(FILES):
+        marks = [pytest.mark.slow] if number % 6 else []
+        yield pytest.param(path, id=path.relative_to(ROOT).as_posix(), marks=marks)
+
+
+def places(tree):
+    return MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+
+
+def check_all(tree, theirs):
     ours = Positions(tree)
     assert len(ours) == len(theirs)
     assert all(ours[node] == place for node, place in theirs.items())
 
 
-@pytest.mark.parametrize("text", [*(path.read_text(encoding="utf-8") for path in FILES), ODD, TWICE, "x = 1"])
-def test_a_node_is_found_without_the_others(text):
-    tree = cst.parse_module(text)
-    theirs = MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+def check_each(tree, text, theirs):
     some = [node for node in theirs if isinstance(node, (cst.Call, cst.ClassDef, cst.FunctionDef, cst.Name))][::7]
     assert all(Positions(tree, text)[node] == theirs[node] for node in some[:8])
     ours = Positions(tree, text)
     assert all(ours[node] == theirs[node] for node in some)
+
+
+@pytest.mark.parametrize("path", list(_files()))
+def test_nodes_of_a_file_stand_where_libcst_says(path):
+    """All of them, and each of some without the others."""
+    text = path.read_text(encoding="utf-8")
+    tree = cst.parse_module(text)
+    theirs = places(tree)
+    check_all(tree, theirs)
+    check_each(tree, text, theirs)
+
+
+@pytest.mark.parametrize("text", [ODD, "", "\n\n# only\n"])
+def test_all_nodes_stand_where_libcst_says(text):
+    tree = cst.parse_module(text.encode())
+    check_all(tree, places(tree))
+
+
+@pytest.mark.parametrize("text", [ODD, TWICE, "x = 1"])
+def test_a_node_is_found_without_the_others(text):
+    tree = cst.parse_module(text)
+    check_each(tree, text, places(tree))
 
 
 def test_a_node_of_another_tree_is_not_found():

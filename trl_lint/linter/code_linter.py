@@ -152,6 +152,8 @@ class CodeLinter:
 
     def _in_order(self, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
         """The files with their contents, in the order in which to analyse them."""
+        if len(sources) == 1:
+            return [*sources.items()]
         from trl_lint.linter.files.import_order import importers_first
 
         return importers_first(self._tools()[0], sources)
