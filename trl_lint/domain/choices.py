@@ -6,7 +6,7 @@ cls = LazyRows if args.lazy else Rows                      OneOfProjectClasses((
 cls(rows)                                                  what holds for an instance of either
 from rows import LazyRows, Rows
 cls = LazyRows if args.lazy else Rows                      OneOfProjectNames((both,)), looked up once it is used
-rows = LazyRows() if args.lazy else Rows()                 OneOfProjectObjects((both,)), instances of the project's classes
+rows = LazyRows() if args.lazy else Rows()                 OneOfProjectObjects((both,)), objects of the project's classes
 rows.save(path)                                            the methods of both are followed
 """
 
@@ -87,7 +87,7 @@ def one_of_project_names(a: Value, b: Value) -> OneOfProjectNames | None:
 
 
 def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
-    """The choice between these instances; None if one is no instance of a class of the project, or they are too many."""
+    """The choice between these objects; None if one is of no class of the project, or they are too many."""
     options = _options_of_both(a, b)
     is_known = all(isinstance(each, InstanceValue) and each.is_of_project for each in options)
     return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= _MAX_OPTIONS else None

@@ -314,9 +314,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
         names = tuple(name for name, _ in a.keywords)
         if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
-            named = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
+            entries = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
             joined: Value = a.with_parts(
-                a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True))
+                a.callee, _join_items(a.positional, b.positional), tuple(zip(names, entries, strict=True))
             )
             return joined
     return a.as_a(BLANKS.get(a.kind, Value))
