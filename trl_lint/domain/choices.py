@@ -1,13 +1,15 @@
 """One of several classes, chosen by a setting.
 
-cls = CLIPTextModel if args.small else T5EncoderModel      OneOfClasses({both}), classes of libraries
-cls.from_pretrained(path)                                  a model, as both return one
-cls = LazyRows if args.lazy else Rows                      OneOfProjectClasses((both,)), classes of the project
-cls(rows)                                                  what holds for an instance of either
-from rows import LazyRows, Rows
-cls = LazyRows if args.lazy else Rows                      OneOfProjectNames((both,)), looked up once it is used
-rows = LazyRows() if args.lazy else Rows()                 OneOfProjectObjects((both,)), objects of the project's classes
-rows.save(path)                                            the methods of both are followed
+    cls = CLIPTextModel if args.small else T5EncoderModel   OneOfClasses({both}), classes of libraries
+    cls.from_pretrained(path)                               a model, as both return one
+    cls = LazyRows if args.lazy else Rows                   OneOfProjectClasses((both,)), classes of the project
+    cls(rows)                                               what holds for an instance of either
+    from rows import LazyRows, Rows
+    cls = LazyRows if args.lazy else Rows                   OneOfProjectNames((both,)), looked up once it is used
+    rows = LazyRows() if args.lazy else Rows()              OneOfProjectObjects((both,)), objects of the project
+    rows.save(path)                                         the methods of both are followed
+
+Too many options make an unknown value.
 """
 
 from __future__ import annotations
