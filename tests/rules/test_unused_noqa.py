@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from trl_lint import check
 from trl_lint.findings import Applicability, Finding
 from trl_lint.frontends.cli import main
-from trl_lint.rules.main_process_only_value import MainProcessOnlyValue
 from trl_lint.rules.sharded_parameter_read import ShardedParameterRead
 from trl_lint.settings import Settings
 
@@ -124,7 +123,6 @@ def test_a_code_that_this_run_does_not_look_for_is_not_judged(settings, tmp_path
 
 
 def test_a_prefix_is_judged_where_all_that_it_stands_for_is_looked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(MainProcessOnlyValue, "preview", False)
     assert len(stale(tmp_path, "x = 1  # noqa: TRL01\n")) == 1
     monkeypatch.setattr(ShardedParameterRead, "preview", True)
     assert len(stale(tmp_path, "x = 1  # noqa: TRL01\n", preview=True)) == 1

@@ -72,7 +72,6 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
     code = "TRL017"
     name = "main-process-only-value"
     consequences = (Consequence.CRASH,)
-    preview = True
 
     def check(self, event: ValueLacked) -> Iterator[Violation]:
         if event.module.one_process:
