@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 
 
-class Changes:
+class ChangedSettings:
     """The assignments to fields of unknown objects in one run of a function, by the node of their target.
 
     seen: all of them so far. differing: those that may not be the same on all ranks.
@@ -38,7 +38,7 @@ class Changes:
 
 def note(frame: Frame, target: cst.Attribute, value: Value) -> None:
     """Note the assignment `args.run_name = value`."""
-    changes = frame.notes.of(Changes)
+    changes = frame.notes.of(ChangedSettings)
     changes.seen.add(id(target))
     is_setting = value.rank.is_uniform or value.rank == ranks.SETTING
     by_settings = all(
@@ -55,7 +55,7 @@ def is_still_a_setting(frame: Frame, node: cst.Attribute, assigned: int) -> bool
     function that reads the field: of others it is not known when they are made.
     """
     targets = list(_targets(frame.root, node))
-    changes = frame.notes.of(Changes)
+    changes = frame.notes.of(ChangedSettings)
     if len(targets) != assigned or any(id(each) in changes.differing for each in targets):
         return False
     # Those that have not been walked yet come later, unless a loop comes back to here.
