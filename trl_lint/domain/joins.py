@@ -303,9 +303,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
     chosen = one_of_project_classes(a, b) if a.kind is Kind.CLASS else None
     if chosen is not None:
         return chosen
-    named = one_of_project_names(a, b) if a.kind is Kind.MODULE else None
-    if named is not None:
-        return named
+    imported = one_of_project_names(a, b) if a.kind is Kind.MODULE else None
+    if imported is not None:
+        return imported
     one, other = classes_of(a), classes_of(b)
     if one and other:
         return a.as_a(OneOfClasses).with_parts(one | other)
