@@ -1043,3 +1043,49 @@ def test_arguments_on_a_line_of_their_own_are_not_assigned_to(written, is_report
         f"    accelerator = Accelerator()\n{written}    torch.save(" + "{}, args.output_dir)\n"
     )
     assert SNIPPETS.places(text) == ["torch.save({}, args.output_dir)"] * is_reported
+
+
+RUNNER = """
+import os
+import torch
+import torch.distributed as dist
+from somewhere import ask, find
+
+class Method:
+    def update(self, loss):
+        loss.{}()
+
+class Runner:
+    algorithm: {}
+
+    def __init__(self, config):
+        self.algorithm = find(config.name)(config)
+        self.set_up()
+
+    def set_up(self):
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            dist.{}("nccl")
+
+    def learn(self, losses):
+        for loss in losses:
+            self.algorithm.update(loss)
+        self.save()
+
+    def save(self):
+        torch.save({{}}, "x.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "annotation", "called", "is_reported"),
+    [
+        ("backward", "Method", "init_process_group", True),
+        ("backward", "'Method'", "init_process_group", True),
+        ("detach", "Method", "init_process_group", False),
+        ("backward", "object", "init_process_group", False),
+        ("backward", "Method", "is_nccl_available", False),
+    ],
+)
+def test_an_object_that_starts_the_processes_trains_on_each_of_them(method, annotation, called, is_reported):
+    text = RUNNER.format(method, annotation, called)
+    assert SNIPPETS.places(text) == ['torch.save({}, "x.pt")'] * is_reported

@@ -24,6 +24,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, P
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
+from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, observers_for
@@ -237,11 +238,15 @@ class Engine(Runs):
         cls.state = "done"
 
     def _note_created_by_all(self, cls: ClassInfo) -> None:
-        """An object whose methods all ranks call, or a library calls, was created by each of them."""
+        """An object whose methods all ranks call, or a library calls, was created by each of them, and the reverse."""
         makes = cls.methods.get("__init__")
         if makes is None:
             return
-        runs = (run for method in cls.methods.values() for run in method.summaries.values())
+        runs = [run for method in cls.methods.values() for run in method.summaries.values()]
+        if any(run.trace.launched for run in makes.summaries.values()):
+            # An object that starts the group of processes when it is created trains on each of them.
+            for run in runs:
+                run.trace.launched |= any(each.backward for each in called_traces(run.trace))
         # A method whose decorator lets only some ranks run it is called by all of them.
         lets_some_in = any(method.decorators & RANK_DECORATORS for method in cls.methods.values())
         if lets_some_in or self.is_entry_class(cls) or any(run.trace.of_all_ranks for run in runs):

@@ -6,6 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
+    annotated_attributes,
     given_fields,
     handed_models,
     models_in_losses,
@@ -301,6 +302,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     value = frame.read_attribute(cls, name)
     if value is not None:
         value = models_in_losses.wrapped_value(frame, cls, name, handed_models.passed_model(frame, cls, name, value))
+        value = annotated_attributes.as_annotated(frame, cls, name, value)
         value = wrapped_before.wrapped_value(frame, cls, name, value)
         value = present_on_some.of_attribute(frame, cls, name, value, node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
