@@ -523,3 +523,14 @@ def test_elsewhere_there_is_a_hint(code: str):
     text = loop(code)
     assert SNIPPETS.finding(text).fix.applicability is DISPLAY
     assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_a_rank_that_a_module_computes_is_reported_where_it_becomes_an_index(tmp_path: Path):
+    (tmp_path / "envs.py").write_text(
+        'import os\nKNOWN = ("RANK", "LOCAL_RANK")\ndef __getattr__(name):\n    return int(os.environ[name])\n'
+    )
+    program = "import torch\nimport torch.distributed as dist\nimport envs\ntorch.cuda.set_device(envs.{})\n"
+    for name in ("RANK", "LOCAL_RANK"):
+        (tmp_path / f"{name.lower()}.py").write_text(program.format(name))
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [(Path(each.path).name, each.start.line) for each in found] == [("rank.py", 4)]

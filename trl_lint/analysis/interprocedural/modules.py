@@ -19,14 +19,16 @@ from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
+from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import NONE, LibraryInstance, LibraryName, NumberValue, ProjectName, StringValue
+from trl_lint.domain.provenance import LauncherVariable
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
-from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 # The kinds of a module's state in a name: a number, or None for nothing yet.
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
@@ -157,7 +159,7 @@ class Names(Tables):
         found = self.global_names(module).get(name) or self._starred(module, name)
         if found is not None:
             return self.settle(found, base=base)
-        return UNKNOWN
+        return _computed(module, name) or UNKNOWN
 
     def _rebound_object(self, reference: ProjectName, below: Path) -> Value | None:
         """The object that a package binds to the name of its own module: `from .train import train` in its `__init__`.
@@ -290,6 +292,20 @@ class Names(Tables):
 def _is_in_knowledge(canonical: str) -> bool:
     """Whether the tables know a name of a library."""
     return bool(library.rows(canonical)) or library.constructor(canonical) is not None
+
+
+def _computed(module: Module, name: str) -> Value | None:
+    """`envs.RANK`, where the module has a `__getattr__` and a table of the launcher's variables; None for others."""
+    compute = next((each for each in module.functions if each.name == "__getattr__"), None)
+    is_named = heuristics.LAUNCHER_CONSTANT.fits(name) and module.mentions(rb"[\"']" + name.encode() + rb"[\"']")
+    if compute is None or not is_named:
+        return None
+    value = NAMED_CONSTANTS[name]
+    if not value.rank.differs:
+        return value
+    provenance = LauncherVariable(module, compute.node, f"`{name}` is the number of this rank")
+    # Such a module is right to tell the rank: whoever takes it for the index of a device is not.
+    return value.replace(provenance=provenance, device=Device(GLOBAL_RANK) if name in GLOBAL_RANK_VARIABLES else "")
 
 
 def _may_change(module: Module, name: str, value: Value) -> bool:

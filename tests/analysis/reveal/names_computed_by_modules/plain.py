@@ -1,0 +1,3 @@
+"""A module that computes nothing."""
+
+PARSERS = {"RANK": int}
