@@ -978,6 +978,40 @@ def test_a_helper_that_asks_for_settings_may_wait_on_those_who_come(test, condit
     assert bool(SNIPPETS.findings(text)) is speaks
 
 
+OF_ITEMS = """\
+import torch
+from accelerate import Accelerator
+
+def collect(accelerator, rows, chosen):
+    found = []
+    for index, row in enumerate(rows):
+        {test}
+            continue
+        found.append(accelerator.gather(row))
+    return found
+
+def main(rows, chosen):
+    accelerator = Accelerator()
+    if accelerator.is_main_process:
+        collect(accelerator, rows, chosen)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "speaks"),
+    [
+        ("if row is None:", True),
+        ("if not row is not None:", False),
+        # They may leave out all of the rows, or any rank but the ones that wait.
+        ("if chosen is None:", False),
+        ("if row not in chosen:", False),
+        ("if wanted(row) is None:", False),
+    ],
+)
+def test_a_loop_of_a_helper_that_leaves_out_what_is_none_gets_to_the_others(test, speaks):
+    assert bool(SNIPPETS.findings(OF_ITEMS.format(test=test))) is speaks
+
+
 IN_LOOP = """\
 import torch
 from accelerate import Accelerator

@@ -13,9 +13,10 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
 from trl_lint.analysis.program.idioms.zero_stages import leaves_whole
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import ancestors, last_name, loop_targets, names_in, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
@@ -263,11 +264,17 @@ def _is_on_untested_settings(frame: Frame, condition: Control, node: cst.CSTNode
 
 
 def _is_loop(function: FunctionInfo, condition: Control) -> bool:
-    """Whether a callee's condition is that its loop has an iteration at all, which its caller may assume."""
+    """Whether a callee's condition is that its loop has an iteration at all, which its caller may assume.
+
+    `if item is None: continue` leaves out some of the iterations, hardly all of them.
+    """
     if condition.uniformity is not Uniformity.UNKNOWN:
         return False
     test = place_of(condition)
-    return any(loop.iter is test for loop in of_class(function.node, cst.For))
+    if any(loop.iter is test for loop in of_class(function.node, cst.For)):
+        return True
+    item = none_test_operand(test) if isinstance(test, cst.BaseExpression) else None
+    return isinstance(item, cst.Name) and item.value in loop_targets(function.node)
 
 
 def _tested_before(frame: Frame, node: cst.CSTNode) -> set[str]:
