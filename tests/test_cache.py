@@ -15,12 +15,12 @@ from forks import module
 
 from trl_lint import findings
 from trl_lint.frontends.cli import main
-from trl_lint.linter import cached_linter
 from trl_lint.linter.cached_linter import CachedLinter
-from trl_lint.linter.store import content_cache
+from trl_lint.linter.store import content_cache, rule_cards, tool
 from trl_lint.linter.store.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
 from trl_lint.linter.store.dependencies import NOTHING, OTHER, Dependencies, kinds_of
 from trl_lint.rules import all_rules
+from trl_lint.rules.cards import cards
 from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -159,24 +159,62 @@ def test_findings_with_all_they_hold_are_kept(project):
     assert any(edits[0])
 
 
+# What only an analysis needs: it takes longer to import than all that a lookup does.
+HEAVY = """
+libcst markdown_it msgspec pathspec rich ruamel tree_sitter tempfile torch
+trl_lint.analysis.events trl_lint.fixes trl_lint.knowledge.library trl_lint.linter.locate trl_lint.rules.base
+trl_lint.linter.comments.suppressions trl_lint.linter.suppression.unused_noqa
+"""
 LOOK = """
 import sys
 from {module} import main
 try: main()
-finally:
-    heavy = ("libcst", "trl_lint.analysis.interprocedural.entry_points", "rich", "torch")
-    loaded = [name for name in heavy if name in sys.modules]
-    print(loaded, file=sys.stderr)
+finally: print([name for name in {names} if name in sys.modules], file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("module", ["trl_lint.frontends.cli", "flake8.main.cli"])
-def test_what_is_looked_up_costs_no_import(module):
-    first, second = (python("-c", LOOK.format(module=module), "mine.py") for _ in range(2))
+# flake8 itself asks for the metadata of its plugins, which imports this.
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("trl_lint.frontends.cli", [*HEAVY.split(), "importlib.metadata"]),
+        ("flake8.main.cli", [each for each in HEAVY.split() if each != "tempfile"]),
+    ],
+)
+def test_what_is_looked_up_costs_no_import(module, names):
+    first, second = (python("-c", LOOK.format(module=module, names=names), "mine.py") for _ in range(2))
     assert "TRL003" in first.stdout
     assert first.stdout == second.stdout
     assert "libcst" in first.stderr
     assert second.stderr == "[]\n"
+
+
+def test_the_rules_are_known_without_importing_them(project):
+    """The command line, comments and settings mean the same in a run that imports no rule."""
+    change(project, "pyproject.toml", "[tool.trl-lint]\nper-file-ignores = {'base.py' = ['unreduced-metric']}\n")
+    change(project, "mine.py", f"{MINE}x = 1  # noqa: TRL001, unreduced-metrics\n")
+    first, second = (
+        python("-c", LOOK.format(module="trl_lint.frontends.cli", names=["libcst"]), ".") for _ in range(2)
+    )
+    assert "`TRL001` in `# noqa` silences nothing" in first.stdout
+    assert "did you mean `unreduced-metric`?" in first.stdout
+    assert first.stdout == second.stdout
+    assert second.stderr == "[]\n"
+    wrong = python("-m", "trl_lint", "--select=unreduced-metrics", ".")
+    assert "unknown rule `unreduced-metrics`; did you mean `unreduced-metric`?" in wrong.stderr
+
+
+def test_the_cards_of_the_rules_are_stored_as_they_are(project):
+    kept = Cache(project / FOLDER)
+    rule_cards.store(kept, ())
+    (stored,) = (kept.load(path.stem.removeprefix("trl-lint-")) for path in entries(project, "rules"))
+    assert rule_cards.read(stored) == cards() == tuple(rule.card for rule in all_rules())
+    assert [card.rule() for card in cards()] == list(all_rules())
+
+
+@pytest.mark.parametrize("content", [None, {}, [], [["a"]], [["a", "b", "c", ["d"], True, "e"]], "x"])
+def test_cards_that_are_none_are_not_used(content):
+    assert rule_cards.read(content) == ()
 
 
 def test_what_is_known_not_to_matter_is_not_looked_through_again(monkeypatch):
@@ -286,7 +324,7 @@ def test_an_installed_release_counts(project, analyses, monkeypatch):
 
 def test_the_tool_counts(analyses, monkeypatch):
     assert lint("mine.py") == FOUND
-    monkeypatch.setattr(cached_linter, "tool_key", lambda: "another one")
+    monkeypatch.setattr(tool, "tool_key", lambda: "another one")
     assert lint("mine.py") == lint("mine.py") == FOUND
     assert len(analyses) == 2
 
@@ -294,20 +332,20 @@ def test_the_tool_counts(analyses, monkeypatch):
 def test_every_edit_of_the_tool_makes_another_one(project, monkeypatch):
     """While the tool is being developed, it never uses results of its previous version."""
     package = project / "trl_lint"
-    change(package, "cached_linter.py", "")
+    change(package, "linter/store/tool.py", "")
     change(package, "analysis/engine.py", "x = 1\n")
-    monkeypatch.setattr(cached_linter, "__file__", str(package / "cached_linter.py"))
-    seen = [cached_linter.tool_key.__wrapped__()]
+    monkeypatch.setattr(tool, "__file__", str(package / "linter" / "store" / "tool.py"))
+    seen = [tool.tool_key.__wrapped__()]
     change(package, "analysis/engine.py", "x = 12\n")
-    seen.append(cached_linter.tool_key.__wrapped__())
+    seen.append(tool.tool_key.__wrapped__())
     os.utime(package / "analysis" / "engine.py", (1, 1))
-    seen.append(cached_linter.tool_key.__wrapped__())
-    monkeypatch.setattr(cached_linter, "__version__", "9.9.9")
-    seen.append(cached_linter.tool_key.__wrapped__())
+    seen.append(tool.tool_key.__wrapped__())
+    monkeypatch.setattr(tool, "__version__", "9.9.9")
+    seen.append(tool.tool_key.__wrapped__())
     monkeypatch.setattr(sys, "version", "4.0")
-    seen.append(cached_linter.tool_key.__wrapped__())
+    seen.append(tool.tool_key.__wrapped__())
     assert len(set(seen)) == 5
-    assert cached_linter.tool_key.__wrapped__() == seen[-1]
+    assert tool.tool_key.__wrapped__() == seen[-1]
 
 
 # What is no miss
@@ -420,7 +458,7 @@ def test_the_folder_is_marked(project):
     kept = project / FOLDER
     assert (kept / ".gitignore").read_text().splitlines()[-1] == "*"
     assert (kept / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
-    assert len(entries(project)) == 4
+    assert len(entries(project)) == 5
 
 
 def test_it_lies_beside_the_project_file(project, monkeypatch):
@@ -473,7 +511,7 @@ def test_the_settings_and_the_option_say_where(project):
     lint("mine.py")
     lint("mine.py", "--cache-dir=c")
     assert [sorted(path.name[:12] for path in (project / name).glob("*.json")) for name in ("a/b", "c")] == [
-        ["trl-lint-gat", "trl-lint-las", "trl-lint-loo", "trl-lint-run"]
+        ["trl-lint-gat", "trl-lint-las", "trl-lint-loo", "trl-lint-rul", "trl-lint-run"]
     ] * 2
 
 
@@ -481,7 +519,7 @@ def test_a_folder_of_the_users_is_left_as_it_is(project):
     change(project, "own/notes.json", "{}")
     assert lint("mine.py", "--cache-dir=own") == FOUND
     names = {path.name for path in (project / "own").iterdir()}
-    assert len(names) == 5
+    assert len(names) == 6
     assert not names & {".gitignore", "CACHEDIR.TAG"}
     assert run("clean", "--cache-dir=own") == (0, "", "")
     assert [path.name for path in (project / "own").iterdir()] == ["notes.json"]
@@ -570,7 +608,7 @@ def test_several_processes_at_once(project, analyses):
     assert len(set(said)) == 1
     assert said[0][0].startswith(b"mine.py:7:9: TRL003")
     assert said[0][1] == b""
-    assert len(entries(project)) == 4
+    assert len(entries(project)) == 5
     assert not list((project / FOLDER).glob("*.tmp"))
     assert lint(".") == FOUND
     assert not analyses

@@ -10,10 +10,11 @@ import tracemalloc
 
 import pytest
 
-from trl_lint.analysis.program.project import nesting
-from trl_lint.analysis.program.project.nesting import MAX_DEPTH, TooDeep, deeply, measure
+from trl_lint.analysis.program.project.nesting import MAX_DEPTH, TooDeep, measure
 from trl_lint.analysis.program.project.source_text import code_of
+from trl_lint.linter import deep_stack
 from trl_lint.linter.cached_linter import CachedLinter
+from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.linter.runner import check, run_one
@@ -206,7 +207,7 @@ def test_an_import_never_loses_the_findings_of_who_imports(tmp_path, prompts):
 
 
 def test_an_import_that_can_not_be_followed_is_unknown(tmp_path, monkeypatch):
-    monkeypatch.setattr(nesting, "_RECURSION", 900)
+    monkeypatch.setattr(deep_stack, "_RECURSION", 900)
     prompts = SHAPES["elif"](2000) + "x = 1\n"
     (tmp_path / "prompts.py").write_text(prompts)
     one = linter(tmp_path)

@@ -334,7 +334,7 @@ def test_gitlab():
 
 
 def test_gitlab_knows_no_two_findings_by_one_fingerprint():
-    twice = replace(result("BUG"), findings=result("BUG").findings * 2)
+    twice = result("BUG")._replace(findings=result("BUG").findings * 2)
     moved = replace(twice.findings[0], path=str(Path.cwd() / "other.py"))
     other = FileResult(Path("other.py"), SOURCE, (moved,))
     rows = json.loads(shown("gitlab", twice, other))
@@ -344,7 +344,7 @@ def test_gitlab_knows_no_two_findings_by_one_fingerprint():
 def test_junit():
     failed = FileResult(Path("cut.py"), problem="cut.py:1:1: cannot parse: \x1b", understood=False)
     irrelevant = FileResult(Path("harmless.py"), relevant=False)
-    text = shown("junit", result("BUG"), failed, irrelevant, replace(result(), path=Path("clean.py")))
+    text = shown("junit", result("BUG"), failed, irrelevant, result()._replace(path=Path("clean.py")))
     document = ElementTree.fromstring(text)
     counts = {name: document.get(name) for name in ("tests", "failures", "errors")}
     assert counts == {"tests": "3", "failures": "1", "errors": "1"}

@@ -9,7 +9,8 @@ from forks import module
 
 from trl_lint import api
 from trl_lint.findings import Finding, Position
-from trl_lint.linter.comments.suppressions import Comments, decode, split
+from trl_lint.linter.comments.suppressions import Comments, split
+from trl_lint.linter.decoding import decode
 from trl_lint.settings import Settings
 
 CODE, NAME = "TRL001", "item-before-gather"

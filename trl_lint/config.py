@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from itertools import product, starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import setting_files
 from trl_lint.findings import Consequence, Severity
@@ -27,6 +27,10 @@ from trl_lint.toml import Table, Toml
 
 if TYPE_CHECKING:
     from trl_lint.rules.base import BaseRule
+    from trl_lint.rules.cards import Card
+
+    # A rule, or all that is known of it without importing it.
+    AnyRule = BaseRule | Card
 
 
 KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name not in ("root", "sources"))
@@ -207,8 +211,7 @@ def schema() -> type:
     return msgspec.defstruct("Table", columns, rename="kebab", frozen=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which findings the settings ask for. The longer selector wins; on a tie, `ignored` wins.
 
     A consequence is as long as a whole code, a severity one less. A preview rule is selected by its own code or name,
@@ -220,18 +223,23 @@ class Selection:
     preview: bool
     plugins: tuple[str, ...] = ()
 
-    def wants(self, rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
+    def wants(self, rule: AnyRule, consequence: Consequence, by_default: bool) -> bool:
         if rule.preview and not self.preview and not any(_names(each, rule) for each in self.wanted):
             return False
         kind = rule, consequence, by_default
         return _best_specificity(self.wanted, *kind) > _best_specificity(self.ignored, *kind)
 
     @property
+    def cards(self) -> tuple[Card, ...]:
+        """The cards of the rules that may have wanted findings, sorted by code."""
+        from trl_lint.rules.cards import cards
+
+        return tuple(card for card in cards(self.plugins) if any(starmap(partial(self.wants, card), _kinds(card))))
+
+    @property
     def rules(self) -> tuple[BaseRule, ...]:
         """The rules that may have wanted findings, sorted by code."""
-        from trl_lint.rules import all_rules
-
-        return tuple(rule for rule in all_rules(self.plugins) if any(starmap(partial(self.wants, rule), _kinds(rule))))
+        return tuple(card.rule() for card in self.cards)
 
 
 def selection(settings: Settings) -> Selection:
@@ -240,9 +248,9 @@ def selection(settings: Settings) -> Selection:
     Raises:
         ConfigError: a selector matches nothing.
     """
-    from trl_lint.rules import all_rules
+    from trl_lint.rules.cards import cards
 
-    rules = all_rules(settings.plugins)
+    rules = cards(settings.plugins)
     by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
     selectors_of = {key: getattr(settings, key.replace("-", "_")) for key in ("select", "extend-select", "ignore")}
     for key, selectors in (selectors_of | {"per-file-ignores": by_file}).items():
@@ -271,7 +279,7 @@ def ignored_rules(settings: Settings, path: Path, rules: Iterable[BaseRule]) -> 
     return frozenset(rule for rule in rules if all(ignores(rule, *kind) for kind in _kinds(rule)))
 
 
-def ignored_in(settings: Settings, path: Path) -> Callable[[BaseRule, Consequence, bool], bool]:
+def ignored_in(settings: Settings, path: Path) -> Callable[[AnyRule, Consequence, bool], bool]:
     """Decides which findings `per-file-ignores` suppresses in a file."""
     root = settings.root or Path.cwd()
     selectors = [
@@ -280,7 +288,7 @@ def ignored_in(settings: Settings, path: Path) -> Callable[[BaseRule, Consequenc
     return partial(_matches_any, selectors)
 
 
-def _matches_any(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
+def _matches_any(selectors: Iterable[str], rule: AnyRule, consequence: Consequence, by_default: bool) -> bool:
     return _best_specificity(selectors, rule, consequence, by_default) >= 0
 
 
@@ -303,9 +311,9 @@ def _matches_file(pattern: str, path: Path, root: Path) -> bool:
 
 def rule_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """Every code and every name."""
-    from trl_lint.rules import all_rules
+    from trl_lint.rules.cards import cards
 
-    return [word for rule in all_rules(plugins) for word in (rule.code, rule.name)]
+    return [word for rule in cards(plugins) for word in (rule.code, rule.name)]
 
 
 def selector_words(plugins: tuple[str, ...] = ()) -> list[str]:
@@ -313,16 +321,16 @@ def selector_words(plugins: tuple[str, ...] = ()) -> list[str]:
     return [*rule_words(plugins), *(each.value for each in (*Consequence, *Severity)), EVERY_RULE, DEFAULT_SET]
 
 
-def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:
+def _kinds(rule: AnyRule) -> Iterator[tuple[Consequence, bool]]:
     """The possible kinds of a rule's findings: their consequence, and whether they are in the default set."""
     return product(rule.consequences, (True, False))
 
 
-def _best_specificity(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
+def _best_specificity(selectors: Iterable[str], rule: AnyRule, consequence: Consequence, by_default: bool) -> int:
     return max((_specificity(selector, rule, consequence, by_default) for selector in selectors), default=-1)
 
 
-def _specificity(selector: str, rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
+def _specificity(selector: str, rule: AnyRule, consequence: Consequence, by_default: bool) -> int:
     """How specifically a selector matches a finding: the length of the code it spells, -1 for no match."""
     word = selector.strip().upper()
     if word == EVERY_RULE:
@@ -336,6 +344,6 @@ def _specificity(selector: str, rule: BaseRule, consequence: Consequence, by_def
     return len(word) if word and rule.code.startswith(word) else -1
 
 
-def _names(selector: str, rule: BaseRule) -> bool:
+def _names(selector: str, rule: AnyRule) -> bool:
     """Whether a selector is exactly the code or name of a rule."""
     return selector.strip().upper() in (rule.code, rule.name.upper())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TypeVar, overload
 
@@ -16,6 +19,60 @@ def installed(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return ""
+
+
+def is_still_installed(name: str, release: str) -> bool:
+    """Whether `installed` gives this answer now.
+
+    Python's own search imports much. So it is only asked if there is no such distribution where pip puts one.
+    """
+    return _found_on_path(name) == release or installed(name) == release
+
+
+def _found_on_path(name: str) -> str | None:
+    """The release of a distribution in a folder of `sys.path`, "" if there is none; None if only Python can tell."""
+    if any(hasattr(finder, "find_distributions") and not _is_pythons_own(finder) for finder in sys.meta_path):
+        return None
+    for folder in sys.path:
+        if folder.lower().endswith(".egg") or os.path.isfile(folder):
+            return None
+        found = [each for each in _listed(folder) if _distribution_in(each) == _normalized(name)]
+        if found:
+            is_clear = len(found) == 1 and found[0].endswith(".dist-info")
+            return _release_in(os.path.join(folder, found[0], "METADATA")) if is_clear else None
+    return ""
+
+
+def _is_pythons_own(finder: object) -> bool:
+    return getattr(finder, "__module__", "") == "_frozen_importlib_external"
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder or ".")
+    except OSError:
+        return []
+
+
+def _distribution_in(entry: str) -> str:
+    """The distribution that an entry of a folder describes, by its normalized name; "" if it describes none."""
+    stem, dot, ending = entry.lower().rpartition(".")
+    return _normalized(stem.partition("-")[0]) if dot and ending in ("dist-info", "egg-info") else ""
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def _release_in(path: str) -> str | None:
+    """The release that a metadata file gives; None if that is not plain."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            headers = file.read().partition("\n\n")[0]
+    except (OSError, ValueError):
+        return None
+    found = [line.partition(":")[2].strip() for line in headers.splitlines() if line.startswith("Version:")]
+    return found[0] if len(found) == 1 else None
 
 
 class Releases(Mapping[str, str]):

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from trl_lint import files, toml
 from trl_lint.settings import ConfigError
@@ -23,8 +23,7 @@ OWN_FILES = (".trl-lint.toml", "trl-lint.toml")
 NAMES = (*OWN_FILES, PROJECT)
 
 
-@dataclass(frozen=True, slots=True)
-class SettingFile:
+class SettingFile(NamedTuple):
     """A file and its keys."""
 
     path: Path

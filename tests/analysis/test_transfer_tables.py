@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from reveals import fact
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind
-from trl_lint.knowledge import library, schema, torch_distributed
+from trl_lint.knowledge import launcher_variables, library, schema
 from trl_lint.knowledge import torch as table
 from trl_lint.knowledge.torch_ops import OPERATIONS, InPlace, RankTransfer, operation
 
@@ -404,14 +404,14 @@ def test_every_function_returns_what_its_row_says(name: str, tmp_path: Path) -> 
     assert fact(HOOK + lines, tmp_path, version_within(row)) == wanted
 
 
-@pytest.mark.parametrize("name", sorted(torch_distributed.RANK_VARIABLES))
+@pytest.mark.parametrize("name", sorted(launcher_variables.RANK_VARIABLES))
 def test_variables_of_the_rank(name: str, tmp_path: Path) -> None:
     assert at_top(f'int(os.environ["{name}"])', tmp_path, "os") == "local(rank)"
     assert at_top(f'os.environ.get("{name}", 0)', tmp_path, "os") == "local(rank)"
     assert at_top(f'os.getenv("{name}")', tmp_path, "os") == "local(rank)"
 
 
-@pytest.mark.parametrize("name", sorted(torch_distributed.WORLD_VARIABLES))
+@pytest.mark.parametrize("name", sorted(launcher_variables.WORLD_VARIABLES))
 def test_variables_of_the_world(name: str, tmp_path: Path) -> None:
     assert at_top(f'int(os.environ["{name}"])', tmp_path, "os") == "same"
     assert fact(f'import os\nif int(os.getenv("{name}", 1)) == 1:\n    reveal_rank(1)\n', tmp_path) == "never"

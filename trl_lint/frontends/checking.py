@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.frontends import adopting
-from trl_lint.frontends.options import STDIN, Options
+from trl_lint.frontends.options import STDIN, Options, stored_results
 from trl_lint.frontends.output import Output
 from trl_lint.frontends.progress import Progress
 from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say
@@ -36,14 +34,16 @@ def check(options: Options, settings: Settings) -> int:
     linter.sees_all = bool(linter.comments.judged_below)
     left_out: list[Path] = []
     results: Iterable[FileResult] = progress.ends_with(_results(options, settings, linter, left_out))
-    if options.add_noqa:
-        return adopting.add_noqa(list(results))
-    if options.write_baseline:
-        return adopting.write_baseline(options, settings, results, linter)
-    if settings.baseline:
+    if options.add_noqa or options.write_baseline or settings.baseline:
+        from trl_lint.frontends import adopting
+
+        if options.add_noqa:
+            return adopting.add_noqa(list(results))
+        if options.write_baseline:
+            return adopting.write_baseline(options, settings, results, linter)
         results = adopting.without_known(options, settings, results, linter)
     for result in results:
-        problem = _show(report, replace(result, findings=()) if options.fix_only else result)
+        problem = _show(report, result._replace(findings=()) if options.fix_only else result)
         if problem:
             say(problem)
     report.tally.left_out = len(left_out)
@@ -73,21 +73,19 @@ def _judged_below(options: Options, linter: Linter) -> tuple[Path, ...]:
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
     from trl_lint.config import selection
     from trl_lint.linter.files.discovery import import_roots
-    from trl_lint.linter.store import cache
 
     # A file given by --config has its patterns relative to the current folder, but does not mark a project.
     root = None if options.config else settings.root
     wanted = selection(settings)
-    request = settings, import_roots(root, options.named), wanted.rules
-    use = options.only_checks_files and not options.no_cache and not cache.is_off()
-    kept = cache.of(settings, options.cache_dir) if use else None
-    if kept is not None:
+    place = settings, import_roots(root, options.named)
+    stored = stored_results(options, settings)
+    if stored is not None:
         from trl_lint.linter.cached_linter import CachedLinter
 
-        return CachedLinter(*request, kept, edits=edits, selection=wanted)
+        return CachedLinter(*place, wanted.cards, stored, edits=edits, selection=wanted)
     from trl_lint.linter.linter import Linter
 
-    return Linter(*request, can_fix=options.fix or options.diff, selection=wanted)
+    return Linter(*place, wanted.rules, can_fix=options.fix or options.diff, selection=wanted)
 
 
 def _show(report: Report, result: FileResult) -> str | None:

@@ -202,6 +202,7 @@ def check(paths: tuple[Path, ...], **options_given: Any) -> NoReturn:
 
     Exits with 0 if there is nothing to report, 1 if there are findings, and 2 if trl-lint could not do its work.
     """
+    options_given["fix"] |= options_given["fix_only"] and not options_given["diff"]
     options = Options(paths or (Path("."),), **options_given)
     refuse_clashes(options)
     if options.show_settings or options.show_files:

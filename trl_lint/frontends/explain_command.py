@@ -91,7 +91,7 @@ def _place(text: str) -> Place:
     except OSError as error:
         fail(f"{name}: cannot read: {error.strerror}")
     from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
-    from trl_lint.linter.comments.suppressions import source_lines
+    from trl_lint.linter.decoding import source_lines
 
     if front_end(path) == NOTEBOOK:
         return _place_in_cell(name, Place(path, cell, line, source, line))
@@ -150,7 +150,7 @@ def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, b
 
 
 def _show(place: Place, known: LineFacts) -> None:
-    from trl_lint.linter.comments.suppressions import source_lines
+    from trl_lint.linter.decoding import source_lines
 
     colour = wants_colour(sys.stdout)
     text = place.source if place.part is None else place.part.texts[place.cell].encode("utf-8", "surrogatepass")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.findings import Finding
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
-    from trl_lint.rules.base import BaseRule
+    from trl_lint.rules.cards import Card
     from trl_lint.settings import Settings
 
 STDIN = "-"
@@ -84,7 +84,7 @@ class LintSession:
         if request != self._request:
             self._request = request
             self._shows = _shown(options)
-            self._shows_any = any(self._shows(rule.code) for rule in _known_rules())
+            self._shows_any = any(self._shows(card.code) for card in _known_cards())
             self._folders: dict[Path, Settings] = {}
             self._linters: dict[Path | None, Linter] = {}
             self._outcomes: dict[Path, FileOutcome] | None = None
@@ -142,7 +142,7 @@ class LintSession:
         return _outcome(run_one(path, source, self._new_linter(path), self._check))
 
     def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
-        from trl_lint.linter.comments.suppressions import split
+        from trl_lint.linter.comments.presence import may_silence
         from trl_lint.linter.results import SourceError
         from trl_lint.linter.runner import FileResult
 
@@ -150,7 +150,11 @@ class LintSession:
             found = linter.check(path, source)
         except SourceError:  # flake8 reports it itself
             return FileResult(path, source)
-        result = FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+        if not self.options.disable_noqa and may_silence(source):
+            from trl_lint.linter.comments.suppressions import split
+
+            found, _ = split(found, source)
+        result = FileResult(path, source, tuple(found))
         if linter.settings.baseline:
             from trl_lint.linter.suppression.baseline import without_known
 
@@ -207,13 +211,14 @@ class LintSession:
             return self._new_linter(path)
         from trl_lint.linter.cached_linter import CachedLinter
 
-        settings, roots, rules, wanted = self._linter_inputs(path)
-        return self._with_scope(CachedLinter(settings, roots, rules, kept, selection=wanted))
+        settings, roots, cards, wanted = self._linter_inputs(path)
+        return self._with_scope(CachedLinter(settings, roots, cards, kept, selection=wanted))
 
     def _new_linter(self, path: Path) -> Linter:
         from trl_lint.linter.linter import Linter
 
-        settings, roots, rules, wanted = self._linter_inputs(path)
+        settings, roots, cards, wanted = self._linter_inputs(path)
+        rules = [card.rule() for card in cards]
         return self._with_scope(Linter(settings, roots, rules, can_fix=False, selection=wanted))
 
     def _with_scope(self, linter: Linter) -> Linter:
@@ -226,15 +231,15 @@ class LintSession:
     def _named(self) -> list[Path]:
         return [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
 
-    def _linter_inputs(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
-        """The settings, the import roots, the rules for a file, and which of their findings are wanted."""
+    def _linter_inputs(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[Card], Selection]:
+        """The settings, the import roots, the cards of the rules for a file, and which of their findings are wanted."""
         from trl_lint.config import selection
         from trl_lint.linter.files.discovery import import_roots
 
         settings = self._settings(path)
         wanted = selection(settings)
-        rules = [rule for rule in wanted.rules if self._shows(rule.code)]
-        return settings, import_roots(settings.root, self._named() or [path]), rules, wanted
+        shown = [card for card in wanted.cards if self._shows(card.code)]
+        return settings, import_roots(settings.root, self._named() or [path]), shown, wanted
 
 
 def _read_settings(folder: Path) -> Settings:
@@ -243,6 +248,7 @@ def _read_settings(folder: Path) -> Settings:
 
     try:
         settings = load_settings(folder)
+        _take_stored_cards(settings)
         selection(settings)
         if settings.baseline:
             from trl_lint.linter.suppression import baseline
@@ -261,12 +267,25 @@ def _shown(options: Namespace) -> Callable[[str], bool]:
     return lambda code: decide(code) is Decision.Selected
 
 
-def _known_rules() -> Iterator[BaseRule]:
-    """All rules; those of plugins come last, because they require reading the settings."""
-    from trl_lint.rules import all_rules
+def _known_cards() -> Iterator[Card]:
+    """The cards of all rules; those of plugins come last, because they require valid settings."""
+    from trl_lint.config import load_settings
+    from trl_lint.rules.cards import cards
+    from trl_lint.settings import ConfigError
 
-    yield from all_rules()
-    yield from all_rules(_read_settings(Path.cwd()).plugins)
+    with suppress(ConfigError):
+        _take_stored_cards(load_settings(Path.cwd()))
+    yield from cards()
+    yield from cards(_read_settings(Path.cwd()).plugins)
+
+
+def _take_stored_cards(settings: Settings) -> None:
+    """Use the cards of the rules that are stored with the results of a project: then no rule is imported for them."""
+    from trl_lint.linter.store import cache, rule_cards
+
+    stored = None if cache.is_off() else cache.of(settings)
+    if stored is not None:
+        rule_cards.take_stored(stored, settings.plugins)
 
 
 def encoded(text: str) -> bytes:
@@ -285,7 +304,7 @@ def encoded(text: str) -> bytes:
 
 
 def _outcome(result: FileResult) -> FileOutcome:
-    from trl_lint.linter.comments.suppressions import source_lines
+    from trl_lint.linter.decoding import source_lines
 
     findings = (
         (finding.start.line, finding.start.column - 1, plain.line(_text(finding))) for finding in result.findings

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from trl_lint.settings import Settings
 
+if TYPE_CHECKING:
+    from trl_lint.linter.store.cache import Cache
+
 STDIN = Path("-")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """The command line of `check`."""
 
     paths: tuple[Path, ...]
@@ -47,10 +50,6 @@ class Options:
     show_settings: bool = False
     fix_only: bool = False
     exit_non_zero_on_fix: bool = False
-
-    def __post_init__(self) -> None:
-        if self.fix_only and not self.diff:
-            object.__setattr__(self, "fix", True)
 
     @property
     def reads_stdin(self) -> bool:
@@ -146,11 +145,25 @@ def pairs(
     return tuple(found.items())
 
 
+def stored_results(options: Options, settings: Settings) -> Cache | None:
+    """The stored results of the project, if this run may use them."""
+    from trl_lint.linter.store import cache
+
+    if not options.only_checks_files or options.no_cache or cache.is_off():
+        return None
+    return cache.of(settings, options.cache_dir)
+
+
 def settings_of(options: Options) -> Settings:
     """The settings of the project with the command line applied."""
     from trl_lint.config import load_settings, selection
 
     settings = load_settings(options.start, options.config, isolated=options.isolated)
+    stored = stored_results(options, settings)
+    if stored is not None:
+        from trl_lint.linter.store import rule_cards
+
+        rule_cards.take_stored(stored, settings.plugins)
     # Validated separately, so that any other error must be in a file.
     chosen = options.select, options.ignore, options.extend_select
     selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores, plugins=settings.plugins))

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.launcher_variables import RANK_VARIABLES, WORLD_VARIABLES
 
 _compiled = cache(re.compile)
 

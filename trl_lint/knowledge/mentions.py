@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, torch
+from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store, Transfer
-from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES
 
 Group = tuple[bytes, ...]
 Mentions = tuple[Group, ...]

@@ -231,17 +231,6 @@ POINT_TO_POINT = frozenset(
                                              "send_object_list")
 )
 
-# Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
-# Strings: RANK differs between ranks, WORLD_SIZE is the number of them.
-RANK_VARIABLES = frozenset({
-    "GROUP_RANK", "LOCAL_RANK", "NODE_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-    "RANK",
-    "ROLE_RANK", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_PROCID",
-})
-# Of these, the ones for the global rank.
-GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
-WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
-
 # --- what may be read from a model that DDP or DataParallel wraps ------------------------------------------
 
 # torch.nn.Module, its public methods and the attributes its __init__ sets.

@@ -12,36 +12,32 @@ same answers to what was asked.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, fields
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint import __version__
 from trl_lint import files as reading
 from trl_lint.config import Selection
 from trl_lint.findings import Finding
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import LaunchOutcome, SourceError
+from trl_lint.linter.store import rule_cards
 from trl_lint.linter.store.cache import Cache, digest
 from trl_lint.linter.store.content_cache import ContentCache
 from trl_lint.linter.store.dependencies import Dependencies
-from trl_lint.linter.store.last_run import NO_CHANGES, ChangedLines, LastRun
 from trl_lint.linter.store.launch_cache import LaunchCache
 from trl_lint.linter.store.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
+from trl_lint.linter.store.tool import key_of, tool_key, tools_key
 from trl_lint.linter.versions import own_names
-from trl_lint.plugins import folders_of
-from trl_lint.rules.base import BaseRule
+from trl_lint.rules.cards import Card
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from trl_lint.linter.execution.engines import ProjectEngines
+    from trl_lint.linter.store.last_run import ChangedLines
+    from trl_lint.rules.base import BaseRule
 
 # Settings that affect how findings are shown and where they are stored, but not which findings there are.
 _PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
@@ -50,20 +46,23 @@ _PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseli
 class CachedLinter(Linter):
     """Lints the files of one run. `prepare` gets all of them; the run is stored once each file has been checked.
 
-    edits: whether the edits of fixes are wanted. They are then stored too; otherwise they must not be requested.
+    rules: the rules that run, or their cards. edits: whether the edits of fixes are wanted. They are then stored too;
+    otherwise they must not be requested.
     """
 
     def __init__(
         self,
         settings: Settings,
         roots: Sequence[Path],
-        rules: Sequence[BaseRule],
+        rules: Sequence[BaseRule | Card],
         cache: Cache,
         *,
         edits: bool = False,
         selection: Selection | None = None,
     ) -> None:
-        super().__init__(settings, roots, rules, can_fix=False, selection=selection)
+        self.cards = tuple(each if isinstance(each, Card) else each.card for each in rules)
+        imported = (each.rule() if isinstance(each, Card) else each for each in rules)
+        super().__init__(settings, roots, imported, can_fix=False, selection=selection)
         self._cache = cache
         self._with_edits = edits
         self._verdicts: ContentCache | None = None
@@ -78,7 +77,7 @@ class CachedLinter(Linter):
 
     def may_matter(self, source: bytes) -> bool:
         if self._verdicts is None:
-            name = f"gate-{_key(*self._tools_key(), self._codes(), own_names(self.settings))}"
+            name = f"gate-{key_of(self._tools_key(), self._codes(), own_names(self.settings))}"
             self._verdicts = ContentCache(self._cache, name)
         known = self._verdicts.of(source)
         if not isinstance(known, bool):
@@ -90,7 +89,7 @@ class CachedLinter(Linter):
         from trl_lint.linter.execution.scan_cache import ScanCache
 
         found = super()._known_engines()
-        found.looks = ScanCache(ContentCache(self._cache, f"looks-{_key(tool_key())}"))
+        found.looks = ScanCache(ContentCache(self._cache, f"looks-{key_of(tool_key())}"))
         return found
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
@@ -99,9 +98,10 @@ class CachedLinter(Linter):
         self._passed_over_outcomes = {}
         if self._verdicts is not None:
             self._verdicts.save()
+            rule_cards.store(self._cache, self.settings.plugins)
         request_key = self._request_key()
         launches = {path: source for path, source in read if self.may_launch(path, source)}
-        name = f"launches-{_key(request_key, _digests(launches))}"
+        name = f"launches-{key_of(request_key, _digests(launches))}"
         self._launch_cache = LaunchCache(self._cache, name, launches, edits=self._with_edits)
         self._entry, self._last_run = self._entry_names(request_key)
         self._outcomes = self._load(self._entry) or self._outcomes_of_last_run()
@@ -165,12 +165,12 @@ class CachedLinter(Linter):
     def _request_key(self) -> str:
         """A key for everything that is asked about files, whichever files they are."""
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
-        return _key(
-            *self._tools_key(),
+        return key_of(
+            self._tools_key(),
             {name: value for name, value in chosen.items() if name not in _PRESENTATION},
             os.getcwd() if self.settings.root is None else None,
             self._codes(),
-            self.selection and asdict(self.selection),
+            self.selection,
             [(str(root), os.path.isdir(root)) for root in self.roots],
             self._with_edits,
         )
@@ -182,16 +182,15 @@ class CachedLinter(Linter):
         that ask the same about these files, whatever their contents.
         """
         contents = _digests(self._contents)
-        return f"run-{_key(request_key, contents)}", f"last-{_key(request_key, [path for path, _ in contents])}"
+        return f"run-{key_of(request_key, contents)}", f"last-{key_of(request_key, [path for path, _ in contents])}"
 
-    def _tools_key(self) -> tuple[object, ...]:
-        """A key for the tool and for the plugins that the project uses."""
-        return tool_key(), [_code_key(folder) for folder in folders_of(self.settings.plugins)]
+    def _tools_key(self) -> str:
+        return tools_key(self.settings.plugins)
 
     def _codes(self) -> list[str]:
-        return [rule.code for rule in self.rules]
+        return [card.code for card in self.cards]
 
-    def _load(self, name: str, changed: ChangedLines = NO_CHANGES) -> dict[Path, CheckOutcome]:
+    def _load(self, name: str, changed: ChangedLines | None = None) -> dict[Path, CheckOutcome]:
         """The stored outcomes of a run; empty if there are none or if they are no longer valid.
 
         changed: where the lines of changed files are now, if only comments have changed.
@@ -201,17 +200,19 @@ class CachedLinter(Linter):
             return {}
         try:
             outcomes, passed_over = (
-                {Path(path): changed.moved(Path(path), outcome_of(path, row)) for path, row in entry[kind].items()}
-                for kind in ("files", "beside")
+                {Path(path): outcome_of(path, row) for path, row in entry[kind].items()} for kind in ("files", "beside")
             )
-            dependencies = changed.with_current_contents(Dependencies(**entry["dependencies"]))
+            dependencies = Dependencies(**entry["dependencies"])
+            if changed is not None:
+                outcomes, passed_over = map(changed.all_moved, (outcomes, passed_over))
+                dependencies = changed.with_current_contents(dependencies)
             is_valid = outcomes.keys() == self._contents.keys() and dependencies.hold(
                 self._engines_of, self._paths_of_callers
             )
         except (AttributeError, KeyError, TypeError, ValueError):  # foreign data, or a line that is gone
             return {}
         self._passed_over_outcomes = passed_over if is_valid else {}
-        if is_valid and changed:
+        if is_valid and changed is not None and changed.lines:
             self._store(outcomes, passed_over, dependencies)
         return outcomes if is_valid else {}
 
@@ -222,6 +223,8 @@ class CachedLinter(Linter):
         """
         if self._with_edits or not self._contents:
             return {}
+        from trl_lint.linter.store.last_run import LastRun
+
         last = LastRun.of(self._cache.load(self._last_run))
         changed = last.changed_lines(self._contents) if last is not None else None
         if changed is not None and any(Path(path) in self.documents.parts for path in changed.lines):
@@ -258,9 +261,11 @@ class CachedLinter(Linter):
             for each in (outcomes, passed_over)
         )
         self._cache.save(
-            self._entry, {"files": files, "beside": passed_over_rows, "dependencies": asdict(dependencies)}
+            self._entry, {"files": files, "beside": passed_over_rows, "dependencies": dependencies._asdict()}
         )
         if not self._with_edits:
+            from trl_lint.linter.store.last_run import LastRun
+
             self._cache.save(self._last_run, LastRun.with_texts(self._entry, self._contents, dependencies).row())
 
 
@@ -274,33 +279,3 @@ class _NoEdits(Exception):
 
 def _digests(contents: Mapping[Path, bytes]) -> list[tuple[str, str]]:
     return sorted((str(path), digest(source)) for path, source in contents.items())
-
-
-def _key(*parts: object) -> str:
-    return digest(json.dumps(parts, sort_keys=True, default=str).encode())[:32]
-
-
-@cache
-def tool_key() -> str:
-    """A key for the tool itself and the Python version it runs on; it changes with every edit of the code."""
-    spec = find_spec("trl_lint.codemods")
-    packages = [str(Path(__file__).parents[1]), *(spec.submodule_search_locations or () if spec else ())]
-    return _key(__version__, sys.version, [_code_key(package) for package in packages])
-
-
-def _code_key(package: str) -> list[tuple[str, int, int]]:
-    """A key that changes with every edit of the code in a folder."""
-    return sorted(
-        (os.path.relpath(entry.path, package), entry.stat().st_mtime_ns, entry.stat().st_size)
-        for entry in _code(package)
-    )
-
-
-def _code(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The files of a package. Files in an archive cannot be listed, nor edited."""
-    with suppress(NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from _code(entry.path)
-            elif entry.name.endswith(".py"):
-                yield entry

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.program.project.nesting import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Consequence, Finding
+from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.files.documents import Documents
 from trl_lint.linter.files.heirs import Heirs
-from trl_lint.linter.files.prefilter import Prefilter
+from trl_lint.linter.resources import resource_errors, without_collector
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
 from trl_lint.linter.versions import known_of, own_names, versions_of
-from trl_lint.rules import all_rules, by_event
-from trl_lint.rules.base import BaseRule, Rule
+from trl_lint.rules import all_rules, by_event, code_rules
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,8 +27,12 @@ if TYPE_CHECKING:
     from trl_lint.analysis.interprocedural.entry_points import Engine
     from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.linter.execution.engines import ProjectEngines
+    from trl_lint.linter.files.prefilter import Prefilter
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
     from trl_lint.linter.store.dependencies import Dependencies
+    from trl_lint.rules import CodeRule
+    from trl_lint.rules.base import BaseRule
+    from trl_lint.rules.cards import Card
 
 # Consequences that neither stop a training run nor harm what it learns.
 _MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE})
@@ -41,6 +44,7 @@ class CodeLinter:
     It keeps parsed modules, so files that import each other are read once.
 
     Args:
+        rules: The rules that run; read, and so imported, only once one of them is needed.
         can_fix: Whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix
             must not cause a finding of another rule; otherwise only those of the selected rules.
         selection: Which findings are wanted; None: all.
@@ -56,7 +60,7 @@ class CodeLinter:
         self,
         settings: Settings,
         roots: Sequence[Path],
-        rules: Sequence[BaseRule],
+        rules: Iterable[BaseRule],
         *,
         can_fix: bool = True,
         selection: Selection | None = None,
@@ -65,12 +69,7 @@ class CodeLinter:
         self.settings, self.selection, self.can_fix = settings, selection, can_fix
         self._extra_events = frozenset(extra_events)
         self.roots = tuple(roots)
-        self.rules = tuple(rules)
-        self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
-        # All rules, not just the selected ones: a file that passes its loss to the `log` of a base class in another
-        # file need not mention logging, and the findings of one rule must not depend on which others are selected.
-        prefilter_rules = [*self._code_rules, *(rule for rule in all_rules() if isinstance(rule, Rule))]
-        self._prefilter = Prefilter(prefilter_rules if self._code_rules else (), own_names(settings))
+        self._chosen_rules = rules
         # Contents that replace files on disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
         # Parsed trees, shared with the linters that check a fixed text.
@@ -86,12 +85,39 @@ class CodeLinter:
         # Contents that could not be analysed, with the error.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         self.comments = CommentContext()
-        self.documents = Documents(settings, self._prefilter)  # shared, too
+        self.documents = Documents(settings, lambda: self._prefilter)  # shared, too
         # The files that import files of the run but are not in it; None until they are searched for.
         self._callers: dict[Path, bytes] | None = None
         self.heirs = Heirs()
         # Violations that the analysis of one file found in another one, keyed by that other file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
+
+    @cached_property
+    def rules(self) -> tuple[BaseRule, ...]:
+        """The rules that run."""
+        return tuple(self._chosen_rules)
+
+    @cached_property
+    def cards(self) -> tuple[Card, ...]:
+        """What is known of these rules without importing them."""
+        return tuple(rule.card for rule in self.rules)
+
+    def _has_rules(self, about: str) -> bool:
+        """Whether any of the rules is about this; see `cards.py`."""
+        return any(card.about == about for card in self.cards)
+
+    @cached_property
+    def _code_rules(self) -> tuple[CodeRule, ...]:
+        return code_rules(self.rules)
+
+    @cached_property
+    def _prefilter(self) -> Prefilter:
+        from trl_lint.linter.files.prefilter import Prefilter
+
+        # All rules, not just the selected ones: a file that passes its loss to the `log` of a base class in another
+        # file need not mention logging, and the findings of one rule must not depend on which others are selected.
+        rules = (*self._code_rules, *code_rules(all_rules())) if self._code_rules else ()
+        return Prefilter(rules, own_names(self.settings))
 
     @deeply
     def analyse(self, matter: Mapping[Path, bytes]) -> None:
@@ -104,7 +130,7 @@ class CodeLinter:
         sources = {**matter, **self._callers_of(matter)}
         sources |= self.heirs.of(sources)
         self.linted.update(sources)
-        with _without_collector():
+        with without_collector():
             for number, (path, source) in enumerate(self._in_order(sources)):
                 self.on_progress(number, len(sources))
                 try:
@@ -199,7 +225,7 @@ class CodeLinter:
     @deeply
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings with their violations; see `check`."""
-        with _resource_errors(path):
+        with resource_errors(path):
             if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
                 return self._located_in_passed_over(path)
             if path not in self.linted:
@@ -216,7 +242,7 @@ class CodeLinter:
     @deeply
     def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings of other rules than the selected ones, without another analysis; requires `can_fix`."""
-        with _resource_errors(path):
+        with resource_errors(path):
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
@@ -319,7 +345,7 @@ class CodeLinter:
         """The facts recorded at the statements of a file that were asked about (`Module.asked`)."""
         from trl_lint.analysis.events import Known
 
-        with _resource_errors(path):
+        with resource_errors(path):
             module, _ = self._analyse(path, source)
         analysed = self._tools()[0].analysed.values()
         events = (event for _, _, _, events in analysed for event in events)
@@ -335,7 +361,7 @@ class CodeLinter:
         if failed is not None and failed[0] == source:
             raise failed[1]  # a second attempt would skip what the first one had started
         self.linted.add(path)
-        with _without_collector():
+        with without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
         return module, self._record_violations(path, source, module, events)
@@ -377,6 +403,7 @@ class CodeLinter:
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:
         import libcst as cst
 
+        from trl_lint.analysis.program.project.nesting import TooDeep
         from trl_lint.analysis.program.project.project import DecodeError, decode
 
         known = project.loaded(path, source)
@@ -406,26 +433,3 @@ def _check_events(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterato
         for rule in rules_of.get(type(event), ())
         for violation in rule.check(event)
     )
-
-
-@contextmanager
-def _resource_errors(path: Path) -> Iterator[None]:
-    """Turn exhausted recursion or memory into an error that the user understands."""
-    try:
-        yield
-    except RecursionError:
-        raise SourceError(str(path), 1, 1, "nested too deeply", GIVEN_UP) from None
-    except MemoryError:
-        raise SourceError(str(path), 1, 1, "it needs more memory than available", GIVEN_UP) from None
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Pause garbage collection: trees are large and free of cycles, and scanning them costs as much as parsing them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -16,12 +16,13 @@ from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.linter.code_linter import CodeLinter
 from trl_lint.linter.results import FixResult, LaunchOutcome
-from trl_lint.rules.base import LaunchRule
+from trl_lint.rules.cards import LAUNCHES
 
 if TYPE_CHECKING:
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.cells.document import CodeDocument
+    from trl_lint.rules.base import LaunchRule
 
 
 class Linter(CodeLinter):
@@ -34,6 +35,8 @@ class Linter(CodeLinter):
 
     @cached_property
     def _launch_rules(self) -> tuple[LaunchRule, ...]:
+        from trl_lint.rules.base import LaunchRule
+
         return tuple(rule for rule in self.rules if isinstance(rule, LaunchRule))
 
     def matters(self, path: Path, source: bytes) -> bool:
@@ -50,7 +53,7 @@ class Linter(CodeLinter):
     @property
     def looks_for_launches(self) -> bool:
         """Whether any selected rule is about launch commands."""
-        return bool(self._launch_rules)
+        return self._has_rules(LAUNCHES)
 
     def analyses(self, path: Path, source: bytes) -> bool:
         """Whether this file is Python code, or contains some, that the analysis looks at."""

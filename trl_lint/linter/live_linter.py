@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.project.nesting import deeply
+from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.linter import Linter
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.program.project.nesting import deeply
 from trl_lint.domain.provenance import Returned, SourceModule, steps
 from trl_lint.findings import Consequence, Edit, Finding, Fix, Guard, Note, Position
+from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.messages import help_of, message_of, text_of
 from trl_lint.linter.positions import Positions
 from trl_lint.linter.rewriting.planning import PlannedFix, combined, planned

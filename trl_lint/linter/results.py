@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from trl_lint.findings import Finding, Position
 
@@ -25,8 +26,7 @@ class SourceError(Exception):
         self.verdict = verdict
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchOutcome:
+class LaunchOutcome(NamedTuple):
     """Findings about the launch commands in one file.
 
     unasked: those that are not wanted. remark: why the file, or a part of it, was not looked at ("" if all of it was).
@@ -53,8 +53,7 @@ class CommentContext:
     unasked_launches: dict[Path, list[Finding]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class FixResult:
+class FixResult(NamedTuple):
     """What `--fix` did to one file: its new content, what was fixed, what was not and why, and what remains.
 
     applied, partly: findings of the original text that are gone, and those that are fixed only in part. uncovered: how

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from trl_lint import files
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, unread
-from trl_lint.linter.comments import suppressions
-from trl_lint.linter.comments.directives import NEEDLE
+from trl_lint.linter.comments.presence import may_silence
 from trl_lint.linter.files.discovery import PathProblem, display_path
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
-from trl_lint.linter.suppression import unused_noqa
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
+class FileResult(NamedTuple):
     """The result for one file.
 
     Attributes:
@@ -98,7 +95,7 @@ def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> F
     relevant = linter.matters(path, source)
     if not relevant:
         linter.heirs.skim(path, source)
-    is_kept = relevant or is_named or unused_noqa.looks_at(linter, path, source)
+    is_kept = relevant or is_named or _has_comments_to_judge(linter, path, source)
     return FileResult(path, source if is_kept else b"", relevant=relevant)
 
 
@@ -121,19 +118,19 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
     path = Path(os.path.abspath(path))
     if not linter.matters(path, source):
         problem = _problem_of(path, source) if named else None
-        if problem is None and unused_noqa.looks_at(linter, path, source):
+        if problem is None and _has_comments_to_judge(linter, path, source):
             linter.comments.silent.add(path)
             result = _run_action(path, source, linter, action)
-            return replace(result, relevant=bool(result.findings or result.applied))
+            return result._replace(relevant=bool(result.findings or result.applied))
         return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
     result = _run_action(path, source, linter, action)
     if result.note is None:
         # The launch commands of a notebook were checked; no rule may concern its code.
         problem = _problem_of(path, source) if named and not result.problem and front_end(path) == NOTEBOOK else None
-        return result if problem is None else replace(result, problem=problem, understood=False)
+        return result if problem is None else result._replace(problem=problem, understood=False)
     if named:
-        return replace(result, problem=result.problem or result.note, note=None, understood=False)
-    return replace(result, understood=False)
+        return result._replace(problem=result.problem or result.note, note=None, understood=False)
+    return result._replace(understood=False)
 
 
 def _problem_of(path: Path, source: bytes) -> str | None:
@@ -167,23 +164,39 @@ def internal_error(path: Path, error: Exception) -> str:
 def check(linter: Linter, path: Path, source: bytes) -> FileResult:
     """Lint a file."""
     found = linter.check(path, source)
-    found = sorted([*found, *unused_noqa.found_stale(linter, path, source, found)], key=lambda each: each.sort_key)
-    kept, silenced = suppressions.split(found, source, path)
-    return FileResult(path, source, tuple(kept), note=_note(linter, path, source), silenced=len(silenced))
+    silenced: list[Finding] = []
+    if may_silence(source):
+        from trl_lint.linter.comments.suppressions import split
+        from trl_lint.linter.suppression.unused_noqa import found_stale
+
+        found = sorted([*found, *found_stale(linter, path, source, found)], key=lambda each: each.sort_key)
+        found, silenced = split(found, source, path)
+    return FileResult(path, source, tuple(found), note=_note(linter, path, source), silenced=len(silenced))
+
+
+def _has_comments_to_judge(linter: Linter, path: Path, source: bytes) -> bool:
+    """Whether there may be comments that silence nothing."""
+    if not may_silence(source):
+        return False
+    from trl_lint.linter.suppression.unused_noqa import looks_at
+
+    return looks_at(linter, path, source)
 
 
 def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
     """Fix a file's content without writing the file."""
+    from trl_lint.linter.comments.suppressions import split
+
     fixed = linter.fix(path, source, unsafe=unsafe)
-    if NEEDLE.search(source):
-        _, silenced = suppressions.split(linter.check(path, source), source, path)
+    if may_silence(source):
+        _, silenced = split(linter.check(path, source), source, path)
         if not set(silenced).isdisjoint(fixed.applied):
             raise AssertionError("a fix changes a silenced finding")
-        if unused_noqa.looks_at(linter, path, source):
+        if _has_comments_to_judge(linter, path, source):
             from trl_lint.linter.suppression.comment_fixes import with_comments
 
             fixed = with_comments(linter, path, source, fixed, unsafe=unsafe)
-    left, silenced = suppressions.split(fixed.remaining, fixed.source, path)
+    left, silenced = split(fixed.remaining, fixed.source, path)
     note = _note(linter, path, source)
     return FileResult(
         path,
@@ -211,7 +224,7 @@ def fix_file(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> File
         return result
     # What could not be fixed is there as before, unless another process has changed the file.
     found = FileResult(path, source) if problem.endswith(CHANGED) else check(linter, path, source)
-    return replace(found, problem=problem)
+    return found._replace(problem=problem)
 
 
 def _note(linter: Linter, path: Path, source: bytes) -> str | None:

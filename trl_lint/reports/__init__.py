@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, TextIO
+from typing import TYPE_CHECKING, ClassVar, TextIO
 
 from trl_lint import plain
 from trl_lint.findings import Applicability, Finding
 from trl_lint.linter.files.discovery import display_path
-from trl_lint.linter.runner import FileResult
 from trl_lint.settings import ConfigError
+
+if TYPE_CHECKING:
+    from trl_lint.linter.runner import FileResult
 
 
 @dataclass(slots=True)

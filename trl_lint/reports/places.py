@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -65,4 +64,4 @@ def in_file(result: FileResult) -> FileResult:
         is_here = place.cell and os.path.abspath(path) == str(result.path)
         return path, cells.in_file(place) if is_here else place
 
-    return replace(result, findings=tuple(moved(each, move, lambda finding: ()) for each in result.findings))
+    return result._replace(findings=tuple(moved(each, move, lambda finding: ()) for each in result.findings))

@@ -1,21 +1,26 @@
-"""The rules, found by walking this package: one module per rule, named after the bug it finds."""
+"""The rules, found by walking this package: one module per rule, named after the bug it finds.
+
+They are imported when they are asked for; what is known of them before is on their cards (`cards.py`).
+"""
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.plugins import modules_in
-from trl_lint.rules.base import BaseRule, Rule
 from trl_lint.settings import ConfigError
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from trl_lint.analysis.events import Event
+    from trl_lint.rules.base import BaseRule, Rule
+
+    # A rule about events of any kind.
+    CodeRule = Rule[Any]
+
+# The modules that define no rule.
+_OTHERS = frozenset({"base", "cards"})
 
 
 # The rules of plugins loaded in this process.
@@ -45,16 +50,20 @@ def loaded_rules() -> tuple[BaseRule, ...]:
 
 @cache
 def _own_rules() -> tuple[BaseRule, ...]:
-    names = (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
-    return tuple(_rule_of(import_module(f"{__name__}.{name}")) for name in names)
+    import pkgutil
+
+    names = (module.name for module in pkgutil.iter_modules(__path__) if module.name not in _OTHERS)
+    return tuple(rule_in(f"{__name__}.{name}") for name in names)
 
 
 def _rules_of(plugin: str) -> tuple[BaseRule, ...]:
+    from trl_lint.plugins import modules_in
+
     if plugin not in _of_plugins:
         found = []
         for module in modules_in(plugin, "rules"):
             try:
-                found.append(_rule_of(module))
+                found.append(rule_in(module.__name__))
             except ValueError:
                 raise ConfigError(f"plugins: `{plugin}`: `{module.__name__}` does not define one rule") from None
         _of_plugins[plugin] = tuple(found)
@@ -71,20 +80,29 @@ def _refuse_clash(plugin: str, rules: Iterable[BaseRule]) -> None:
             taken.add(word)
 
 
-def _rule_of(module: ModuleType) -> BaseRule:
-    """The one rule that a module defines."""
-    kinds = (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, BaseRule))
-    (found,) = (each for each in kinds if each.__module__ == module.__name__)
+@cache
+def rule_in(module: str) -> BaseRule:
+    """The one rule that a module, given by its full name, defines."""
+    from trl_lint.rules.base import BaseRule
+
+    kinds = (each for each in vars(import_module(module)).values() if isinstance(each, type))
+    (found,) = (each for each in kinds if issubclass(each, BaseRule) and each.__module__ == module)
     return found()
 
 
-def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[Rule[Any], ...]]:
+def code_rules(rules: Iterable[BaseRule]) -> tuple[CodeRule, ...]:
+    """Those of these rules that check events."""
+    from trl_lint.rules.base import Rule
+
+    return tuple(rule for rule in rules if isinstance(rule, Rule))
+
+
+def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[CodeRule, ...]]:
     """The rules by the events that they check."""
-    found: dict[type[Event], tuple[Rule[Any], ...]] = {}
-    for rule in rules:
-        if isinstance(rule, Rule):
-            for event in rule.events:
-                found[event] = (*found.get(event, ()), rule)
+    found: dict[type[Event], tuple[CodeRule, ...]] = {}
+    for rule in code_rules(rules):
+        for event in rule.events:
+            found[event] = (*found.get(event, ()), rule)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, cast
 from trl_lint.analysis.events import Event, EventT, types_of
 from trl_lint.findings import Consequence
 from trl_lint.plugins import has_module
+from trl_lint.rules.cards import CODE, COMMENTS, LAUNCHES, Card
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -92,6 +93,12 @@ class BaseRule:
     always_fails: ClassVar[bool] = False
     # Whether it is not yet shown that at most one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
+    # What it checks, in the words of `cards.py`.
+    about: ClassVar[str] = CODE
+
+    @property
+    def card(self) -> Card:
+        return Card(type(self).__module__, self.code, self.name, self.consequences, self.preview, self.about)
 
     @property
     def module(self) -> str:
@@ -164,6 +171,8 @@ class Rule(BaseRule, Generic[EventT]):
 class LaunchRule(BaseRule):
     """A check of launch commands, in files of any kind, by `trl_lint.launch.checker` instead of events."""
 
+    about = LAUNCHES
+
     @property
     def has_fix(self) -> bool:
         return True
@@ -171,6 +180,8 @@ class LaunchRule(BaseRule):
 
 class CommentRule(BaseRule):
     """A check of the comments that suppress findings, by `linter.suppression.unused_noqa`."""
+
+    about = COMMENTS
 
     @property
     def has_fix(self) -> bool:

@@ -27,8 +27,8 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import torch as torch_table
+from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
-from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 # The kinds of a module's state in a name: a number, or None for nothing yet.
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})

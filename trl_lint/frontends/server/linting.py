@@ -16,7 +16,7 @@ from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, place_of, s
 from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter import runner
-from trl_lint.linter.comments.suppressions import decode
+from trl_lint.linter.decoding import decode
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.linter.suppression.add_noqa import silencing_edit

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import files
-from trl_lint.launch.commands.commands import Command, Commands, Unreadable
+
+if TYPE_CHECKING:
+    from trl_lint.launch.commands.commands import Command, Commands
 
 # A file with none of these starts no Python: the last two start it without its name.
 NEEDLES = (b"python", b"PYTHON", b"uv run", b"sys.executable")
@@ -31,8 +33,7 @@ LARGEST_NOTEBOOK = 30_000_000
 MOST_SEARCHED = 200_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What was found in a file. problem: why it could not be read, in one line; "" if it could."""
 
     text: str
@@ -180,6 +181,8 @@ def _read_as(front: str | None, data: bytes) -> Reading:
 
 
 def _read(front: str, text: str) -> Reading:
+    from trl_lint.launch.commands.commands import Unreadable
+
     found: list[Command] = []
     try:
         found.extend(_load(front)(text))

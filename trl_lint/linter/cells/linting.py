@@ -145,8 +145,7 @@ def result_in_user_file(
     """The result of a module's fixes, at places in the user's file. old, new: its part before and after."""
     at_old_place = partial(in_user_file, linter.documents.parts, old)
     at_new_place = partial(in_user_file, linter.documents.parts, new)
-    return replace(
-        result,
+    return result._replace(
         applied=tuple(map(at_old_place, result.applied)),
         withheld=tuple((at_new_place(each), reason) for each, reason in result.withheld),
         remaining=tuple(map(at_new_place, result.remaining)),

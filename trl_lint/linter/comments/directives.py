@@ -18,8 +18,6 @@ from functools import cache
 
 from trl_lint.findings import Finding
 
-# A file without these bytes has no such comment and need not be tokenized.
-NEEDLE = re.compile(rb"noqa|trl-lint:[ \t]*ignore", re.IGNORECASE)
 # How similar a word and the name of a rule must be for the word to count as a misspelling.
 _LOOKALIKES = 0.85
 _SEPARATORS = re.compile(r"[,\s]*")
@@ -184,9 +182,9 @@ def _meant_by(word: str) -> str | None:
 
 def _rules() -> tuple[tuple[str, str], ...]:
     """Code and name of each rule."""
-    from trl_lint.rules import loaded_rules
+    from trl_lint.rules.cards import known_cards
 
-    return tuple((rule.code, rule.name) for rule in loaded_rules())
+    return tuple((card.code, card.name) for card in known_cards())
 
 
 def _patterns() -> _Patterns:

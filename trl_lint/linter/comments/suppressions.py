@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 from trl_lint.findings import Finding, Position
 from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end, is_launch_file
-from trl_lint.linter.comments.directives import NEEDLE, Directive, in_file, in_text
+from trl_lint.linter.comments.directives import Directive, in_file, in_text
+from trl_lint.linter.comments.presence import may_silence
+from trl_lint.linter.decoding import source_lines
 
 if TYPE_CHECKING:
     from trl_lint.linter.cells.places import CodePart
@@ -45,13 +47,17 @@ class Comments:
             source = self.cells.source
         self.lines = source_lines(source)
         self.is_python = self.cells is not None or path is None or not is_launch_file(path, source)
-        self._spans = joined_lines(source) if self.is_python else {}
+        self._source = source
         self._around: dict[tuple[int, int], tuple[Directive, ...]] = {}
 
     @cached_property
     def for_file(self) -> list[Directive]:
         """The comments that apply to the whole file."""
         return [found for number, line in enumerate(self.lines, 1) if (found := in_file(line, number))]
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        return joined_lines(self._source) if self.is_python else {}
 
     def span(self, line: int, last: int | None = None) -> tuple[int, int]:
         """The first and last line that a comment on a line applies to, or that a finding up to `last` spans."""
@@ -142,7 +148,7 @@ def split(
     findings: Sequence[Finding], source: bytes, path: PurePath | None = None
 ) -> tuple[list[Finding], list[Finding]]:
     """The findings that remain, and those that a comment in `source` silences. path: see `Comments`."""
-    if not findings or not NEEDLE.search(source):
+    if not findings or not may_silence(source):
         return list(findings), []
     comments = Comments(source, path)
     kept: list[Finding] = []
@@ -150,28 +156,6 @@ def split(
     for finding in findings:
         (silenced if comments.silence(finding) else kept).append(finding)
     return kept, silenced
-
-
-def decode(source: bytes) -> str:
-    """The text of a Python file. Never raises: falls back to Latin-1 if its own encoding fails."""
-    return decoded(source)[0]
-
-
-def decoded(source: bytes) -> tuple[str, str]:
-    """The text of a file, and the encoding that restores the same bytes; see `decode`."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-        text = source.decode(encoding)
-        if text.encode(encoding) == source:  # some encodings have several spellings of a character
-            return text, encoding
-    except (SyntaxError, UnicodeError, LookupError):
-        pass
-    return source.decode("latin-1"), "latin-1"
-
-
-def source_lines(source: bytes) -> list[str]:
-    """The lines as Python counts them: a form feed or U+2028 does not end a line."""
-    return io.StringIO(decode(source), newline=None).readlines()
 
 
 def joined_lines(source: bytes) -> dict[int, tuple[int, int]]:

@@ -17,7 +17,6 @@ from pathlib import Path
 from trl_lint import files
 from trl_lint.analysis.program.project.import_lines import imported_files
 from trl_lint.analysis.program.project.import_search import ImportSearch
-from trl_lint.knowledge.heuristics import TEST_FOLDER
 from trl_lint.linter.files.budget import Budget, TooLarge
 from trl_lint.linter.files.discovery import PathProblem, find_files
 from trl_lint.settings import Settings
@@ -63,6 +62,8 @@ def callers(
 
 def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[Path, bytes]:
     """The Python files of a project that are not linted; none if there are too many."""
+    from trl_lint.knowledge.heuristics import TEST_FOLDER
+
     budget = Budget(lambda name: name.endswith(".py"), MOST_NAMES, MOST_FILES + 1)
     walk = find_files([top], root=settings.root, exclude=settings.exclude, wanted=budget.is_wanted)
     try:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import files
 from trl_lint.linter.files import patterns
@@ -64,8 +63,7 @@ def is_passed_over(folder: Path) -> bool:
     return folder.name not in _MAY_BE_PACKAGES or not os.path.isfile(folder / "__init__.py")
 
 
-@dataclass(frozen=True, slots=True)
-class PathProblem:
+class PathProblem(NamedTuple):
     """A path that could not be processed, and why.
 
     passed_over: the user did not name it, and the rest of its folder is still processed.
@@ -76,8 +74,7 @@ class PathProblem:
     passed_over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
+class _Layer(NamedTuple):
     """Patterns in gitignore syntax, and the folder they are relative to."""
 
     base: Path

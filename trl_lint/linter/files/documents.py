@@ -6,22 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end
 from trl_lint.linter.files.discovery import is_included
-from trl_lint.linter.files.prefilter import Prefilter
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from trl_lint.findings import Finding
     from trl_lint.linter.cells.document import CodeDocument
     from trl_lint.linter.cells.places import CodePart
+    from trl_lint.linter.files.prefilter import Prefilter
 
 
 class Documents:
     """Notebooks, and documentation that `extend-include` names. parts: theirs, by their paths in the analysis."""
 
-    def __init__(self, settings: Settings, prefilter: Prefilter) -> None:
+    def __init__(self, settings: Settings, prefilter: Callable[[], Prefilter]) -> None:
         self.parts: dict[Path, CodePart] = {}
         self._settings = settings
         self._prefilter = prefilter
@@ -36,7 +35,7 @@ class Documents:
         if known is None or known.source != source:
             from trl_lint.linter.cells import document, reading
 
-            mentions = self._prefilter.mentions(source)
+            mentions = self._prefilter().mentions(source)
             known = reading.document_of(path, source, may_matter) if mentions else document.CodeDocument(path, source)
             self._read[path] = known
             self.parts.update((each.path, each) for each in known.parts)
@@ -53,7 +52,11 @@ class Documents:
         Shell lines count (they are comments in the module); text and outputs do not.
         """
         part = self.parts.get(path)
-        return part is not None and front_end(part.file) == NOTEBOOK and SPAWNS.search(part.source) is None
+        if part is None or front_end(part.file) != NOTEBOOK:
+            return False
+        from trl_lint.knowledge.engines import SPAWNS
+
+        return SPAWNS.search(part.source) is None
 
     def round_trip(self, path: Path, text: str) -> tuple[str, str]:
         """A module's new text as its file can contain it, and why that is impossible; "" if it is possible.

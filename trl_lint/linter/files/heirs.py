@@ -19,8 +19,6 @@ from pathlib import Path
 
 from trl_lint import files
 from trl_lint.analysis.program.project.source_text import code_of
-from trl_lint.knowledge.library import WRAPPER_ATTRIBUTES
-from trl_lint.knowledge.models import INNER_MODEL
 
 # The limits on how many heirs are analysed, and on the size of each.
 MOST_HEIRS = 40
@@ -91,6 +89,9 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
 
 def _reads_of(names: Iterable[bytes]) -> re.Pattern[bytes]:
     """A pattern for reads from these attributes of `self` of something that a wrapper does not have."""
+    from trl_lint.knowledge.library import WRAPPER_ATTRIBUTES
+    from trl_lint.knowledge.models import INNER_MODEL
+
     harmless = (each.encode() for each in sorted({*WRAPPER_ATTRIBUTES, INNER_MODEL}))
     return re.compile(rb"\bself\.(?:%b)\.(?!(?:%b)\b)\w" % (b"|".join(sorted(names)), b"|".join(harmless)))
 

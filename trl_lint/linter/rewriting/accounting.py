@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from trl_lint.findings import Finding
 from trl_lint.linter.comments import suppressions
+from trl_lint.linter.decoding import source_lines
 from trl_lint.linter.rewriting.hunks import Hunk, hunks
 
 Withheld = tuple[Finding, str]
@@ -101,8 +102,8 @@ class _Lines:
     """The correspondence between the lines of two texts."""
 
     def __init__(self, old: bytes, new: bytes) -> None:
-        lines = suppressions.source_lines(old)
-        changes = hunks(lines, suppressions.source_lines(new))
+        lines = source_lines(old)
+        changes = hunks(lines, source_lines(new))
         self._changed: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._kept: dict[int, int] = {}
         line = shift = 0

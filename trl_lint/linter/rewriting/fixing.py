@@ -14,13 +14,13 @@ from functools import partial
 from itertools import compress
 from pathlib import Path
 
-from trl_lint.analysis.program.project.nesting import deeply
 from trl_lint.config import load_settings
 from trl_lint.findings import Applicability, Finding
 from trl_lint.fixes import fix_of
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
 from trl_lint.linter.causes import one_per_cause
 from trl_lint.linter.comments import suppressions
+from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.results import FixResult, SourceError
@@ -115,7 +115,7 @@ def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *,
     fixable = set(_fixable([each.finding for each in found], path, first.source, unsafe))
     wanted = [each for each in found if each.edits and each.finding in fixable]
     if not wanted:
-        return replace(first, remaining=tuple(current_linter.check(path, first.source)))
+        return first._replace(remaining=tuple(current_linter.check(path, first.source)))
     current, withheld = checker.apply_fixes(path, first.source, current_linter.launches, wanted)
     last = fresh_linter(linter, path)
     before, after = (
@@ -125,8 +125,7 @@ def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *,
     counts = _account_of(path)(before, after, source, current)
     done = _result_of_account(current, [(each.finding, reason) for each, reason in withheld], after, counts)
     remaining = last.check(path, current)
-    return replace(
-        done,
+    return done._replace(
         applied=tuple(sorted((*first.applied, *done.applied), key=lambda each: each.sort_key)),
         withheld=still_withheld((*first.withheld, *done.withheld), remaining),
         remaining=tuple(remaining),

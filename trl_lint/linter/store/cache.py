@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -136,6 +135,8 @@ class Cache:
             _make(self.folder / "CACHEDIR.TAG", _TAG)
 
     def _write(self, name: str, content: bytes) -> None:
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(dir=self.folder, prefix="trl-lint-", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from trl_lint import files
 from trl_lint.linter.store.cache import digest
-from trl_lint.releases import installed
+from trl_lint.releases import is_still_installed
 
 FILE, NOTHING, OTHER = "file", "nothing", "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(NamedTuple):
     """What an analysis depends on.
 
     contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at other
@@ -43,7 +42,7 @@ class Dependencies:
             all(kind_of(path) == kind for path, kind in self.kinds.items())
             and all(is_small(path, self.limit) == small for path, small in self.small.items())
             and all(content_of(path) == content for path, content in self.contents.items())
-            and all(installed(name) == release for name, release in self.releases.items())
+            and all(is_still_installed(name, release) for name, release in self.releases.items())
             and all(engines_of(path) == answer for path, answer in self.engines.items())
             and callers() == self.callers
         )

@@ -6,7 +6,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
@@ -39,8 +39,9 @@ class ChangedLines:
     lines: Mapping[str, MovedLines] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return bool(self.lines)
+    def all_moved(self, outcomes: Mapping[Path, CheckOutcome]) -> dict[Path, CheckOutcome]:
+        """The outcomes of files, moved to the lines where their code is now; see `moved`."""
+        return {path: self.moved(path, outcome) for path, outcome in outcomes.items()}
 
     def moved(self, path: Path, outcome: CheckOutcome) -> CheckOutcome:
         """The outcome of a file, moved to the lines where its code is now.
@@ -58,10 +59,7 @@ class ChangedLines:
     def with_current_contents(self, found: Dependencies) -> Dependencies:
         """The dependencies of an analysis of the current texts, if the stored one read these files before."""
         contents = {path: digest(self.texts[path]) for path in found.contents if path in self.texts}
-        return replace(found, contents={**found.contents, **contents})
-
-
-NO_CHANGES = ChangedLines()
+        return found._replace(contents={**found.contents, **contents})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.results import SourceError
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
+class CheckOutcome(NamedTuple):
     """The outcome of a check of one content: findings, those that are not wanted, or why it can't be parsed."""
 
     findings: tuple[Finding, ...] = ()

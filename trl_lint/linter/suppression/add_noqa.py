@@ -37,12 +37,12 @@ def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
     new, withheld = with_noqa_comments(path, source, result.findings)
     problem = write_back(path, source, new, linter.roots, "no comments added") if new != source else None
     if problem:
-        return replace(result, problem=problem)
+        return result._replace(problem=problem)
     left = tuple(finding for finding, _ in withheld)
     done = tuple(each for each in result.findings if each not in left)
     silenced = result.silenced + len(done)
-    return replace(
-        result, source=new, before=source, findings=left, applied=done, withheld=tuple(withheld), silenced=silenced
+    return result._replace(
+        source=new, before=source, findings=left, applied=done, withheld=tuple(withheld), silenced=silenced
     )
 
 

@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -294,7 +294,7 @@ def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set
         known.setdefault(found[place].number, set()).add(id(found[place].finding))
     for number, result in enumerate(results):
         kept = tuple(each for each in result.findings if id(each) not in known.get(number, ()))
-        remaining.append(replace(result, findings=kept, hidden=len(result.findings) - len(kept)))
+        remaining.append(result._replace(findings=kept, hidden=len(result.findings) - len(kept)))
     return remaining
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from trl_lint.findings import Applicability, Edit, Finding, Position
-from trl_lint.linter.comments.suppressions import decoded, split
+from trl_lint.linter.comments.suppressions import split
+from trl_lint.linter.decoding import decoded
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import FixResult
 from trl_lint.linter.rewriting.fixing import fresh_linter
@@ -45,7 +45,7 @@ def with_comments(linter: Linter, path: Path, source: bytes, fixed: FixResult, *
     applied = [each for each in first if each.fix and each.fix.applicability in levels and fixed_messages[each.message]]
     everything = sorted((*fixed.applied, *split(applied, source, path)[0]), key=lambda each: each.sort_key)
     remaining = sorted((*remaining, *left), key=lambda each: each.sort_key)
-    return replace(fixed, source=current, applied=tuple(everything), remaining=tuple(remaining))
+    return fixed._replace(source=current, applied=tuple(everything), remaining=tuple(remaining))
 
 
 def _stale(linter: Linter, path: Path, source: bytes) -> list[Finding]:

@@ -17,8 +17,7 @@ from trl_lint.linter.comments.directives import Directive, RuleWord, all_in, in_
 from trl_lint.linter.comments.hash_comments import has_them, hash_comments, runs_the_same
 from trl_lint.linter.comments.suppressions import Comments
 from trl_lint.linter.linter import Linter
-from trl_lint.rules import loaded_rules
-from trl_lint.rules.base import CommentRule
+from trl_lint.rules.cards import COMMENTS, Card, known_cards
 
 # What follows the keyword if a comment may be about rules of trl-lint: a code, or a name with a hyphen.
 _OURS = re.compile(rb"trl|[a-z][-_][a-z]")
@@ -28,12 +27,12 @@ _FOR_TOOLS = re.compile(
     r"(?:#\s*(?:(?:type|pyright|mypy|pylint|pyre|ruff|flake8|isort|fmt|yapf|pragma|trl-lint)\s*:|(?:noqa|nosec)\b)[^#]*)*"
 )
 # What may be between the codes and the reason.
-_BEFORE_REASON = re.compile(r"[\s,;:\N{EN DASH}\N{EM DASH}-]*")
+_BEFORE_REASON = re.compile(r"[\s,;:\u2013\u2014-]*")
 
 
-def rule_of(linter: Linter) -> CommentRule | None:
-    """The rule, if it is selected."""
-    return next((rule for rule in linter.rules if isinstance(rule, CommentRule)), None)
+def rule_of(linter: Linter) -> Card | None:
+    """The card of the rule, if it is selected."""
+    return next((card for card in linter.cards if card.about == COMMENTS), None)
 
 
 def looks_at(linter: Linter, path: Path, source: bytes) -> bool:
@@ -93,7 +92,7 @@ def _without_harmful_fix(path: Path, source: bytes, finding: Finding) -> Finding
 def judged_in(linter: Linter, path: Path) -> Iterator[str]:
     """The codes of the rules all of whose findings in a file are known."""
     ignores = ignored_in(linter.settings, path)
-    for rule in linter.rules:
+    for rule in linter.cards:
         if not any(ignores(rule, each, by_default) for each in rule.consequences for by_default in (True, False)):
             yield rule.code
 
@@ -109,7 +108,7 @@ def _used(comments: Comments, found: Iterable[Finding]) -> set[tuple[tuple[int, 
 
 def _with_parts(found: Iterable[Finding]) -> Iterator[Finding]:
     """The findings, and the others that were merged into them."""
-    names = {rule.code: rule.name for rule in loaded_rules()}
+    names = {rule.code: rule.name for rule in known_cards()}
     for finding in found:
         yield finding
         for each in finding.also:
@@ -141,8 +140,8 @@ def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
 
 def _is_stale(word: RuleWord, judged: frozenset[str]) -> bool:
     """Whether all that a word may silence is judged. This rule is not: it silences findings about comments."""
-    meant = [rule for rule in loaded_rules() if word.refers_to(rule.code, rule.name)]
-    return bool(meant) and all(rule.code in judged and not isinstance(rule, CommentRule) for rule in meant)
+    meant = [rule for rule in known_cards() if word.refers_to(rule.code, rule.name)]
+    return bool(meant) and all(rule.code in judged and rule.about != COMMENTS for rule in meant)
 
 
 def _is_unknown(word: RuleWord) -> bool:
@@ -150,7 +149,7 @@ def _is_unknown(word: RuleWord) -> bool:
     if word.slip:
         return True
     ours = word.text.upper().startswith("TRL") and "-" not in word.text
-    return ours and not any(word.refers_to(rule.code, rule.name) for rule in loaded_rules())
+    return ours and not any(word.refers_to(rule.code, rule.name) for rule in known_cards())
 
 
 def _unused(path: Path, comment: Directive, stale: Sequence[RuleWord], line: str) -> Iterator[Finding]:
@@ -186,11 +185,11 @@ def _in_capitals(word: RuleWord) -> str:
 
 
 def _codes() -> list[str]:
-    return [rule.code for rule in loaded_rules()]
+    return [rule.code for rule in known_cards()]
 
 
 def _finding(path: Path, comment: Directive, message: str, fix: Fix) -> Finding:
-    (rule,) = (each for each in loaded_rules() if isinstance(each, CommentRule))
+    (rule,) = (each for each in known_cards() if each.about == COMMENTS)
     return Finding(
         code=rule.code,
         name=rule.name,

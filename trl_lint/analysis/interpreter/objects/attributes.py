@@ -59,11 +59,11 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
+from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
 from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
-from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 ENVIRON = "os.environ"
 

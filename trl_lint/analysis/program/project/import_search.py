@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from trl_lint.knowledge.library import LIBRARY_ROOTS
-
 # Folders of installed packages. All other packages lie next to an installed one, so they do not belong to its project.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 
@@ -90,7 +88,7 @@ class ImportSearch:
         for base in dict.fromkeys(bases):
             # Inside a package, `import wandb` means the library even if a file of this name lies next to it. For a
             # script, its own folder comes first.
-            if base == path.parent != top and relative.parts[0] in LIBRARY_ROOTS:
+            if base == path.parent != top and _is_library(relative.parts[0]):
                 continue
             if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
                 continue
@@ -125,3 +123,9 @@ class ImportSearch:
             parts.append(directory.name)
             directory = directory.parent
         return directory, ".".join(reversed(parts)) or path.stem
+
+
+def _is_library(package: str) -> bool:
+    from trl_lint.knowledge.library import LIBRARY_ROOTS
+
+    return package in LIBRARY_ROOTS

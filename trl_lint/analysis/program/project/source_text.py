@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import AnyStr
 
-from trl_lint.knowledge.heuristics import HARMLESS
-
 
 def end_of_long(text: AnyStr, start: int, quotes: AnyStr) -> int:
     """The position after the three quotes that close a string, searched from `start` on; -1 if nothing closes it."""
@@ -41,6 +39,8 @@ _SEVERAL_WORDS = re.compile(rb"\w\s+\w")
 
 def code_of(source: bytes) -> bytes:
     """The source without comments, prose in strings and harmless names: the rest decides whether a file is relevant."""
+    from trl_lint.knowledge.heuristics import HARMLESS
+
     return HARMLESS.blanked(b"".join(_code_in(source)))
 
 

@@ -1,0 +1,15 @@
+"""The environment variables by which launchers tell a process which one it is."""
+
+from __future__ import annotations
+
+# fmt: off
+# Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
+# Strings: RANK differs between ranks, WORLD_SIZE is the number of them.
+RANK_VARIABLES = frozenset({
+    "GROUP_RANK", "LOCAL_RANK", "NODE_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK",
+    "ROLE_RANK", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_PROCID",
+})
+# Of these, the ones for the global rank.
+GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
+WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
+# fmt: on

@@ -1,0 +1,54 @@
+"""Keys for the code that computes what is stored: they change with every edit of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from trl_lint import __version__
+from trl_lint.linter.store.cache import digest
+
+
+def key_of(*parts: object) -> str:
+    """A key for JSON values, and others with a text that is the same in each process."""
+    return digest(json.dumps(parts, sort_keys=True, default=str).encode())[:32]
+
+
+@cache
+def tool_key() -> str:
+    """A key for the tool itself and the Python version it runs on."""
+    spec = find_spec("trl_lint.codemods")
+    packages = [str(Path(__file__).parents[2]), *(spec.submodule_search_locations or () if spec else ())]
+    return key_of(__version__, sys.version, [_code_key(package) for package in packages])
+
+
+def tools_key(plugins: tuple[str, ...]) -> str:
+    """A key for the tool and for the plugins that a project uses."""
+    if not plugins:
+        return tool_key()
+    from trl_lint.plugins import folders_of
+
+    return key_of(tool_key(), [_code_key(folder) for folder in folders_of(plugins)])
+
+
+def _code_key(package: str) -> list[tuple[str, int, int]]:
+    """A key that changes with every edit of the code in a folder."""
+    return sorted(
+        (entry.path[len(package) :], entry.stat().st_mtime_ns, entry.stat().st_size) for entry in _code(package)
+    )
+
+
+def _code(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The files of a package. Files in an archive cannot be listed, nor edited."""
+    with suppress(NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _code(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry
