@@ -236,7 +236,7 @@ def test_a_name_that_is_no_text_beside_others(tree):
 
 
 def test_more_nested_folders_than_calls(tree):
-    deepest = os.path.join(*"d" * 1200)
+    deepest = os.path.join(*"d" * 1020)
     subprocess.run(["mkdir", "-p", deepest], check=True)
     (tree / deepest / "t.py").write_text(BUG)
     try:

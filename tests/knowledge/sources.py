@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -63,10 +63,19 @@ class Library:
                         queue.append(base)
 
 
+def shared(package: str, version: str, make: Callable[[], Library]) -> Library:
+    """How workers share what is read; `conftest.py` replaces it."""
+    return make()
+
+
 @cache
 def library(package: str, version: str) -> Library:
     """Raises `releases.IndexUnreachable` if the release is neither cached nor available."""
     root = releases.fetch(releases.Release(package, version)) / package
+    return shared(package, version, lambda: _library(root, package))
+
+
+def _library(root: Path, package: str) -> Library:
     chosen = FILES.get(package)
     found = Library()
     for path in [root / name for name in chosen] if chosen else sorted(root.rglob("*.py")):

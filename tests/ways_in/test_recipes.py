@@ -124,8 +124,11 @@ def test_the_action_has_nothing_to_do_where_nothing_of_it_was_changed(branch: tu
     assert "No file was changed" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.index
 def test_the_action_installs_the_tool(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """In every run pre-commit installs it in the same way, with pip from a folder (`test_precommit.py`)."""
+
     def install(folder: Path) -> Path:
         venv.create(folder / "venv", with_pip=True)
         found = step("Install trl-lint")

@@ -1,4 +1,7 @@
-"""The VS Code extension: built and packaged as for publishing, and its language client against the real server."""
+"""The VS Code extension: built and packaged as for publishing, and its language client against the real server.
+
+Building it takes most of the time, and it is slow; the server that it starts is tested in every run (`test_server.py`).
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,7 @@ def extension(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_it_is_packaged_and_its_client_speaks_to_the_server(extension):
     packaged = npm(extension, "run", "package")
     assert packaged.returncode == 0, packaged.stdout + packaged.stderr
