@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ def in_hook(expression: str, tmp_path: Path, *before: str) -> str:
     return fact(HOOK + "".join(lines), tmp_path)
 
 
+def all_in_hook(wanted: Mapping[str, str], tmp_path: Path, *before: str) -> None:
+    """Check the facts of several expressions in a hook, which is analysed once."""
+    lines = [f"        {line}\n" for line in (*before, *(f"reveal_rank({expression})" for expression in wanted))]
+    found = fact(HOOK + "".join(lines), tmp_path).split(" | ")
+    assert dict(zip(wanted, found, strict=True)) == dict(wanted)
+
+
 def at_top(expression: str, tmp_path: Path, root: str) -> str:
     """The fact of an expression in a script that imports `root`."""
     return fact(f"import {root}\nreveal_rank({expression})\n", tmp_path)
@@ -57,10 +65,8 @@ def changing(*how: InPlace) -> list[str]:
 @pytest.mark.parametrize("name", named(RankTransfer.REDUCES))
 def test_a_reduction_makes_a_shard_partial(name: str, tmp_path: Path) -> None:
     partial = f"partial({operation(name).reduction})"
-    assert in_hook(f"x.{name}()", tmp_path) == partial
-    assert in_hook(f"x.{name}(dim=0)", tmp_path) == partial
-    assert in_hook(f"x.{name}(dim=-1)", tmp_path) == "shard"
-    assert in_hook(f"torch.{name}(x)", tmp_path) == partial
+    wanted = {f"x.{name}()": partial, f"x.{name}(dim=0)": partial, f"x.{name}(dim=-1)": "shard"}
+    all_in_hook({**wanted, f"torch.{name}(x)": partial}, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(row.name for row in OPERATIONS if row.has_order))
@@ -72,24 +78,25 @@ def test_which_quantile_or_norm_is_no_dimension(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", named(RankTransfer.REDUCES))
 def test_a_reduction_keeps_every_other_fact(name: str, tmp_path: Path) -> None:
-    assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
-    assert in_hook(f"same.{name}()", tmp_path) == "same"
-    assert in_hook(f"torch.{name}(unknown)", tmp_path) == "unknown"
+    wanted = {f"loss.{name}()": "local(data)", f"same.{name}()": "same", f"torch.{name}(unknown)": "unknown"}
+    all_in_hook(wanted, tmp_path)
 
 
 @pytest.mark.parametrize("name", named(RankTransfer.KEEPS, RankTransfer.IS_TRUE))
 def test_what_is_passed_through_keeps_its_fact(name: str, tmp_path: Path) -> None:
-    assert in_hook(f"x.{name}()", tmp_path) == "shard"
-    assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
-    assert in_hook(f"same.{name}()", tmp_path) == "same"
-    assert in_hook(f"x.mean().{name}()", tmp_path) == ("local(data)" if name == "bool" else "partial(mean)")
-    assert in_hook(f"x.{name}", tmp_path) == "shard"
+    wanted = {
+        f"x.{name}()": "shard",
+        f"loss.{name}()": "local(data)",
+        f"same.{name}()": "same",
+        f"x.mean().{name}()": "local(data)" if name == "bool" else "partial(mean)",
+        f"x.{name}": "shard",
+    }
+    all_in_hook(wanted, tmp_path)
 
 
 @pytest.mark.parametrize("name", named(RankTransfer.UNIFORM))
 def test_what_a_tensor_is_does_not_differ(name: str, tmp_path: Path) -> None:
-    assert in_hook(f"x.{name}", tmp_path) == "same"
-    assert in_hook(f"loss.{name}()", tmp_path) == "same"
+    all_in_hook({f"x.{name}": "same", f"loss.{name}()": "same"}, tmp_path)
 
 
 @pytest.mark.parametrize("name", named(RankTransfer.SHAPE, RankTransfer.SIZE, RankTransfer.STRIDE, RankTransfer.COUNT))
@@ -109,10 +116,9 @@ def test_the_way_to_the_host_keeps_the_fact(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", changing(*set(InPlace) - {InPlace.DRAWS}))
 def test_a_method_with_an_underscore_changes_the_tensor(name: str, tmp_path: Path) -> None:
-    assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}(loss)") == "local(data)"
-    assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}(same)") == "same"
     kept = "same" if operation(name).in_place is InPlace.REPLACES else "local(data)"
-    assert in_hook("t", tmp_path, "t = loss.clone()", f"t.{name}(1.0)") == kept
+    before = ["a = torch.zeros(3)", f"a.{name}(loss)", "b = torch.zeros(3)", f"b.{name}(same)"]
+    all_in_hook({"a": "local(data)", "b": "same", "c": kept}, tmp_path, *before, "c = loss.clone()", f"c.{name}(1.0)")
 
 
 @pytest.mark.parametrize("name", changing(InPlace.DRAWS))
@@ -160,18 +166,19 @@ def test_an_index_among_all_elements(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", named(RankTransfer.JOINS))
 def test_what_is_put_together(name: str, tmp_path: Path) -> None:
-    assert in_hook(f"torch.{name}([x, x])", tmp_path) == "shard"
-    assert in_hook(f"torch.{name}([loss, same])", tmp_path) == "local(data)"
-    assert in_hook(f"torch.{name}([same, same])", tmp_path) == "same"
-    assert in_hook(f"torch.{name}([unknown, same])", tmp_path) == "unknown"
+    wanted = {"x, x": "shard", "loss, same": "local(data)", "same, same": "same", "unknown, same": "unknown"}
+    all_in_hook({f"torch.{name}([{given}])": each for given, each in wanted.items()}, tmp_path)
 
 
 @pytest.mark.parametrize("dotted", named(RankTransfer.CREATES))
 def test_a_tensor_of_a_number_is_as_the_number(dotted: str, tmp_path: Path) -> None:
-    assert in_hook(f"{dotted}(loss.item())", tmp_path) == "local(data)"
-    assert in_hook(f"{dotted}(x.sum().item())", tmp_path) == "partial(sum)"
-    assert in_hook(f"{dotted}([loss.item(), 1.0])", tmp_path) == "local(data)"
-    assert in_hook(f"{dotted}([1.0, 2.0])", tmp_path) == "same"
+    wanted = {
+        f"{dotted}(loss.item())": "local(data)",
+        f"{dotted}(x.sum().item())": "partial(sum)",
+        f"{dotted}([loss.item(), 1.0])": "local(data)",
+        f"{dotted}([1.0, 2.0])": "same",
+    }
+    all_in_hook(wanted, tmp_path)
 
 
 @pytest.mark.parametrize("dotted", named(RankTransfer.FILLS, RankTransfer.ZEROS, RankTransfer.FULL))
@@ -184,9 +191,9 @@ def called(dotted: str) -> str:
     return f"{dotted}x" if dotted.endswith(".") else dotted
 
 
-@pytest.mark.parametrize("dotted", sorted(table.ORIGINS))
-def test_what_differs_for_a_reason_of_its_own(dotted: str, tmp_path: Path) -> None:
-    assert at_top(f"{called(dotted)}()", tmp_path, dotted.partition(".")[0]) == str(table.ORIGINS[dotted])
+def test_what_differs_for_a_reason_of_its_own(tmp_path: Path) -> None:
+    found = {dotted: at_top(f"{called(dotted)}()", tmp_path, dotted.partition(".")[0]) for dotted in table.ORIGINS}
+    assert found == {dotted: str(wanted) for dotted, wanted in table.ORIGINS.items()}
 
 
 @pytest.mark.parametrize("dotted", named(RankTransfer.DRAWS_NEW))
@@ -212,12 +219,14 @@ def test_gradients_are_synchronised(dotted: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("root", sorted(table.PURE_ROOTS))
 def test_calls_under_pure_roots_are_as_their_arguments(root: str, tmp_path: Path) -> None:
-    imported = f"import {root}"
-    assert in_hook(f"{root}.compute(loss)", tmp_path, imported) == "local(data)"
-    assert in_hook(f"{root}.compute(x, 2)", tmp_path, imported) == "shard"
-    assert in_hook(f"{root}.compute(x.mean())", tmp_path, imported) == "local(data)"
-    assert in_hook(f"{root}.compute(same, 2)", tmp_path, imported) == "same"
-    assert in_hook(f"{root}.compute(unknown, 2)", tmp_path, imported) == "unknown"
+    wanted = {
+        "loss": "local(data)",
+        "x, 2": "shard",
+        "x.mean()": "local(data)",
+        "same, 2": "same",
+        "unknown, 2": "unknown",
+    }
+    all_in_hook({f"{root}.compute({given})": each for given, each in wanted.items()}, tmp_path, f"import {root}")
 
 
 @pytest.mark.parametrize("root", sorted(table.IMPURE))
@@ -246,8 +255,8 @@ _BY_HAND = {"dict", "getattr", "len", "map", "next", "range", "slice"}
 def test_pure_builtins_are_as_their_arguments(name: str, tmp_path: Path) -> None:
     form = _ELEMENTS.get(name, "{}")
     given = "None, [{}]" if name == "filter" else "[{}]" if name in _ELEMENTS else "{}"
-    for value, wanted in (("loss", "local(data)"), ("same", "same"), ("unknown", "unknown")):
-        assert in_hook(form.format(f"{name}({given.format(value)})"), tmp_path) == wanted
+    wanted = {"loss": "local(data)", "same": "same", "unknown": "unknown"}
+    all_in_hook({form.format(f"{name}({given.format(value)})"): each for value, each in wanted.items()}, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(table.REDUCING_BUILTINS))
@@ -260,8 +269,7 @@ def test_reducing_builtins_reduce_iterables(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(name for name in vars(str) if not name.startswith("_")))
 def test_methods_of_texts_are_pure(name: str, tmp_path: Path) -> None:
-    assert in_hook(f'"text".{name}("a")', tmp_path) == "same"
-    assert in_hook(f'str(loss).{name}("a")', tmp_path) == "local(data)"
+    all_in_hook({f'"text".{name}("a")': "same", f'str(loss).{name}("a")': "local(data)"}, tmp_path)
 
 
 # --- rows of the libraries ------------------------------------------------------------------------------
@@ -336,8 +344,12 @@ ATTRIBUTES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", ATTRIBUTES)
-def test_every_attribute(name: str, tmp_path: Path) -> None:
+def test_every_attribute(tmp_path: Path) -> None:
+    for name in ATTRIBUTES:
+        _check_attribute(name, tmp_path)
+
+
+def _check_attribute(name: str, tmp_path: Path) -> None:
     rows = [row for row in library.ROWS if isinstance(row, schema.Attribute) and row.name == name]
     owner, _, own = name.rpartition(".")
     module, _, cls = owner.rpartition(".")
@@ -346,14 +358,18 @@ def test_every_attribute(name: str, tmp_path: Path) -> None:
         program += f"        reveal_rank(self.{own})\n"
     else:
         program = f"from {module} import {cls}\ndef use(made: {cls}):\n    reveal_rank(made.{own})\n"
-    assert fact(program, tmp_path, version_within(rows[-1])) == str(rows[-1].value.rank)
+    assert fact(program, tmp_path, version_within(rows[-1])) == str(rows[-1].value.rank), name
 
 
 HOOKS = sorted({row.name for row in library.ROWS if isinstance(row, schema.Hook) and row.called})
 
 
-@pytest.mark.parametrize("name", HOOKS)
-def test_every_hook_gets_what_its_row_says(name: str, tmp_path: Path) -> None:
+def test_every_hook_gets_what_its_row_says(tmp_path: Path) -> None:
+    for name in HOOKS:
+        _check_hook(name, tmp_path)
+
+
+def _check_hook(name: str, tmp_path: Path) -> None:
     row = [row for row in library.ROWS if isinstance(row, schema.Hook) and row.name == name][-1]
     owner, _, own = name.rpartition(".")
     root, _, base = owner.rpartition(".")
@@ -361,7 +377,7 @@ def test_every_hook_gets_what_its_row_says(name: str, tmp_path: Path) -> None:
     lines = [f"from {root} import {base}", f"class My({base}):", f"    def {own}(self, {', '.join(given)}):"]
     lines += [f"        reveal_rank({key})" for key in given] or ["        reveal_rank(1)"]
     wanted = [str(row.parameters[key].rank) for key in given] or ["same"]
-    assert fact("\n".join(lines) + "\n", tmp_path, version_within(row)) == " | ".join(wanted)
+    assert fact("\n".join(lines) + "\n", tmp_path, version_within(row)) == " | ".join(wanted), name
 
 
 FUNCTIONS = sorted(
@@ -375,8 +391,12 @@ FUNCTIONS = sorted(
 )
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_returns_what_its_row_says(name: str, tmp_path: Path) -> None:
+def test_every_function_returns_what_its_row_says(tmp_path: Path) -> None:
+    for name in FUNCTIONS:
+        _check_function(name, tmp_path)
+
+
+def _check_function(name: str, tmp_path: Path) -> None:
     row = [row for row in library.ROWS if isinstance(row, schema.Function) and row.name == name][-1]
     wanted = "local(data)" if isinstance(row.returns, str) else str(row.returns.rank)
     owner, _, own = name.rpartition(".")
@@ -390,7 +410,7 @@ def test_every_function_returns_what_its_row_says(name: str, tmp_path: Path) -> 
             "    def training_step(self, model, inputs):",
         ]
         given += ["        loss = model(**inputs).loss", f"        reveal_rank(self.{own}(loss))"]
-        assert fact("\n".join(given) + "\n", tmp_path, version_within(row)) == wanted
+        assert fact("\n".join(given) + "\n", tmp_path, version_within(row)) == wanted, name
         return
     else:
         given = [
@@ -401,7 +421,7 @@ def test_every_function_returns_what_its_row_says(name: str, tmp_path: Path) -> 
         given += ["reveal_rank(use(make(), loss))"]
         given[2:] = [f"    reveal_rank(made.{own}(loss))", f"use({cls}(), loss)"]
     lines = "".join(f"        {line}\n" for line in given)
-    assert fact(HOOK + lines, tmp_path, version_within(row)) == wanted
+    assert fact(HOOK + lines, tmp_path, version_within(row)) == wanted, name
 
 
 @pytest.mark.parametrize("name", sorted(launcher_variables.RANK_VARIABLES))
