@@ -108,8 +108,8 @@ class Judgements:
         return sorted(place for place in set(self.rows) - self.used if place.package in looked_at)
 
 
-def findings_in(corpus: Corpus, judgements: Judgements) -> Iterator[Found]:
-    """What all rules except previews report in the files of a release, and whether the fixes hold."""
+def findings_in(corpus: Corpus, judgements: Judgements, *, tries_fixes: bool = True) -> Iterator[Found]:
+    """What all rules except previews report in the files of a release, and whether the fixes hold (if tried)."""
     root = corpus.root
     settings = Settings(select=(EVERY_RULE,))
     rules = [rule for rule in selected_rules(settings) if rule.code in ALL_RULES]
@@ -122,7 +122,7 @@ def findings_in(corpus: Corpus, judgements: Judgements) -> Iterator[Found]:
             continue
         if not found:
             continue
-        held = {_key(finding) for finding in linter.fix(path, source, unsafe=True).applied}
+        held = {_key(each) for each in linter.fix(path, source, unsafe=True).applied} if tries_fixes else set()
         for finding in found:
             name = path.relative_to(root).as_posix()
             places = [Place(str(corpus), finding.code, name, line) for line in finding.lines]
