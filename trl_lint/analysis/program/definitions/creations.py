@@ -24,7 +24,7 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
 from trl_lint.knowledge.backends import SINGLE_PROCESS
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_LOCAL_PATH, is_rank_name
-from trl_lint.knowledge.torch_distributed import RANK_VARIABLES
+from trl_lint.knowledge.launcher_variables import RANK_VARIABLES
 
 
 class Creation(NamedTuple):
