@@ -16,6 +16,8 @@ from forks import module
 from trl_lint import findings
 from trl_lint.frontends.cli import main
 from trl_lint.linter.cached_linter import CachedLinter
+from trl_lint.linter.execution.engines import ProjectEngines
+from trl_lint.linter.files.callers import CallerSearch
 from trl_lint.linter.store import content_cache, rule_cards, tool
 from trl_lint.linter.store.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
 from trl_lint.linter.store.dependencies import NOTHING, OTHER, Dependencies, kinds_of
@@ -162,8 +164,10 @@ def test_findings_with_all_they_hold_are_kept(project):
 # What only an analysis needs: it takes longer to import than all that a lookup does.
 HEAVY = """
 libcst markdown_it msgspec pathspec rich ruamel tree_sitter tempfile torch
-trl_lint.analysis.events trl_lint.fixes trl_lint.knowledge.library trl_lint.linter.locate trl_lint.rules.base
-trl_lint.linter.comments.suppressions trl_lint.linter.suppression.unused_noqa
+trl_lint.analysis.events trl_lint.analysis.program.project.import_search trl_lint.domain trl_lint.fixes
+trl_lint.knowledge.library trl_lint.knowledge.schema trl_lint.launch.commands
+trl_lint.linter.comments.suppressions trl_lint.linter.execution.engines trl_lint.linter.locate
+trl_lint.linter.suppression.unused_noqa trl_lint.rules.base
 """
 LOOK = """
 import sys
@@ -294,6 +298,24 @@ def test_a_new_caller_is_seen(project, analyses):
     (project / "program.py").unlink()
     assert lint("helpers.py") == SILENT
     assert len(analyses) == 3
+
+
+def test_what_does_not_matter_is_found_out_once(project, analyses, monkeypatch):
+    """If another file of the project changes, callers and engines are worked out again, and the answer is stored."""
+    assert lint("mine.py") == FOUND
+    write(project, other="print('nor here')\n")
+    change(project, "notes.md", "Nothing is started.\n")
+    assert lint("mine.py") == FOUND
+    assert len(analyses) == 1
+
+    def refuse(*args):
+        raise AssertionError("worked out again")
+
+    monkeypatch.setattr(CallerSearch, "callers", refuse)
+    monkeypatch.setattr(ProjectEngines, "answer", refuse)
+    assert lint("mine.py") == FOUND
+    write(project, other="print('changed')\n")
+    assert "worked out again" in run("mine.py")[2]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from small_projects import found, written
 
 from trl_lint.linter.files import callers as module
-from trl_lint.linter.files.callers import callers
+from trl_lint.linter.files.callers import CallerSearch
 from trl_lint.linter.files.discovery import import_roots
 from trl_lint.settings import Settings
 
@@ -37,7 +37,8 @@ def test_callers_are_not_reported(tmp_path: Path) -> None:
 def called_by(folder: Path, *names: str, **settings) -> list[str]:
     linted = {folder / name: (folder / name).read_bytes() for name in names}
     roots = import_roots(folder, linted)
-    asked = callers(Settings(root=folder, **settings), roots, linted, lambda content: b"accelerate" in content)
+    search = CallerSearch(Settings(root=folder, **settings), roots, linted)
+    asked = search.callers(lambda content: b"accelerate" in content)
     return [path.relative_to(folder).as_posix() for path in asked]
 
 

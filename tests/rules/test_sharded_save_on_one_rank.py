@@ -9,6 +9,7 @@ import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability, Finding
+from trl_lint.linter.execution import project_files
 from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
@@ -461,16 +462,15 @@ def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
 
 
 def test_a_tree_that_is_too_large_is_looked_at_in_part(tmp_path, monkeypatch):
-    from trl_lint.linter.execution import engines
 
     for number in range(9):
         (tmp_path / f"x{number}.py").write_text("")
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "MOST_FILES", 5)
+        patch.setattr(project_files, "MOST_FILES", 5)
         assert project(tmp_path, FSDP_CONFIG)
         assert not project(tmp_path, {"fsdp.yaml": "", "zz.yaml": FSDP_CONFIG["fsdp.yaml"]})
     assert project(tmp_path, {})
-    monkeypatch.setattr(engines, "MOST_NAMES", 5)
+    monkeypatch.setattr(project_files, "MOST_NAMES", 5)
     assert not project(tmp_path, {})
 
 

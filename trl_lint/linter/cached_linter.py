@@ -13,8 +13,9 @@ same answers to what was asked.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from trl_lint.linter.results import LaunchOutcome, SourceError
 from trl_lint.linter.store import rule_cards
 from trl_lint.linter.store.cache import Cache, digest
 from trl_lint.linter.store.content_cache import ContentCache
-from trl_lint.linter.store.dependencies import Dependencies
+from trl_lint.linter.store.dependencies import Dependencies, kinds_of
 from trl_lint.linter.store.launch_cache import LaunchCache
 from trl_lint.linter.store.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
 from trl_lint.linter.store.tool import key_of, tool_key, tools_key
@@ -93,14 +94,14 @@ class CachedLinter(Linter):
         return found
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        read = list(files)
-        self._contents = {name: code for path, source in read for name, code in self.modules(path, source).items()}
+        read = dict(files)
+        self._contents = self._modules_of(read)
         self._passed_over_outcomes = {}
         if self._verdicts is not None:
             self._verdicts.save()
             rule_cards.store(self._cache, self.settings.plugins)
         request_key = self._request_key()
-        launches = {path: source for path, source in read if self.may_launch(path, source)}
+        launches = {path: source for path, source in read.items() if self.may_launch(path, source)}
         name = f"launches-{key_of(request_key, _digests(launches))}"
         self._launch_cache = LaunchCache(self._cache, name, launches, edits=self._with_edits)
         self._entry, self._last_run = self._entry_names(request_key)
@@ -207,14 +208,32 @@ class CachedLinter(Linter):
                 outcomes, passed_over = map(changed.all_moved, (outcomes, passed_over))
                 dependencies = changed.with_current_contents(dependencies)
             is_valid = outcomes.keys() == self._contents.keys() and dependencies.hold(
-                self._engines_of, self._paths_of_callers
+                self._engines_now(dependencies), partial(self._paths_of_callers, dependencies)
             )
         except (AttributeError, KeyError, TypeError, ValueError):  # foreign data, or a line that is gone
             return {}
         self._passed_over_outcomes = passed_over if is_valid else {}
-        if is_valid and changed is not None and changed.lines:
-            self._store(outcomes, passed_over, dependencies)
-        return outcomes if is_valid else {}
+        if not is_valid:
+            return {}
+        refreshed = self._refreshed(dependencies)
+        if changed is not None and changed.lines:
+            self._store(outcomes, passed_over, refreshed)
+        elif refreshed is not dependencies:
+            self._store_entry(outcomes, passed_over, refreshed)
+        return outcomes
+
+    def _refreshed(self, known: Dependencies) -> Dependencies:
+        """Dependencies that hold; those found out again are stored with what they were found out from this time."""
+        if known.engines and self._engines is not None:
+            known = known._replace(engines_from=self.engines.state())
+        search = self._caller_search
+        if search is None or self._callers is None or search.digest == known.importers_from:
+            return known
+        kinds = kinds_of(search.exists, ())
+        if kinds is None:
+            return known
+        importers = sorted(map(str, self._callers))
+        return known._replace(kinds={**known.kinds, **kinds}, importers=importers, importers_from=search.digest)
 
     def _outcomes_of_last_run(self) -> dict[Path, CheckOutcome]:
         """The outcomes of the last run on these files, if only comments and blank lines have changed since.
@@ -231,12 +250,32 @@ class CachedLinter(Linter):
             return {}  # a comment of a notebook may contain what starts its processes
         return self._load(last.entry, changed) if last is not None and changed is not None else {}
 
-    def _engines_of(self, path: str) -> str:
-        return self.engines.answer(path)
+    def _engines_now(self, known: Dependencies) -> Callable[[str], str]:
+        """How a file is run now, in the form of `known.engines`: the same if all that it depends on is the same."""
 
-    def _paths_of_callers(self) -> list[str]:
-        callers = self._callers_of(self._contents)
+        @cache
+        def are_same() -> bool:
+            from trl_lint.linter.execution.project_files import ProjectFiles
+
+            files = ProjectFiles.of(self.settings, self.roots)
+            return known.engines_from is not None and files.are_as_in(known.engines_from)
+
+        return lambda path: known.engines[path] if are_same() else self.engines.answer(path)
+
+    def _paths_of_callers(self, known: Dependencies) -> list[str]:
+        callers = self._callers_now(known)
         return sorted(map(str, {**callers, **self.heirs.of({**self._contents, **callers})}))
+
+    def _callers_now(self, known: Dependencies) -> Mapping[Path, bytes]:
+        """The files that import those of the run: those of `known`, if the same files were searched for them.
+
+        All other dependencies of `known` must hold.
+        """
+        if self._callers is None and not self.sees_all and known.importers_from:
+            search = self._caller_search_for(self._contents)
+            if search.digest == known.importers_from:
+                return {Path(path): search.others[Path(path)] for path in known.importers}
+        return self._callers_of(self._contents)
 
     def _save(self) -> None:
         # Releases of LibCST differ in what they can parse, so record which one is used.
@@ -256,6 +295,18 @@ class CachedLinter(Linter):
         dependencies: Dependencies,
     ) -> None:
         """Store the outcomes of the run, and the texts they are about."""
+        self._store_entry(outcomes, passed_over, dependencies)
+        if not self._with_edits:
+            from trl_lint.linter.store.last_run import LastRun
+
+            self._cache.save(self._last_run, LastRun.with_texts(self._entry, self._contents, dependencies).row())
+
+    def _store_entry(
+        self,
+        outcomes: Mapping[Path, CheckOutcome],
+        passed_over: Mapping[Path, CheckOutcome],
+        dependencies: Dependencies,
+    ) -> None:
         files, passed_over_rows = (
             {str(path): row_of(outcome, self._with_edits) for path, outcome in each.items()}
             for each in (outcomes, passed_over)
@@ -263,10 +314,6 @@ class CachedLinter(Linter):
         self._cache.save(
             self._entry, {"files": files, "beside": passed_over_rows, "dependencies": dependencies._asdict()}
         )
-        if not self._with_edits:
-            from trl_lint.linter.store.last_run import LastRun
-
-            self._cache.save(self._last_run, LastRun.with_texts(self._entry, self._contents, dependencies).row())
 
 
 class _NoEdits(Exception):

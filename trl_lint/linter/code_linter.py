@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.interprocedural.entry_points import Engine
     from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.linter.execution.engines import ProjectEngines
+    from trl_lint.linter.files.callers import CallerSearch
     from trl_lint.linter.files.prefilter import Prefilter
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
     from trl_lint.linter.store.dependencies import Dependencies
@@ -88,6 +89,7 @@ class CodeLinter:
         self.documents = Documents(settings, lambda: self._prefilter)  # shared, too
         # The files that import files of the run but are not in it; None until they are searched for.
         self._callers: dict[Path, bytes] | None = None
+        self._caller_search: CallerSearch | None = None
         self.heirs = Heirs()
         # Violations that the analysis of one file found in another one, keyed by that other file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
@@ -142,10 +144,16 @@ class CodeLinter:
     def _callers_of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
         """The files outside the run that import files of the run, with their contents."""
         if self._callers is None:
-            from trl_lint.linter.files.callers import callers
-
-            self._callers = {} if self.sees_all else callers(self.settings, self.roots, matter, self.may_matter)
+            self._callers = {} if self.sees_all else self._caller_search_for(matter).callers(self.may_matter)
         return self._callers
+
+    def _caller_search_for(self, matter: Mapping[Path, bytes]) -> CallerSearch:
+        """The search for these files, begun but not carried out; there is one per run."""
+        if self._caller_search is None:
+            from trl_lint.linter.files.callers import CallerSearch
+
+            self._caller_search = CallerSearch(self.settings, self.roots, matter)
+        return self._caller_search
 
     def may_matter(self, source: bytes) -> bool:
         """Whether the analysis can find anything in Python code with this content (a search in the bytes)."""
@@ -313,22 +321,26 @@ class CodeLinter:
         from trl_lint.linter.store.dependencies import Dependencies, kinds_of
 
         project, _ = self._tools()
-        callers = {**(self._callers or {}), **self.heirs.contents}
+        callers, search = self._callers or {}, self._caller_search
+        beside = {**callers, **self.heirs.contents}
         read = {path for path, content in project.opened.items() if content is not None}
-        kinds = kinds_of(project.exists, [*project.analysed, *read])
+        kinds = kinds_of({**project.exists, **(search.exists if search else {})}, [*project.analysed, *read])
         if kinds is None or self.overlay:
             return None
         return Dependencies(
             contents={
                 str(path): None if content is None else digest(content)
-                for path, content in (*project.opened.items(), *callers.items())
+                for path, content in (*project.opened.items(), *beside.items())
             },
-            callers=sorted(map(str, callers)),
+            callers=sorted(map(str, beside)),
             kinds=kinds,
             small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
             limit=MAX_OPENED,
             releases=dict(self._releases.looked_up),
             engines=self.engines.answers(),
+            engines_from=self.engines.state(),
+            importers=sorted(map(str, callers)),
+            importers_from=search.digest if search else "",
         )
 
     @deeply

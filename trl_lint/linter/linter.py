@@ -5,7 +5,7 @@ LibCST, and everything that needs it, is imported only once a file turns out to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,9 @@ class Linter(CodeLinter):
     # The file that was last searched for launch commands, and the result.
     _last: tuple[Path, bytes, Checked] | None = None
     _passed_over: frozenset[Path] = frozenset()
+    # The files given to `prepare`, and which of them have been searched for a start of Python, with the result.
+    _prepared: Mapping[Path, bytes] = {}
+    _may_start: dict[Path, bool]
 
     @cached_property
     def _launch_rules(self) -> tuple[LaunchRule, ...]:
@@ -48,7 +51,13 @@ class Linter(CodeLinter):
 
     def may_launch(self, path: Path, source: bytes) -> bool:
         """Whether launch commands are looked for in this file."""
-        return self.looks_for_launches and may_start(path, source)
+        if not self.looks_for_launches:
+            return False
+        if self._prepared.get(path) is not source:
+            return may_start(path, source)
+        if path not in self._may_start:
+            self._may_start[path] = may_start(path, source)
+        return self._may_start[path]
 
     @property
     def looks_for_launches(self) -> bool:
@@ -147,7 +156,12 @@ class Linter(CodeLinter):
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse the code of these files; see `analyse`."""
-        self.analyse({name: code for path, source in files for name, code in self.modules(path, source).items()})
+        self.analyse(self._modules_of(dict(files)))
+
+    def _modules_of(self, files: Mapping[Path, bytes]) -> dict[Path, bytes]:
+        """The Python code to analyse in all files of a run, by the paths of the modules."""
+        self._prepared, self._may_start = files, {}
+        return {name: code for path, source in files.items() for name, code in self.modules(path, source).items()}
 
     def passed_over_with_findings(self) -> dict[Path, bytes]:
         """The files passed over in which the analysis of other files found something."""

@@ -69,6 +69,8 @@ def run(
     for result in read:
         if result.path in passed_over and not result.relevant:
             yield _run_action(result.path, passed_over[result.path], linter, action)
+        elif result.relevant and result.source:
+            yield _run_relevant(result.path, result.source, linter, action, named=result.path in named)
         elif result.source:
             yield run_one(result.path, result.source, linter, action, named=result.path in named)
         else:
@@ -123,6 +125,11 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
             result = _run_action(path, source, linter, action)
             return result._replace(relevant=bool(result.findings or result.applied))
         return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
+    return _run_relevant(path, source, linter, action, named=named)
+
+
+def _run_relevant(path: Path, source: bytes, linter: Linter, action: Action, *, named: bool) -> FileResult:
+    """The result of `action` for a content that matters; see `run_one`."""
     result = _run_action(path, source, linter, action)
     if result.note is None:
         # The launch commands of a notebook were checked; no rule may concern its code.

@@ -47,17 +47,14 @@ from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import is_one_of_several, options
 from trl_lint.launch.judge.one_gpu import one_gpu_variables, sees_one_gpu
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
+from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
 
 # Accelerate's default settings, which no launch names.
 HOME = "~"
-JSON = ".json"
-YAML = (".yaml", ".yml")
 _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
-# A file that says how a training is run is not larger than this.
-LARGEST = 200_000
 # Launchers that may follow another command: `submit.py --gpus 8 -- accelerate launch train.py`.
 _ANYWHERE = (("accelerate", "launch"), ("torchrun",))
 
@@ -158,18 +155,6 @@ _MODULE = re.compile(r"(?!.*\.(?:ya?ml|json|toml|txt|sh|cfg|ini|csv|log|pt|bin|i
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+")
 # How much of the text before a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
-
-
-def is_wanted(name: str) -> bool:
-    """Whether a file of this name may show an engine."""
-    path = PurePath(name)
-    front = readers.front_end(path)
-    return path.suffix == JSON or (front is not None and front != readers.NOTEBOOK)
-
-
-def is_document(name: str) -> bool:
-    """Whether a file of this name is documentation."""
-    return readers.front_end(PurePath(name)) in (readers.MARKDOWN, readers.RESTRUCTURED)
 
 
 def is_program(data: bytes) -> bool:

@@ -20,12 +20,11 @@ PYTHON_STARTS = (
     r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
     r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
 )
-_PYTHON_STARTS = re.compile(PYTHON_STARTS.encode())
 # The names with which Python code starts programs. Without them only its docstring, before the code, can hold commands.
 _CALLS = tuple(b"subprocess Popen os.system os.popen os.exec os.spawn check_call".split())
 _CODE = (b"\nimport ", b"\nclass ", b"\ndef ")
 # The shells in a shebang line, for files without a suffix.
-_SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
+_SHEBANG = rb"#!.*?\b(?:ba|z|k|da)?sh\b"
 # Larger files are data: no launch script has 5 megabytes. Notebooks contain images.
 LARGEST = 2_000_000
 LARGEST_NOTEBOOK = 30_000_000
@@ -93,7 +92,7 @@ def front_end(path: PurePath, head: bytes = b"") -> str | None:
     by_beginning = (found for beginning, found in BY_BEGINNING.items() if name.startswith(beginning))
     if (found := next(by_beginning, None)) and not name.endswith(_COMPILED):
         return found
-    return SHELL if _SHEBANG.match(head[:200]) else None
+    return SHELL if re.match(_SHEBANG, head[:200]) else None
 
 
 def matters(data: bytes) -> bool:
@@ -111,7 +110,7 @@ def may_start(path: PurePath, data: bytes) -> bool:
     front = front_end(path, data)
     if front is None or not matters(data):
         return False
-    return front != PYTHON or _PYTHON_STARTS.search(data if _calls(data) else _head(data)) is not None
+    return front != PYTHON or re.search(PYTHON_STARTS.encode(), data if _calls(data) else _head(data)) is not None
 
 
 def _calls(data: bytes) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.launch.judge.engines import LARGEST
 from trl_lint.launch.judge.python_invocation import Start
+from trl_lint.launch.judge.scanned_files import LARGEST
 from trl_lint.launch.training.trainers import Trainers
 
 if TYPE_CHECKING:

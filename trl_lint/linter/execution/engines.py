@@ -1,34 +1,30 @@
 """Which training engines a project runs under, and with how many processes.
 
-All files of the project are scanned, once, and only if there is a finding. A project is the nearest folder around a
-file that declares what it needs (`pyproject.toml`, `requirements.txt`, …), because the examples of a large repository
-each run in their own way. Nested projects and tests do not count. The setting `engines` overrides all of this.
+All files of the project (see `project_files.py`) are scanned, once, and only if there is a finding. The setting
+`engines` overrides all of this.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from trl_lint import files
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
-from trl_lint.knowledge.heuristics import TEST_FOLDER
 from trl_lint.launch.judge.engines import (
     HOME,
-    JSON,
-    LARGEST,
     BareStart,
     Group,
     LaunchEngines,
-    is_document,
     is_program,
-    is_wanted,
     may_start_group,
 )
+from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
+from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
     FileScan,
     ProjectScan,
@@ -46,14 +42,11 @@ from trl_lint.linter.execution.project_scan import (
     several_shown,
 )
 from trl_lint.linter.execution.scan_cache import ScanCache
-from trl_lint.linter.files.budget import Budget, TooLarge
-from trl_lint.linter.files.discovery import PathProblem, find_files, names_project
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
 
-# Limits of a scan: files that are read, and names that are listed.
-MOST_FILES = 4000
-MOST_NAMES = 200_000
+if TYPE_CHECKING:
+    from trl_lint.linter.execution.project_files import ProjectState
 
 
 @dataclass(slots=True)
@@ -61,22 +54,21 @@ class ProjectEngines:
     """The engines of the projects in a tree.
 
     Attributes:
-        top: The root folder; nothing above it is looked at.
+        files: The files of these projects.
         asked: What is known of a project, by its folder.
         looks: The scans of files.
     """
 
     settings: Settings
-    top: Path
+    files: ProjectFiles
     asked: dict[Path, ProjectScan] = field(default_factory=dict)
     looks: ScanCache = field(default_factory=ScanCache)
-    _projects: dict[Path, Path] = field(default_factory=dict)
     _in_use: dict[Path, EnginesInUse] = field(default_factory=dict)  # by file
 
     @classmethod
     def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectEngines:
         """roots: as returned by `discovery.import_roots`, the project's folder first."""
-        return cls(settings, Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd()))))
+        return cls(settings, ProjectFiles.of(settings, roots))
 
     def engines_for(self, path: Path) -> EnginesInUse:
         """The engines and processes that a file is shown to run under."""
@@ -85,7 +77,7 @@ class ProjectEngines:
             return EnginesInUse(shown, only=True)
         path = Path(os.path.abspath(path))
         if path not in self._in_use:
-            project = self._project_of(path.parent)
+            project = self.files.project_of(path.parent)
             inside = PurePosixPath(path.relative_to(project).as_posix())
             self._in_use[path] = _summed_up(self._known(project), inside, is_program=_is_program(path))
         return self._in_use[path]
@@ -98,59 +90,35 @@ class ProjectEngines:
         """A digest of everything known about how one file is run."""
         return digest(_written(self.engines_for(Path(path))).encode())
 
+    def state(self) -> ProjectState:
+        """What the answers so far depend on."""
+        return self.files.state(self._in_use)
+
     def _known(self, project: Path) -> ProjectScan:
         if project not in self.asked:
             self.asked[project] = self._look(project)
         return self.asked[project]
 
     def _look(self, project: Path) -> ProjectScan:
-        """Scan the files of a project, without those that the settings or git exclude."""
+        """Scan the files of a project."""
         found: list[FileScan] = []
         importers: list[Importer] = []
-        budget, whole = Budget(is_wanted, MOST_NAMES, MOST_FILES), True
-        try:
-            for path in self._files(project, budget):
-                name = path.relative_to(project).as_posix()
-                shown, imports = self.looks.at(path, _content(path))
-                if not shown.is_silent:
-                    found.append(FileScan(name, shown))
-                if path.suffix == ".py":
-                    importers.append(Importer(name, imports, shown.program, shown.group))
-        except TooLarge:
-            whole = False
+
+        def visit(path: Path, content: bytes) -> None:
+            name = path.relative_to(project).as_posix()
+            shown, imports = self.looks.at(path, content)
+            if not shown.is_silent:
+                found.append(FileScan(name, shown))
+            if path.suffix == ".py":
+                importers.append(Importer(name, imports, shown.program, shown.group))
+
+        is_whole = self.files.read(project, visit)
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
-        below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
+        below = frozenset(path for folder, path in starts if path and self.files.lies_below(project, folder, path))
         importers = with_built(importers, {name for each in found for name in each.shown.built})
         programs = Importers(_with_groups(project, _with_started(importers, found)))
-        return ProjectScan(tuple(found), whole and budget.files > 0, programs, below)
-
-    def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
-        """Whether a program that a file in a folder names is in a nested project."""
-        for path in (Path(os.path.abspath(start / program)) for start in (project / folder, project)):
-            if project in path.parents and os.path.isfile(path):
-                return self._project_of(path.parent) != project
-        return False
-
-    def _files(self, project: Path, budget: Budget) -> Iterator[Path]:
-        exclude = self.settings.exclude
-        for path in find_files([project], root=self.settings.root, exclude=exclude, wanted=budget.is_wanted):
-            if isinstance(path, PathProblem) or self._project_of(path.parent) != project:
-                continue
-            if not any(TEST_FOLDER.fits(part) for part in path.relative_to(project).parts[:-1]):
-                yield path
-
-    def _project_of(self, folder: Path) -> Path:
-        """The nearest folder around that is a project; else the top, or the folder itself if it is outside the top."""
-        passed: list[Path] = []  # no recursion: folders may be nested deeper than calls can be
-        while folder not in self._projects:
-            passed.append(folder)
-            if self.top not in folder.parents or names_project(folder):
-                self._projects[folder] = folder
-            else:
-                folder = folder.parent
-        self._projects.update(dict.fromkeys(passed, self._projects[folder]))
-        return self._projects[folder]
+        return ProjectScan(tuple(found), is_whole, programs, below)
 
 
 def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[Importer]:
@@ -172,18 +140,10 @@ def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
         return files
     return [
         replace(each, group=Group.STARTS)
-        if each.group is Group.NONE and may_start_group(_content(project / each.path))
+        if each.group is Group.NONE and may_start_group(content_of(project / each.path))
         else each
         for each in files
     ]
-
-
-def _content(path: Path) -> bytes:
-    """The content of a file, up to the size limit; empty if it can't be read."""
-    try:
-        return files.read(path, LARGEST)
-    except OSError:
-        return b""
 
 
 def _written(value: object) -> str:
@@ -196,7 +156,7 @@ def _written(value: object) -> str:
 
 
 def _is_program(path: Path) -> bool:
-    return path.suffix == ".py" and is_program(_content(path))
+    return path.suffix == ".py" and is_program(content_of(path))
 
 
 def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -> EnginesInUse:

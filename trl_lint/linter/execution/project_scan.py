@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from trl_lint.launch.judge.engines import HOME, JSON, YAML, FileEngines, LaunchEngines
+from trl_lint.launch.judge.engines import HOME, FileEngines, LaunchEngines
+from trl_lint.launch.judge.scanned_files import JSON, YAML
 from trl_lint.linter.execution.importers import Importers
 
 

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from trl_lint import files
-from trl_lint.analysis.program.project.source_text import code_of
 
 # The limits on how many heirs are analysed, and on the size of each.
 MOST_HEIRS = 40
@@ -26,11 +25,13 @@ MOST_BYTES = 400_000
 # The longest inheritance chain, in classes, that is followed from the wrapping class.
 MOST_STEPS = 6
 
-_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)[ \t]*:", re.MULTILINE)
-_OWN = re.compile(rb"\bself\.(\w+)")
-_WRAPS = re.compile(rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\(")
+# These are compiled when they are used: most runs need none of them.
+_CLASS = rb"(?m)^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)[ \t]*:"
+_OWN = rb"\bself\.(\w+)"
+_WRAPS = rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\("
+_WRAPPING_CALLS = (b"DataParallel(", b"DDP(", b"prepare(")
 # The last name of each base; `metaclass=…` is not one.
-_BASE = re.compile(rb"(\w+)\s*(?:\[[^\]]*\])?\s*(?:,|$)")
+_BASE = rb"(\w+)\s*(?:\[[^\]]*\])?\s*(?:,|$)"
 # The target of an assignment is searched for in so many bytes before the call.
 _NEAR = 200
 
@@ -42,7 +43,7 @@ def classes_of(source: bytes) -> Classes:
     """The classes of a file that have bases."""
     if b"class " not in source:
         return ()
-    return tuple((name, tuple(_BASE.findall(bases))) for name, bases in _CLASS.findall(source))
+    return tuple((name, tuple(re.findall(_BASE, bases))) for name, bases in re.findall(_CLASS, source))
 
 
 class Heirs:
@@ -75,6 +76,8 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
         [each for path in matter for each in classes_of(matter[path])]
         + [each for classes in passed_over.values() for each in classes],
     )
+    from trl_lint.analysis.program.project.source_text import code_of
+
     reads = _reads_of(names)
     found: dict[Path, bytes] = {}
     for path, classes in sorted(passed_over.items()):
@@ -99,9 +102,11 @@ def _reads_of(names: Iterable[bytes]) -> re.Pattern[bytes]:
 def _wrapped_in(source: bytes) -> frozenset[bytes]:
     """The attributes of `self` to which a file assigns what it wraps."""
     found = set[bytes]()
-    for wraps in _WRAPS.finditer(source):
+    if not any(call in source for call in _WRAPPING_CALLS):
+        return frozenset()
+    for wraps in re.finditer(_WRAPS, source):
         statement = re.split(rb"\n\s*\n|=", source[max(0, wraps.start() - _NEAR) : wraps.start()])[-1]
-        found.update(_OWN.findall(statement))
+        found.update(re.findall(_OWN, statement))
     return frozenset(found)
 
 

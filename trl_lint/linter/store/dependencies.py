@@ -7,11 +7,14 @@ import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import files
 from trl_lint.linter.store.cache import digest
 from trl_lint.releases import is_still_installed
+
+if TYPE_CHECKING:
+    from trl_lint.linter.execution.project_files import ProjectState
 
 FILE, NOTHING, OTHER = "file", "nothing", "other"
 
@@ -23,6 +26,10 @@ class Dependencies(NamedTuple):
     paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes. releases: which
     releases are installed, "" for none. engines: a digest of how the files asked about are run. callers: the files that
     were analysed because they import those of the run, or inherit from them.
+
+    The last two take long to find out. If what they were found out from is the same, they are, too. engines_from: the
+    state of the project's files (see `execution/project_files.py`). importers: the callers that import files of the
+    run. importers_from: a digest of the files that were searched for them.
     """
 
     contents: Mapping[str, str | None]
@@ -32,6 +39,9 @@ class Dependencies(NamedTuple):
     releases: Mapping[str, str]
     engines: Mapping[str, str]
     callers: Sequence[str]
+    engines_from: ProjectState | None = None
+    importers: Sequence[str] = ()
+    importers_from: str = ""
 
     def hold(self, engines_of: Callable[[str], str], callers: Callable[[], Sequence[str]]) -> bool:
         """Whether an analysis would find the same today.

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from trl_lint.linter.results import LaunchOutcome
 from trl_lint.linter.store.cache import Cache, digest
 from trl_lint.linter.store.dependencies import Dependencies, kinds_of
-from trl_lint.linter.store.serialization import CheckOutcome, OutcomeRow, outcome_of, row_of, with_edits_built
+from trl_lint.linter.store.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
 
 if TYPE_CHECKING:
     from trl_lint.launch.training.disk import Disk
+    from trl_lint.linter.store.serialization import OutcomeRow
 
 
 class LaunchCache:

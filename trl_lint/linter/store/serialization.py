@@ -4,10 +4,76 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.results import SourceError
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class PositionRow(TypedDict):
+        line: int
+        column: int
+        cell: int
+
+    class StepRow(TypedDict):
+        text: str
+        path: str
+        start: PositionRow
+        hands_on: bool
+
+    class RelatedRow(TypedDict):
+        code: str
+        message: str
+        path: str
+        start: PositionRow
+
+    class GuardRow(TypedDict):
+        text: str
+        path: str
+        start: PositionRow
+        end: PositionRow
+        meaning: str
+
+    class EditRow(TypedDict):
+        start: PositionRow
+        end: PositionRow
+        content: str
+
+    class FixRow(TypedDict):
+        applicability: str
+        title: str
+        reason: str
+        edits: list[EditRow] | None
+        conditions: list[StepRow]
+
+    class FindingRow(TypedDict):
+        code: str
+        name: str
+        message: str
+        path: str
+        start: PositionRow
+        end: PositionRow
+        because: list[StepRow]
+        help: str
+        fix: FixRow | None
+        consequence: str
+        by_default: bool
+        also: list[RelatedRow]
+        branches: list[PositionRow]
+        guard: GuardRow | None
+
+    class ErrorRow(TypedDict):
+        line: int
+        column: int
+        message: str
+        verdict: str
+
+    class OutcomeRow(TypedDict):
+        findings: list[FindingRow]
+        unasked: list[FindingRow]
+        error: ErrorRow | None
 
 
 class CheckOutcome(NamedTuple):
@@ -16,78 +82,6 @@ class CheckOutcome(NamedTuple):
     findings: tuple[Finding, ...] = ()
     unasked: tuple[Finding, ...] = ()
     error: SourceError | None = None
-
-
-class PositionRow(TypedDict):
-    line: int
-    column: int
-    cell: int
-
-
-class StepRow(TypedDict):
-    text: str
-    path: str
-    start: PositionRow
-    hands_on: bool
-
-
-class RelatedRow(TypedDict):
-    code: str
-    message: str
-    path: str
-    start: PositionRow
-
-
-class GuardRow(TypedDict):
-    text: str
-    path: str
-    start: PositionRow
-    end: PositionRow
-    meaning: str
-
-
-class EditRow(TypedDict):
-    start: PositionRow
-    end: PositionRow
-    content: str
-
-
-class FixRow(TypedDict):
-    applicability: str
-    title: str
-    reason: str
-    edits: list[EditRow] | None
-    conditions: list[StepRow]
-
-
-class FindingRow(TypedDict):
-    code: str
-    name: str
-    message: str
-    path: str
-    start: PositionRow
-    end: PositionRow
-    because: list[StepRow]
-    help: str
-    fix: FixRow | None
-    consequence: str
-    by_default: bool
-    also: list[RelatedRow]
-    branches: list[PositionRow]
-    guard: GuardRow | None
-
-
-class ErrorRow(TypedDict):
-    line: int
-    column: int
-    message: str
-    verdict: str
-
-
-class OutcomeRow(TypedDict):
-    findings: list[FindingRow]
-    unasked: list[FindingRow]
-    error: ErrorRow | None
 
 
 def with_edits_built(finding: Finding) -> Finding:

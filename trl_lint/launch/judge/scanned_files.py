@@ -1,0 +1,24 @@
+"""Which files may show how a project is run, by their names."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from trl_lint.launch.parsers import readers
+
+JSON = ".json"
+YAML = (".yaml", ".yml")
+# A file that says how a training is run is not larger than this.
+LARGEST = 200_000
+
+
+def is_wanted(name: str) -> bool:
+    """Whether a file of this name may show an engine."""
+    path = PurePath(name)
+    front = readers.front_end(path)
+    return path.suffix == JSON or (front is not None and front != readers.NOTEBOOK)
+
+
+def is_document(name: str) -> bool:
+    """Whether a file of this name is documentation."""
+    return readers.front_end(PurePath(name)) in (readers.MARKDOWN, readers.RESTRUCTURED)
