@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from trl_lint import files
 from trl_lint.launch.judge.scanned_files import LARGEST, is_wanted
 from trl_lint.linter.files.budget import Budget, TooLarge
-from trl_lint.linter.files.discovery import PathProblem, find_files, names_project
+from trl_lint.linter.files.discovery import PathProblem, find_files, is_of_tests, names_project
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
 
@@ -122,15 +122,9 @@ class ProjectFiles:
                 continue
             folder = path.parent
             if folder not in counts:
-                counts[folder] = self.project_of(folder) == project and not _is_of_tests(folder, project)
+                counts[folder] = self.project_of(folder) == project and not is_of_tests(folder, project)
             if counts[folder]:
                 yield path
-
-
-def _is_of_tests(folder: Path, project: Path) -> bool:
-    from trl_lint.knowledge.heuristics import TEST_FOLDER
-
-    return any(map(TEST_FOLDER.fits, folder.relative_to(project).parts))
 
 
 def content_of(path: Path) -> bytes:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint import files
 from trl_lint.linter.files.budget import Budget, TooLarge
-from trl_lint.linter.files.discovery import PathProblem, find_files
+from trl_lint.linter.files.discovery import PathProblem, find_files, is_of_tests
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
 
@@ -86,8 +86,6 @@ def _digest(contents: Mapping[Path, bytes]) -> str:
 
 def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[Path, bytes]:
     """The Python files of a project that are not linted; none if there are too many."""
-    from trl_lint.knowledge.heuristics import TEST_FOLDER
-
     budget = Budget(lambda name: name.endswith(".py"), MOST_NAMES, MOST_FILES + 1)
     walk = find_files([top], root=settings.root, exclude=settings.exclude, wanted=budget.is_wanted)
     try:
@@ -98,8 +96,9 @@ def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[P
         return {}
     found: dict[Path, bytes] = {}
     for path in paths:
-        is_test = any(TEST_FOLDER.fits(part) for part in path.relative_to(top).parts[:-1])
-        if path.suffix == ".py" and path not in linted and not is_test and (content := _read(path)):
+        if path.suffix != ".py" or path in linted or is_of_tests(path.parent, top):
+            continue
+        if content := _read(path):
             found[path] = content
     return found
 

@@ -194,6 +194,15 @@ def names_project(folder: Path) -> bool:
     return any(os.path.exists(folder / mark) for mark in PROJECT_MARKS)
 
 
+def is_of_tests(folder: Path, top: Path) -> bool:
+    """Whether a folder of a project is one of tests, or inside one."""
+    if folder == top:
+        return False
+    from trl_lint.knowledge.heuristics import TEST_FOLDER
+
+    return any(map(TEST_FOLDER.fits, folder.relative_to(top).parts))
+
+
 def _named_file(path: Path) -> Iterator[Path | PathProblem]:
     try:
         found = path.stat()
