@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from bench import peers
-from bench.peers import Cost, in_the_middle, lines_of, of_command
+from bench.peers import Cost, in_the_middle, lines_of
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -50,5 +54,9 @@ def test_the_median_is_taken_of_each_figure():
 
 
 def test_what_a_command_takes(tmp_path):
-    cost = of_command(("python", "-c", "sum(range(3_000_000))"), tmp_path)
+    """In a process of its own: Linux counts the memory of the process that starts a command as the command's, too."""
+    measured = f"('python', '-c', 'sum(range(3_000_000))'), {str(tmp_path)!r}"
+    script = f"from bench.peers import of_command; print(*of_command({measured}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    cost = Cost(*map(float, done.stdout.split()))
     assert 0 < cost.cpu < 60 and 0 < cost.wall < 60 and 1 < cost.memory < 1000
