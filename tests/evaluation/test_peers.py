@@ -56,7 +56,7 @@ def test_the_median_is_taken_of_each_figure():
 def test_what_a_command_takes(tmp_path):
     """In a process of its own: Linux counts the memory of the process that starts a command as the command's, too."""
     measured = f"('python', '-c', 'sum(range(3_000_000))'), {str(tmp_path)!r}"
-    script = f"from bench.peers import of_command; print(*of_command({measured}))"
+    script = f"from bench.peers import of_command; c = of_command({measured}); print(c.cpu, c.wall, c.memory)"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     cost = Cost(*map(float, done.stdout.split()))
     assert 0 < cost.cpu < 60 and 0 < cost.wall < 60 and 1 < cost.memory < 1000
