@@ -63,7 +63,10 @@ data = data.map(lambda row: row)
 if dist.get_rank() == 0:
     dist.barrier()
 """
-PROGRAMS = {path: path.read_bytes() for path in sorted((ROOT / "fixtures").glob("*/*.py"))}
+# Without the fixed programs, which are as the broken ones are, without their findings.
+PROGRAMS = {
+    path: path.read_bytes() for path in sorted((ROOT / "fixtures").glob("*/*.py")) if not path.name.startswith("fixed")
+}
 PROGRAMS |= {
     ROOT / "fixtures" / name: text.encode()
     for name, text in (("sharded.py", SHARDED), ("backend.py", BACKEND), ("barriers.py", BARRIERS))
