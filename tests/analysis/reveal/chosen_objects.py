@@ -67,6 +67,8 @@ def main(args, batch, model):
     Program(args).show(args, model(batch).loss.mean())
     reveal_rank(KINDS[args.kind].title(args))  # revealed: same
     reveal_rank({"plain": Plain, "other": Other}[args.kind].title(args))  # revealed: local(rank)
+    for each in [Apart() for _ in args.names] + [Plain()]:
+        reveal_rank(each.name(args))  # revealed: unknown
     unknown = args.make() if args.made else Plain()
     reveal_rank(unknown.name(args))  # revealed: unknown
 

@@ -12,6 +12,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state import records, settings
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes
+from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import REST, WILDCARD, Cell, read_key, with_key
@@ -135,7 +136,9 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         case TupleValue():
             return join_all(value.items), ranks.SAME
         case ContainerValue():
-            return _iterate_container(frame, value)
+            element, length = _iterate_container(frame, value)
+            # Which objects a list of several classes holds is decided elsewhere: none may be of one of them.
+            return Value(element.rank) if isinstance(element, OneOfProjectObjects) else element, length
         case PreparedObject():
             before = value.provenance
             loader = before.as_loader if isinstance(before, Prepared) else before
