@@ -120,9 +120,9 @@ def _unwrapped_module(inner: Value, other: Value) -> Value | None:
 
 def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
     """The joined rank fact. If the kind of the result is unknown, so is what a value of that kind holds."""
-    if joined.kind is Kind.CONTAINER:
-        return ranks.SAME
     rank = ranks.join(a.rank, b.rank)
+    if joined.kind is Kind.CONTAINER:  # its contents have their own facts; on some ranks it may be None
+        return rank if rank.differs else ranks.SAME
     hides_difference = (
         joined.kind is Kind.UNKNOWN and rank.state is State.SAME and (_may_hold_differing(a) or _may_hold_differing(b))
     )

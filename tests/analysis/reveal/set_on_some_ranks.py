@@ -43,3 +43,41 @@ def train(model, data, own_data):
         reveal_rank(alike.stops)  # revealed: same
         reveal_rank(alike.counter)  # revealed: same
         reveal_rank(alike.seen)  # revealed: same
+
+
+class Patience:
+    """What is set behind an early return of some ranks."""
+
+    def __init__(self, every):
+        self.every = every
+        self.bad, self.seen, self.late, self.best = 0, 0, 0, None
+
+    def validated(self, model):
+        if not accelerator.is_main_process:
+            return None
+        return {"score": model(1)}
+
+    def metrics(self, model, epoch):
+        found = None
+        if epoch % self.every == 0:
+            found = self.validated(model)
+        reveal_rank(found)  # revealed: local(rank)
+        return 1.0, found
+
+    def update(self, metrics, epoch):
+        self.seen += 1
+        if epoch > self.every:
+            return
+        self.late += 1
+        if not metrics:
+            return
+        self.bad += 1
+        self.best = metrics
+
+    def run(self, model):
+        _, metrics = self.metrics(model, 3)
+        reveal_rank(metrics)  # revealed: local(rank)
+        self.update(metrics, 3)
+        reveal_rank(self.bad)  # revealed: local(rank)
+        reveal_rank(self.seen)  # revealed: same
+        reveal_rank(self.late)  # revealed: same
