@@ -21,7 +21,15 @@ from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import NONE, LibraryInstance, LibraryName, NumberValue, ProjectName, StringValue
+from trl_lint.domain.kinds import (
+    NONE,
+    ContainerValue,
+    LibraryInstance,
+    LibraryName,
+    NumberValue,
+    ProjectName,
+    StringValue,
+)
 from trl_lint.domain.provenance import LauncherVariable
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -34,6 +42,10 @@ from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 # The maximum number of star imports of a file that are followed to find a name.
 MAX_STARS = 5
+# The kinds of what the code of a project defines, for good.
+_DEFINED = frozenset({Kind.CLASS, Kind.FUNCTION, Kind.MODULE})
+# The longest chain of imports through which a name is followed to what it is bound to.
+_MAX_IMPORTS = 5
 # A library whose files are never read: the tables have its functions, and most of them are not written in Python.
 _NEVER_READ = "torch"
 # Libraries whose sources say no more than the tables do, and are slow to analyse.
@@ -131,6 +143,30 @@ class Names(Tables):
                 found = self._custom_class(value)
             self._settled[key] = found
         return found
+
+    def with_contents(self, frame: Frame, value: Value) -> Value:
+        """The same as `settle`; the classes and functions that an imported container holds are then known to the frame.
+
+        Numbers and other state may be replaced by any code that imports it.
+        """
+        found = self.settle(value)
+        if isinstance(value, ProjectName) and isinstance(found, ContainerValue):
+            module = self._where_bound(value)
+            heap = {} if module is None or module.memory is None else module.memory().heap
+            held = [each for identity in found.identities if identity in heap for each in heap[identity].values()]
+            if held and all(each.kind in _DEFINED for each in held):
+                frame.memory.load(found, heap)
+        return found
+
+    def _where_bound(self, reference: ProjectName) -> Module | None:
+        """The module that binds an imported name to an object, and does not import it itself."""
+        for _ in range(_MAX_IMPORTS):
+            module = self.project.module(reference.path)
+            bound = None if module is None else self.global_names(module).get(reference.name or "")
+            if not isinstance(bound, ProjectName):
+                return module
+            reference = bound
+        return None
 
     def _settle_each(self, value: OneOfProjectNames) -> Value:
         """The choice between what several names mean, if that is known of all of them."""

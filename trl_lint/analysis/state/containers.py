@@ -127,7 +127,7 @@ def key_text(key: Hashable) -> str:
 
 def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     """An element of an iterable, and whether its length is the same on all ranks."""
-    value = frame.engine.settle(value)
+    value = frame.engine.with_contents(frame, value)
     match value:
         case IterableValue():
             return value.element, value.length

@@ -59,7 +59,7 @@ from trl_lint.knowledge.schema import Collective, Sink
 
 def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `receiver.name(...)`."""
-    receiver = frame.engine.settle(receiver)
+    receiver = frame.engine.with_contents(frame, receiver)
     value = _member_called(frame, receiver, name, args, node)
     for refine in frame.domains.method:
         value = refine(frame, receiver, name, args, node, value)

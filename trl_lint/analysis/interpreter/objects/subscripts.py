@@ -34,7 +34,7 @@ from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 
 def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """The value of `container[index]`."""
-    container = frame.engine.settle(container)
+    container = frame.engine.with_contents(frame, container)
     match container:
         case ContainerValue():
             return _item_of_cells(frame, container, index, node)
