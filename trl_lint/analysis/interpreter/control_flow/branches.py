@@ -19,6 +19,7 @@ from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
+from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer.data import data_sets
@@ -75,9 +76,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     skipped = _run_branch(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
     both_end = taken.through and skipped.through
     if both_end:
-        _widen_both(before, node, taken, skipped)
-        if len(frame.exits) == exits:  # what it decides about, it decides in its branches only
-            frame.evaluated_conditions = conditions
+        _widen_both(frame, before, node, (taken, skipped), conditions if len(frame.exits) == exits else None)
     set_on_some = _set_on_some_ranks(frame, taken.memory, skipped.memory) if both_end and division.rank.differs else []
     wrapped_on_one = _wrapped_on_one_branch(frame, node, taken.memory, skipped.memory) if both_end else ({}, {})
     if division.rank.differs:
@@ -95,9 +94,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     is_reached = join_branches(frame, branches, inside, after, test.rank)
     frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in unknown_names})
     frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
-    _note_absent(frame, node, absent, division)
     frame.memory.attributes.update(wrapped_on_one[1])
-    _note_set(frame, set_on_some, division)
+    _note_differing(frame, node, absent, set_on_some, division)
     lacking.note(frame.memory)
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
@@ -215,6 +213,17 @@ def _set_on_some_ranks(frame: Frame, taken: Memory, skipped: Memory) -> list[tup
     return found
 
 
+def _note_differing(
+    frame: Frame,
+    node: cst.If,
+    absent: tuple[str, ...],
+    set_on_some: list[tuple[Hashable, str]],
+    division: Control,
+) -> None:
+    _note_absent(frame, node, absent, division)
+    _note_set(frame, set_on_some, division)
+
+
 def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
     for key in attributes:
         value = frame.memory.attributes[key]
@@ -262,15 +271,28 @@ def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
     return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
 
 
-def _widen_both(before: Memory, node: cst.If, taken: BranchEnd, skipped: BranchEnd) -> None:
+def _widen_both(
+    frame: Frame,
+    before: Memory,
+    node: cst.If,
+    ends: tuple[BranchEnd, BranchEnd],
+    conditions: EvaluatedConditions | None,
+) -> None:
+    """Undo what a condition narrowed where both of its branches end.
+
+    conditions: those evaluated before, if no rank has left: what this one decides about, it decides in its branches.
+    """
+    taken, skipped = ends
     narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
     _widen(before, taken.memory, narrowed[0])
     _widen(before, skipped.memory, narrowed[1])
     for key in {**taken.of_self, **skipped.of_self}:
         kept = before.attributes.get(key)
-        if all(each.memory.attributes.get(key) is each.of_self.get(key, kept) for each in (taken, skipped)):
-            for each in (taken, skipped):  # neither branch has assigned it
+        if all(each.memory.attributes.get(key) is each.of_self.get(key, kept) for each in ends):
+            for each in ends:  # neither branch has assigned it
                 _restore(each.memory.attributes, key, kept)
+    if conditions is not None:
+        frame.evaluated_conditions = conditions
 
 
 def _narrowed_models(before: Memory, memory: Memory) -> dict[tuple[Hashable, str], Value]:
