@@ -111,6 +111,26 @@ def test_what_grows_in_the_program_costs_its_square_at_most(tmp_path, name):
     assert counts[1] <= 4.4 * counts[0]
 
 
+# Names that are assigned to themselves, among others.
+LEADING_BACK = {
+    "an unwrapped model": (
+        "def save(model, compiled):\n    inner = accelerator.unwrap_model(model)\n"
+        "    inner = inner._orig_mod if compiled(inner) else inner\n    inner.save_all()\n"
+        "model = accelerator.prepare(model)\nsave(model, compiled)\n"
+    ),
+    "a condition on a stage": (
+        "import deepspeed\ndef gathered(engine, weights, enabled):\n"
+        "    enabled = enabled and engine.zero_optimization_stage() == 2\n    if engine.local_rank == 0:\n"
+        "        with deepspeed.zero.GatheredParameters(weights, enabled=enabled):\n            pass\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEADING_BACK)
+def test_a_name_that_leads_back_to_itself_is_followed_once(tmp_path, name):
+    assert work(tmp_path, HEAD + LEADING_BACK[name]) < ENOUGH
+
+
 # Helpers that each call the next one several times, and the body of the last one, by their number.
 _CALLS_ON = "def f{i}(m, x):\n    f{j}(m, [x])\n    f{j}(m, {{'a': x}})\n    f{j}(m, (x, x))\n"
 _GIVES_ON = "def f{i}(m, x):\n    return f{j}(m, [x]), f{j}(m, (x, m)), f{j}(m, {{'a': x}})\n"

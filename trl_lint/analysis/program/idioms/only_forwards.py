@@ -37,19 +37,24 @@ def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -
     return False
 
 
-def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The wrapper from which a module is taken: `model` of `model.module`, `unwrap_model(model)`, or a name of it."""
+def _wrappers(
+    root: cst.CSTNode, inner: cst.BaseExpression, names: frozenset[str] = frozenset()
+) -> Iterator[cst.BaseExpression]:
+    """The wrapper from which a module is taken: `model` of `model.module`, `unwrap_model(model)`, or a name of it.
+
+    names: those that are being followed; `model = model._orig_mod if is_compiled(model) else model` leads back to one.
+    """
     match inner:
         case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
             yield wrapper
         case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in _UNWRAPS:
             yield wrapper
         case cst.IfExp(body=one, orelse=other):
-            yield from (*_wrappers(root, one), *_wrappers(root, other))
-        case cst.Name(name):
+            yield from (*_wrappers(root, one, names), *_wrappers(root, other, names))
+        case cst.Name(name) if name not in names:
             for each in of_class(root, cst.Assign):
                 if any(name == last_name(target.target) for target in each.targets):
-                    yield from () if isinstance(each.value, cst.Name) else _wrappers(root, each.value)
+                    yield from () if isinstance(each.value, cst.Name) else _wrappers(root, each.value, names | {name})
 
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:

@@ -13,14 +13,17 @@ from trl_lint.analysis.program.syntax import assigned_once, last_name
 _PARTITIONS = 3
 
 
-def leaves_whole(root: cst.CSTNode, test: cst.BaseExpression | None) -> bool:
-    """Whether a condition, or the condition that a name is bound to in `root`, is true at such a stage only."""
+def leaves_whole(root: cst.CSTNode, test: cst.BaseExpression | None, names: frozenset[str] = frozenset()) -> bool:
+    """Whether a condition, or the condition that a name is bound to in `root`, is true at such a stage only.
+
+    names: those that are being followed; `enabled = enabled and stage == 2` leads back to one.
+    """
     match test:
         case cst.Name(value=name):
-            bound = assigned_once(root, name)
-            return not isinstance(bound, cst.Name) and leaves_whole(root, bound)
+            bound = None if name in names else assigned_once(root, name)
+            return not isinstance(bound, cst.Name) and leaves_whole(root, bound, names | {name})
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
-            return leaves_whole(root, left) or leaves_whole(root, right)
+            return leaves_whole(root, left, names) or leaves_whole(root, right, names)
         case cst.Comparison(
             left=asked, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer(value=stage))]
         ):
