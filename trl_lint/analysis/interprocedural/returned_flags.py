@@ -4,14 +4,26 @@ def is_due(last):
     if time.time() - last > 60:
         return True                       on some ranks sooner than on others
     return 0 < interval <= steps          not known: the result is local(clock), as with `or`
+def is_main(self):
+    if self.mode == "DP":
+        return True
+    if self.local_rank == 0:              not known, but may be the rank: so is the result not known
+        return True
+    return False
 """
 
 from __future__ import annotations
 
+from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK
 
 # Why a condition may differ between ranks that run the same code on the same files.
 _RANK_LOCAL = Origin.CLOCK | Origin.DATA
@@ -20,8 +32,12 @@ _RANK_LOCAL = Origin.CLOCK | Origin.DATA
 def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
     """The result of a function that is unknown on some path: it differs if a rank's early return does.
 
+    It is not known either if the ranks may choose between True and False by a condition that may ask for the rank.
+
     divided: the condition by which ranks leave the function at different places.
     """
+    if result.rank.state is State.SAME and result.const is MISSING and _may_be_of_rank(frame):
+        return result.replace(rank=ranks.UNKNOWN)
     if result.rank.state is not State.UNKNOWN or not divided.differs or divided.origins & ~_RANK_LOCAL:
         return result
     if not all(_is_flag(value) for value, _ in frame.returned):
@@ -35,3 +51,17 @@ def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
 
 def _is_flag(value: Value) -> bool:
     return isinstance(value.const, bool) or (value.kind is Kind.NUMBER and value.dtype == "bool")
+
+
+def _may_be_of_rank(frame: Frame) -> bool:
+    """Whether a function returns True or False, depending on an unknown condition that may ask for the rank."""
+    if not all(isinstance(value.const, bool) for value, _ in frame.returned):
+        return False
+    return any(_may_ask_for_rank(each) for _, state in frame.returned for each in state.control.conditions)
+
+
+def _may_ask_for_rank(condition: Control) -> bool:
+    test = place_of(condition)
+    if condition.uniformity is not Uniformity.UNKNOWN or test is None:
+        return False
+    return any(map(MAY_ASK_FOR_RANK.fits, identifiers(test)))

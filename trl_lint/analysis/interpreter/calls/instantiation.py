@@ -40,7 +40,7 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
 
 
 def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    instance: Value = instance_of(cls.allocated_at(id(node)) if _has_site_facts(frame, cls) else cls)
+    instance: Value = instance_of(cls.allocated_at(_site_of(frame, node)) if _has_site_facts(frame, cls) else cls)
     if instance.kind is Kind.MODEL:
         _build_around_wrapped(frame, cls, args, node)
         return instance
@@ -60,6 +60,12 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNod
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, instance)
     return instance
+
+
+def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
+    """Where an object is created, and by which object, if that is itself distinguished: `self.loss = Meter()`."""
+    creator = frame.cls
+    return id(node) if creator is None or creator is creator.origin else (id(node), id(creator))
 
 
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:

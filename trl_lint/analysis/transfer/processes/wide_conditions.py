@@ -16,7 +16,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
-from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, operands
+from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, last_name, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -57,11 +57,15 @@ def _controls_loop(root: cst.CSTNode, place: cst.CSTNode) -> bool:
 def exits_for_other_reasons(condition: Control, control: Control, node: cst.CSTNode) -> bool:
     """Whether ranks that a condition admits leave under another condition, not on the rank, and else reach a node.
 
-    `if is_main_process: if os.path.exists(path): return -1`: all continue if the path does not exist.
+    `if is_main_process: if os.path.exists(path): return -1`: all continue if the path does not exist. A node in another
+    function may be reached from within the branch, where the condition still holds.
     """
     test = place_of(condition)
-    branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
+    root = condition.provenance.module.tree
+    branch = branch_of(root, test) if test is not None else None
     if branch is None or branch.orelse is not None or any(each is branch for each in ancestors(branch, node)):
+        return False
+    if not ancestors(root, node) or definitions_around(root, node) != definitions_around(root, branch):
         return False
     inner = [each for each in of_class(branch.body, cst.If) if exits_in(each)]
     if not inner or any(map(_both_branches_exit, inner)) or _exits_directly(branch, inner):
