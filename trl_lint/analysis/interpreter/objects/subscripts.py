@@ -28,8 +28,11 @@ from trl_lint.domain.kinds import (
     TupleValue,
     in_role,
 )
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
+
+# What all ranks find alike if they look at the same moment.
+_MAY_AGREE = Origin.IO | Origin.CLOCK
 
 
 def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
@@ -111,9 +114,14 @@ def by_name(frame: Frame, container: ContainerValue, key: object, result: Value)
 
 
 def chosen_by(index: Value, result: Value) -> Value:
-    """An item chosen by an index: it differs between ranks if the index is rank-local."""
-    if not index.rank.differs or result.rank.differs or result.kind is Kind.CONTAINER:
+    """An item chosen by an index: it differs between ranks if the index is rank-local, and so do its parts.
+
+    Entries that only a rank's disk makes differ may be the same on all ranks, but not those at different places.
+    """
+    if not index.rank.differs or result.rank.origins & ~_MAY_AGREE or result.kind is Kind.CONTAINER:
         return result
+    if isinstance(result, TupleValue):
+        result = result.with_parts(tuple(chosen_by(index, each) for each in result.items))
     rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
     return result.with_facts_of(derived(rank, result.kind, index))
 
