@@ -23,6 +23,7 @@ class FakeLinter:
     def __init__(self, settings, roots, rules, *, can_fix=True, selection=None):
         self.settings, self.roots = settings, roots
         self.rules, self.codes = rules, {rule.code for rule in rules}
+        self.cards = tuple(rule.card for rule in rules)
         self.comments = CommentContext()
         self.heirs = Heirs()
 

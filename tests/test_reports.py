@@ -82,9 +82,9 @@ def test_text_leaves_out_calls_that_only_hand_a_value_on(calls, expected):
     handed = tuple(Note(f"call {number}", "helpers.py", here, hands_on=True) for number in range(1, calls + 1))
     because = (Note("loss", "train.py", here), *handed, Note("shown", "train.py", here))
     found = result("BUG")
-    text = shown("text", replace(found, findings=(replace(found.findings[0], because=because),)))
+    text = shown("text", found._replace(findings=(replace(found.findings[0], because=because),)))
     assert [line.partition(": ")[2].partition(" (")[0] for line in text.splitlines() if "because" in line] == expected
-    rows = json.loads(shown("json", replace(found, findings=(replace(found.findings[0], because=because),))))
+    rows = json.loads(shown("json", found._replace(findings=(replace(found.findings[0], because=because),))))
     assert len(rows[0]["because"]) == calls + 2
 
 
@@ -227,7 +227,7 @@ def test_json_says_why_a_fix_is_not_safe():
     (found,) = made.findings
     condition = Note("not all ranks may get here", "train.py", Position(2, 1))
     found = replace(found, fix=replace(found.fix, conditions=(condition,)), help="")
-    (row,) = json.loads(shown("json", replace(made, findings=(found,))))
+    (row,) = json.loads(shown("json", made._replace(findings=(found,))))
     place = {"filename": str(Path.cwd() / "train.py"), "location": {"row": 2, "column": 1}}
     assert row["fix"]["conditions"] == [{"cell": None, "message": "not all ranks may get here", **place}]
     assert (row["fix"]["reason"], row["help"]) == ("it is risky", "Write good")
@@ -283,7 +283,7 @@ def test_severity_follows_the_consequence():
 
 def of_kind(consequence: Consequence, **changed) -> FileResult:
     made = result("BUG")
-    return replace(made, findings=(replace(made.findings[0], consequence=consequence, **changed),))
+    return made._replace(findings=(replace(made.findings[0], consequence=consequence, **changed),))
 
 
 @pytest.mark.parametrize(

@@ -176,8 +176,8 @@ def check(linter: Linter, path: Path, source: bytes) -> FileResult:
         from trl_lint.linter.comments.suppressions import split
         from trl_lint.linter.suppression.unused_noqa import found_stale
 
-        found = sorted([*found, *found_stale(linter, path, source, found)], key=lambda each: each.sort_key)
-        found, silenced = split(found, source, path)
+        found, silenced = split([*found, *found_stale(linter, path, source, found)], source, path)
+    found = sorted(found, key=lambda each: each.sort_key)
     return FileResult(path, source, tuple(found), note=_note(linter, path, source), silenced=len(silenced))
 
 
