@@ -16,7 +16,7 @@ from trl_lint.frontends.cli import main
 from trl_lint.linter.rewriting.regenerating import Written
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-QUIET = sorted(FIXTURES.glob("*/quiet*.py"))
+QUIET = sorted(FIXTURES.glob("*/quiet.py"))
 BROKEN = FIXTURES / "truncated_gather" / "broken.py"
 WORK = {
     "analyses": (Engine, "analyse"),
