@@ -14,6 +14,7 @@ from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
+from trl_lint.analysis.interprocedural.hook_parameters import added_switches, is_callback, parameters_of
 from trl_lint.analysis.interprocedural.overridden_hooks import is_from_overridden_hook
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
@@ -31,11 +32,9 @@ from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
-from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import LoaderValue, NumberValue, TupleValue
+from trl_lint.domain.kinds import LoaderValue, TupleValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
@@ -178,7 +177,7 @@ class Engine(Runs):
                 names[name] = parameters.get("*", UNKNOWN)
                 continue
             value = parameters.get(name)
-            if value is None and parameter.positional and position < len(ordered) and not _is_callback(parameters):
+            if value is None and parameter.positional and position < len(ordered) and not is_callback(parameters):
                 key, candidate = ordered[position]
                 if not key.startswith("*") and key not in {each.name for each in function.parameters}:
                     value = candidate
@@ -313,9 +312,9 @@ class Engine(Runs):
         return known
 
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
-        parameters = _parameters_of(rows)
+        parameters = parameters_of(rows)
         gets_batch = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
-        summary = self._enter_with(method, cls, {**parameters, **_added_switches(method, parameters)})
+        summary = self._enter_with(method, cls, {**parameters, **added_switches(method, parameters)})
         summary.trace.steps |= gets_batch and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # `_save`, which writes, is called on the main process only; a hook that saves is called on each rank.
         by_each = not creations.is_of_some_ranks(self.project, cls)
@@ -421,33 +420,3 @@ def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
                 continue
             if not wrapped.isdisjoint(names_in(method.node)):
                 yield method
-
-
-def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
-    """The facts of a hook's parameters, by position; those that all releases that may be in use share."""
-    newest = rows[-1].parameters
-    if len(rows) == 1:
-        return newest
-    merged = dict(newest)
-    for row in rows[:-1]:
-        for name, value in zip(newest, row.parameters.values(), strict=False):
-            merged[name] = join(merged[name], value)
-    return merged
-
-
-def _added_switches(method: FunctionInfo, parameters: Mapping[str, Value]) -> dict[str, Value]:
-    """The switches that a hook adds to the library's parameters; the library leaves them at their defaults."""
-    if _is_callback(parameters):
-        return {}
-    added = (each for each in method.parameters[1 + len(parameters) :] if not each.star and each.name not in parameters)
-    switches = {each.name: getattr(each.default, "value", "") for each in added}
-    return {name: _SWITCHES[value] for name, value in switches.items() if value in _SWITCHES}
-
-
-_SWITCHES = {
-    name: NumberValue(ranks.SAME, const=name == "True", scalar=True, dtype="bool") for name in ("False", "True")
-}
-
-
-def _is_callback(parameters: Mapping[str, Value]) -> bool:
-    return "control" in parameters
