@@ -140,7 +140,7 @@ FANS = {
 }
 
 
-@pytest.mark.parametrize("name", FANS)
+@pytest.mark.parametrize("name", [pytest.param("containers that are filled", marks=pytest.mark.slow), *list(FANS)[:1]])
 def test_what_helpers_make_does_not_double_with_each_of_them(tmp_path, name):
     def fan(n):
         between, last = FANS[name]

@@ -14,11 +14,11 @@ PACKAGES = (
     "alignment-handbook",
     "autotrain-advanced",
     pytest.param("axolotl", marks=pytest.mark.slow),
-    "finetrainers",
+    pytest.param("finetrainers", marks=pytest.mark.slow),
     pytest.param("llamafactory", marks=pytest.mark.slow),
-    "nemo-aligner",
+    pytest.param("nemo-aligner", marks=pytest.mark.slow),
     "open_clip_torch",
-    "openrlhf",
+    pytest.param("openrlhf", marks=pytest.mark.slow),
     "setfit",
 )
 CASES = {case.package: case for case in read_cases(INDEX_TABLE) if isinstance(case, Dependent)}

@@ -269,11 +269,12 @@ def test_the_same_curves_give_the_same_plot(tmp_path):
 @pytest.mark.parametrize(
     ("name", "start"),
     [
-        pytest.param(MAIN[0], in_forks, id=f"{MAIN[0]}, in forks"),
+        pytest.param(MAIN[0], in_forks, id=f"{MAIN[0]}, in forks", marks=pytest.mark.slow),
         *(pytest.param(name, by_torchrun, id=name, marks=pytest.mark.slow) for name in MAIN),
     ],
 )
 def test_released_code_fails_as_it_must_and_trains_after_the_fix(name, start, tmp_path):
+    """It needs an environment of its own and is slow; the fixtures of the same rules run in every run of the tests."""
     case = next(case for case in CASES if case.name == name)
     try:
         for release in {case.release, case.upstream or case.release}:

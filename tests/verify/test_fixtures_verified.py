@@ -56,7 +56,7 @@ def test_on_two_processes(fixture, launch, server, tmp_path):
 INSTALLED = ("item_before_gather/broken", "item_before_gather/broken_loop", "wrapped_model_attribute/broken_ddp")
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", [INSTALLED[0], pytest.param(INSTALLED[1], marks=pytest.mark.slow), INSTALLED[2]])
 def test_where_they_are_installed(name, launch, server, tmp_path, monkeypatch):
     """From a wheel they are below the package, among all other installed packages."""
     folder = tmp_path / "site-packages" / "trl_lint" / "fixtures"

@@ -38,11 +38,12 @@ def judge(launch, folder, program, *args):
     [
         pytest.param("raises_on_one", "exception", "cause", None, marks=pytest.mark.slow),
         pytest.param("aborts", "abort", "cause", None, marks=pytest.mark.slow),
-        ("killed_inside", "killed", "cause", None),
+        pytest.param("killed_inside", "killed", "cause", None, marks=pytest.mark.slow),
         pytest.param("returns_early", "left early", "waits", 0, marks=pytest.mark.slow),
     ],
 )
 def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word, rank):
+    """All run in forks in every run of the tests (test_verdicts.py), and a hang through torchrun (below)."""
     verdict = judge(torchrun, tmp_path, program).verdict("ends")
     assert (verdict.outcome, verdict.kind) == (Outcome.FAILED, way), verdict
     assert any(line(program, word, rank) in each for each in verdict.evidence), verdict.evidence
