@@ -30,7 +30,7 @@ from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
 from trl_lint.domain.ranks import Origin, Rank
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import Kind, Value, Wrapping
 
 
 def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
@@ -67,9 +67,9 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
-    conditions = frame.evaluated_conditions.copy()
     division = control_of_condition(frame, node.test, test)
     engine = engine_outcome(frame, node.test)
+    conditions = frame.evaluated_conditions.copy() if engine is None else None
     inside = before.control.under(division)
     is_other = [engine is taken or is_on_tpu(frame, node.test, taken) for taken in (True, False)]
     taken = _run_branch(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
@@ -280,27 +280,31 @@ def _widen_both(
 ) -> None:
     """Undo what a condition narrowed where both of its branches end.
 
-    conditions: those evaluated before, if no rank has left: what this one decides about, it decides in its branches.
+    conditions: those evaluated before, if no rank has left and the test is not for an engine: what this one decides
+    about, it decides in its branches.
     """
     taken, skipped = ends
     narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
     _widen(before, taken.memory, narrowed[0])
     _widen(before, skipped.memory, narrowed[1])
+    if conditions is None:
+        return
+    frame.evaluated_conditions = conditions
     for key in {**taken.of_self, **skipped.of_self}:
         kept = before.attributes.get(key)
         if all(each.memory.attributes.get(key) is each.of_self.get(key, kept) for each in ends):
             for each in ends:  # neither branch has assigned it
                 _restore(each.memory.attributes, key, kept)
-    if conditions is not None:
-        frame.evaluated_conditions = conditions
 
 
 def _narrowed_models(before: Memory, memory: Memory) -> dict[tuple[Hashable, str], Value]:
-    """The attributes that hold models and that the condition of a branch has narrowed, or read."""
+    """The attributes with models that the condition of a branch has narrowed, if wrapped on one way, or read."""
     return {
         key: value
         for key, value in memory.attributes.items()
-        if value.kind is Kind.MODEL and before.attributes.get(key) is not value
+        if value.kind is Kind.MODEL
+        and (kept := before.attributes.get(key)) is not value
+        and (kept is None or kept.wrapping is Wrapping.MAYBE)
     }
 
 
