@@ -64,6 +64,19 @@ def test_a_guarded_collective_is_reported_where_it_is_called():
     assert finding.because[-1].text == "`accelerator.is_main_process` differs between ranks"
 
 
+def test_a_number_that_one_rank_counts_names_what_keeps_the_others_from_it():
+    text = loop("""
+        if accelerator.is_main_process:
+            count += 1
+        if count == 10:
+            break
+        accelerator.wait_for_everyone()
+    """).replace("for ", "count = 0\n    for ", 1)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "break"
+    assert "`accelerator.is_main_process` differs between ranks" in [each.text for each in finding.because]
+
+
 @pytest.mark.parametrize(
     "condition",
     [

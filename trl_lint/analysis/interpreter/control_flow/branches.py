@@ -95,7 +95,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in unknown_names})
     frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
     frame.memory.attributes.update(wrapped_on_one[1])
-    _note_differing(frame, node, absent, set_on_some, division)
+    _note_differing(frame, node, absent, set_on_some, division, skipped.memory if both_end else None)
     lacking.note(frame.memory)
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
@@ -219,9 +219,12 @@ def _note_differing(
     absent: tuple[str, ...],
     set_on_some: list[tuple[Hashable, str]],
     division: Control,
+    other: Memory | None,
 ) -> None:
     _note_absent(frame, node, absent, division)
     _note_set(frame, set_on_some, division)
+    if other is not None and division.rank.differs:
+        _note_chosen(frame, other, division)
 
 
 def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
@@ -229,6 +232,15 @@ def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Co
         value = frame.memory.attributes[key]
         if value.rank.differs and value.provenance is None:
             frame.memory.attributes[key] = value.replace(provenance=division.provenance)
+
+
+def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
+    """Numbers that differ because of a condition: `if is_main_process: count += 1`. other: the end of one branch."""
+    for name, value in list(frame.memory.names.items()):
+        if value.kind is not Kind.NUMBER or other.names.get(name, value) is value:
+            continue
+        if value.rank.differs and value.provenance is None:
+            frame.memory.names[name] = value.replace(provenance=division.provenance)
 
 
 def _wrapped_on_one_branch(
