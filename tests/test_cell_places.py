@@ -70,6 +70,11 @@ def test_lines_that_several_cells_have_are_not_taken_for_each_other():
     assert sources_of(changed(text, new)) == [f"h()\n{loop}", f"h()\n{loop}g()", f"h()\n{loop}"]
 
 
+def test_a_magic_keeps_its_place_between_lines_that_become_equal():
+    text = notebook("\n%cd ..\nc = 3\n\na = 1")
+    assert sources_of(changed(text, "# %% 1\nnew\n# %cd ..\nnew\n\na = 2\n")) == ["new\n%cd ..\nnew\n\na = 2"]
+
+
 @pytest.mark.parametrize("new", ["# %% 1\nx = 1\n# !ll\n", "# %% 1\nx = 1\n", "# !ls\nx = 1\n"])
 def test_what_is_not_written_as_python_is_not_changed(new):
     part = part_of(notebook("x = 1\n!ls"))

@@ -121,13 +121,24 @@ class _Changes:
         return tuple(self._inserted(each) if each.first == each.last else self._replaced(each) for each in self.hunks)
 
     def _hunks(self) -> list[Hunk]:
-        """The differences, cell by cell, so that equal lines in two cells are not matched with each other."""
-        marks = [at for at, each in enumerate(self.part.lines) if each.is_mark]
-        texts = {self.old[at] for at in marks}
+        """The differences between lines that stay as they are, so that equal lines elsewhere are not matched.
+
+        These lines are the ones that are not plain Python or, if other lines have such a text, the marks of the cells.
+        """
+        lines = self.part.lines
+        for kept in ([not each.own for each in lines], [each.is_mark for each in lines]):
+            found = self._hunks_between([at for at, stays in enumerate(kept) if stays])
+            if found is not None:
+                return found
+        return hunks(self.old, self.new)
+
+    def _hunks_between(self, places: list[int]) -> list[Hunk] | None:
+        """The differences between the lines at these places; None if it is not clear where they are in the new text."""
+        texts = {self.old[at] for at in places}
         kept = [at for at, line in enumerate(self.new) if line in texts]
-        if [self.old[at] for at in marks] != [self.new[at] for at in kept]:
-            return hunks(self.old, self.new)
-        bounds = zip(pairwise([0, *marks, len(self.old)]), pairwise([0, *kept, len(self.new)]), strict=True)
+        if [self.old[at] for at in places] != [self.new[at] for at in kept]:
+            return None
+        bounds = zip(pairwise([0, *places, len(self.old)]), pairwise([0, *kept, len(self.new)]), strict=True)
         return [
             Hunk(first + each.first, first + each.last, start + each.start, start + each.end)
             for (first, last), (start, end) in bounds
