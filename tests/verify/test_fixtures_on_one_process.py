@@ -69,7 +69,7 @@ def run(launch, server, tmp_path_factory):
     return lambda path: runs_of(pair(path))[path]
 
 
-@pytest.mark.parametrize("program", in_turn(PROGRAMS))
+@pytest.mark.parametrize("program", [*in_turn(PROGRAMS)])
 def test_runs_on_one_process(program, run):
     (rank,) = run(program).ranks
     assert rank.ended_well, rank.output
@@ -91,7 +91,7 @@ def is_alike(a, b):
     return isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or (isnan(a) and isnan(b))
 
 
-@pytest.mark.parametrize("fixed", in_turn(PAIRS))
+@pytest.mark.parametrize("fixed", [*in_turn(PAIRS)])
 def test_the_fix_changes_nothing_on_one_process(fixed, run):
     before = run(fixed.with_name(fixed.name.replace("fixed", "broken", 1)))
     after = run(fixed)

@@ -35,42 +35,38 @@ class OneOfClasses(ModuleValue):
         self.names = names
 
 
-class OneOfProjectClasses(Value):
+class ProjectChoice(Value):
+    """One of several values from code of the project. options: these values."""
+
+    __slots__ = ("options",)
+    parts: ClassVar[dict[str, object]] = {"options": ()}
+
+    def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.options = options
+
+
+class OneOfProjectClasses(ProjectChoice):
     """One of several classes of the project. options: these classes."""
 
-    __slots__ = ("options",)
+    __slots__ = ()
     kind = Kind.CLASS
-    parts: ClassVar[dict[str, object]] = {"options": ()}
-
-    def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
-        super().__init__(ranks.SAME, **facts)
-        self.options = options
 
 
-class OneOfProjectNames(ModuleValue):
+class OneOfProjectNames(ProjectChoice):
     """One of several names, one of them at least from another file of the project. options: names and classes."""
 
-    __slots__ = ("options",)
-    parts: ClassVar[dict[str, object]] = {"options": ()}
-
-    def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
-        super().__init__(ranks.SAME, **facts)
-        self.options = options
+    __slots__ = ()
+    kind = Kind.MODULE
 
 
-class OneOfProjectObjects(Value):
+class OneOfProjectObjects(ProjectChoice):
     """One of several instances of classes of the project. options: these instances."""
 
-    __slots__ = ("options",)
+    __slots__ = ()
     kind = Kind.INSTANCE
-    parts: ClassVar[dict[str, object]] = {"options": ()}
-
-    def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
-        super().__init__(ranks.SAME, **facts)
-        self.options = options
 
 
-CHOICES = (OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects)
 # How many classes are kept apart.
 _MAX_OPTIONS = 4
 
@@ -101,7 +97,7 @@ def _options_of_both(a: Value, b: Value) -> tuple[Value, ...]:
 
 
 def _options(value: Value) -> tuple[Value, ...]:
-    return value.options if isinstance(value, CHOICES) else (value,)
+    return value.options if isinstance(value, ProjectChoice) else (value,)
 
 
 def classes_of(value: Value) -> frozenset[str]:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
 
-_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
-
 
 class ChangedSettings:
     """The assignments to fields of unknown objects in one run of a function, by the node of their target.
@@ -76,5 +74,5 @@ def _targets(root: cst.CSTNode, node: cst.Attribute) -> list[cst.Attribute]:
         and each.attr.value == field
         and isinstance(each.value, cst.Name)
         and each.value.value == owner
-        and not any(isinstance(outer, _FUNCTIONS) and outer is not root for outer in ancestors(root, each))
+        and not any(isinstance(outer, cst.FunctionDef) and outer is not root for outer in ancestors(root, each))
     ]

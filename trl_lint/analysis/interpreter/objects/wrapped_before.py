@@ -134,7 +134,7 @@ def _methods_after(
 ) -> tuple[FunctionInfo, ...]:
     notes = method.module.notes
     work = partial(_find_methods_after, cls, method, node, until)
-    return notes.cached((_methods_after, cls, method, node), work)
+    return notes.cached((_methods_after, cls, method, node, until), work)
 
 
 def _find_methods_after(

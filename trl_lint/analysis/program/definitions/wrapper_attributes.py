@@ -29,6 +29,7 @@ from itertools import pairwise
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, names_in, of_class, self_attribute
+from trl_lint.knowledge.models import INNER_MODEL
 
 # Statements whose code may not run when their function is called for the first time.
 _CONDITIONS = (cst.If, cst.IfExp, cst.BooleanOperation, cst.Try, cst.While, cst.Match)
@@ -77,8 +78,8 @@ def is_set_on_bare_model(root: cst.CSTNode, target: cst.Attribute) -> bool:
 
 def _is_on_module(assigned: cst.AssignTarget, target: cst.Attribute) -> bool:
     match assigned.target:
-        case cst.Attribute(value=cst.Attribute(value=model, attr=cst.Name(value="module")), attr=cst.Name(value=name)):
-            return name == target.attr.value and model.deep_equals(target.value)
+        case cst.Attribute(value=cst.Attribute(value=model, attr=cst.Name(value=inner)), attr=cst.Name(value=name)):
+            return inner == INNER_MODEL and name == target.attr.value and model.deep_equals(target.value)
     return False
 
 
