@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,13 +87,18 @@ _COMPILED = (".pyc", ".pyo")
 
 def front_end(path: PurePath, head: bytes = b"") -> str | None:
     """The front end for a file, by its name or else by its first bytes; None if there is none."""
-    name = path.name.lower()
+    return _by_name(path.name) or (SHELL if re.match(_SHEBANG, head[:200]) else None)
+
+
+@cache
+def _by_name(name: str) -> str | None:
+    """The front end for a file of this name. It is asked for several times per file."""
+    name = name.lower()
     if found := BY_NAME.get(name) or BY_SUFFIX.get(PurePath(name).suffix):
         return found
-    by_beginning = (found for beginning, found in BY_BEGINNING.items() if name.startswith(beginning))
-    if (found := next(by_beginning, None)) and not name.endswith(_COMPILED):
-        return found
-    return SHELL if re.match(_SHEBANG, head[:200]) else None
+    if name.endswith(_COMPILED):
+        return None
+    return next((found for beginning, found in BY_BEGINNING.items() if name.startswith(beginning)), None)
 
 
 def matters(data: bytes) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from trl_lint import files
@@ -26,7 +27,9 @@ MOST_BYTES = 400_000
 MOST_STEPS = 6
 
 # These are compiled when they are used: most runs need none of them.
-_CLASS = rb"(?m)^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)[ \t]*:"
+# They begin with a plain word, which is found fast; what is before it is checked for each match.
+_CLASS = rb"class[ \t]+(\w+)[ \t]*\(([^)]*)\)[ \t]*:"
+_ANY_CLASS = rb"class[ \t]+(\w+)"
 _OWN = rb"\bself\.(\w+)"
 _WRAPS = rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\("
 _WRAPPING_CALLS = (b"DataParallel(", b"DDP(", b"prepare(")
@@ -43,7 +46,14 @@ def classes_of(source: bytes) -> Classes:
     """The classes of a file that have bases."""
     if b"class " not in source:
         return ()
-    return tuple((name, tuple(re.findall(_BASE, bases))) for name, bases in re.findall(_CLASS, source))
+    return tuple((each[1], tuple(re.findall(_BASE, each[2]))) for each in _in_lines_of_their_own(_CLASS, source))
+
+
+def _in_lines_of_their_own(pattern: bytes, source: bytes) -> Iterator[re.Match[bytes]]:
+    """The matches of a pattern that have only blanks before them in their line."""
+    for found in re.finditer(pattern, source):
+        if not source[source.rfind(b"\n", 0, found.start()) + 1 : found.start()].strip(b" \t"):
+            yield found
 
 
 class Heirs:
@@ -76,18 +86,27 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
         [each for path in matter for each in classes_of(matter[path])]
         + [each for classes in passed_over.values() for each in classes],
     )
+    inheriting = {
+        path: source
+        for path, classes in sorted(passed_over.items())
+        if any(not below.isdisjoint(bases) for _, bases in classes) and _names_any(names, source := _read(path))
+    }
+    return dict(islice(_reading(names, inheriting), MOST_HEIRS)) if inheriting else {}
+
+
+def _names_any(attributes: Iterable[bytes], source: bytes) -> bool:
+    """Whether a file mentions one of these attributes of `self`: a quick test that needs no knowledge of wrappers."""
+    return any(b"self.%b." % name in source for name in attributes)
+
+
+def _reading(attributes: Iterable[bytes], sources: Mapping[Path, bytes]) -> Iterator[tuple[Path, bytes]]:
+    """The files that read from one of these attributes of `self` something that a wrapper does not have."""
     from trl_lint.analysis.program.project.source_text import code_of
 
-    reads = _reads_of(names)
-    found: dict[Path, bytes] = {}
-    for path, classes in sorted(passed_over.items()):
-        if len(found) == MOST_HEIRS:
-            break
-        if any(not below.isdisjoint(bases) for _, bases in classes):
-            source = _read(path)
-            if reads.search(source) and reads.search(code_of(source)):
-                found[path] = source
-    return found
+    reads = _reads_of(attributes)
+    for path, source in sources.items():
+        if reads.search(source) and reads.search(code_of(source)):
+            yield path, source
 
 
 def _reads_of(names: Iterable[bytes]) -> re.Pattern[bytes]:
@@ -111,7 +130,8 @@ def _wrapped_in(source: bytes) -> frozenset[bytes]:
 
 
 def _defined_in(source: bytes) -> Iterator[bytes]:
-    yield from re.findall(rb"(?m)^[ \t]*class[ \t]+(\w+)", source)
+    for each in _in_lines_of_their_own(_ANY_CLASS, source):
+        yield each[1]
 
 
 def _with_heirs(names: set[bytes], classes: Iterable[tuple[bytes, tuple[bytes, ...]]]) -> frozenset[bytes]:
