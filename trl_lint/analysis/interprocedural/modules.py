@@ -12,6 +12,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural.library_lookup import Tables
 from trl_lint.analysis.program.definitions import late_imports
+from trl_lint.analysis.program.definitions.global_names import is_declared_global
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
@@ -348,7 +349,7 @@ def _may_change(module: Module, name: str, value: Value) -> bool:
     """Whether some function assigns a global name, so that its value depends on when it is read."""
     if value.rank.state is not State.SAME:
         return False
-    return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
+    return is_declared_global(module, name)
 
 
 def _may_be_none(module: Module, name: str, value: Value) -> bool:

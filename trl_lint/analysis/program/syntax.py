@@ -75,7 +75,7 @@ def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTN
 # Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
 _DEFINITIONS = (cst.ClassDef, cst.FunctionDef, cst.Module)
 _in_definition = lru_cache(maxsize=512)(_by_class)
-_in_piece = lru_cache(maxsize=512)(_by_class)
+_in_piece = lru_cache(maxsize=4096)(_by_class)
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
@@ -92,7 +92,7 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
 
 
 # Queried once per finding, on trees that are never changed. Keyed by id, because LibCST's hash needs a call.
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
     found: dict[int, cst.CSTNode] = {}
     todo = [root]

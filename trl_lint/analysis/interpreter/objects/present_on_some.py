@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.global_names import is_declared_global
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import names_in, self_attribute
@@ -26,14 +27,10 @@ def of_name(frame: Frame, node: cst.Name, value: Value) -> Value:
     absence = value.absence
     if absence is None or absence.is_none:
         return value
-    if node.value in frame.memory.names or (frame.outer is None and _is_bound_by_module_only(frame, node.value)):
+    name = node.value
+    if name in frame.memory.names or (frame.outer is None and not is_declared_global(frame.module, name)):
         _emit(frame, node, absence)
     return _plain(value)
-
-
-def _is_bound_by_module_only(frame: Frame, name: str) -> bool:
-    """Whether only the body of the module binds a global name."""
-    return not frame.module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
 
 def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:

@@ -160,6 +160,8 @@ class Project(ImportSearch):
         # Trees by file, with the content each was parsed from: projects may share them, as trees are never changed.
         self.trees: dict[Path, tuple[bytes, cst.Module]] = {}
         self._modules: dict[Path, Module | None] = {}
+        # By file: the content that was asked about, and the same without comments.
+        self._codes: dict[Path, tuple[bytes, bytes]] = {}
         # What was found on the disk: the content of every file that was opened (None: it can't be read), and its size.
         self.opened: dict[Path, bytes | None] = {}
         self.sizes: dict[Path, int] = {}
@@ -222,7 +224,17 @@ class Project(ImportSearch):
 
     def linted_code(self, name: str) -> Iterator[tuple[Path, bytes]]:
         """The code of the linted files whose text contains a name. Comments are removed from the code."""
-        return ((path, code_of(self.text(path))) for path in self.linted if self.mentions(path, name))
+        return ((path, self.code(path)) for path in self.linted if self.mentions(path, name))
+
+    def code(self, path: Path) -> bytes:
+        """The content of a file without comments and prose."""
+        text = self.text(path)
+        known = self._codes.get(path)
+        if known is None or known[0] is not text:
+            module = self._modules.get(path)
+            of_module = module.code if module is not None and module.source is text else code_of(text)
+            known = self._codes[path] = text, of_module
+        return known[1]
 
     def _read(self, path: Path) -> bytes:
         """The content of a file, which is read only once."""
