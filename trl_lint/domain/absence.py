@@ -1,12 +1,12 @@
 """Absence: some ranks lack a value, because only the others run the code that binds it.
 
-if is_main_process:
-    writer = SummaryWriter()          `writer`: not bound on the other ranks
-run = init() if rank == 0 else None   `run`: None on the other ranks
-run = None
-if rank == 0:
-    run = init()                      `run`: None on the other ranks
-run = agreed(run)                     unknown
+    if is_main_process:
+        writer = SummaryWriter()          `writer`: not bound on the other ranks
+    run = init() if rank == 0 else None   `run`: None on the other ranks
+    run = None
+    if rank == 0:
+        run = init()                      `run`: None on the other ranks
+    run = agreed(run)                     unknown
 
 >>> from trl_lint.domain.provenance import Step
 >>> step = Step(None, None, "")

@@ -1,6 +1,8 @@
 """Accelerators that are configured to wrap models in something other than DDP.
 
-Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin())    its wrapper passes the model's attributes on
+For example:
+
+    Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin())    its wrapper passes the model's attributes on
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Tuple, list, set and dict displays, and comprehensions: containers with known entries.
 
-{"loss": loss, **extra}              a dict with the entry `loss` and the entries of `extra`
-[f(x) for x in batch if x.ok]        as many elements as pass the filter: its length differs between ranks
+For example:
+
+    {"loss": loss, **extra}              a dict with the entry `loss` and the entries of `extra`
+    [f(x) for x in batch if x.ok]        as many elements as pass the filter: its length differs between ranks
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Binds the arguments of a call to parameters: `def log(self, loss, *, step=None)`, called with `trainer.log(x)`.
 
-self   the instance that the method is called on
-loss   x, marked with the call: if the callee stores it, this call counts as the place
-step   its default, evaluated where the function is defined
+For example:
+
+    self   the instance that the method is called on
+    loss   x, marked with the call: if the callee stores it, this call counts as the place
+    step   its default, evaluated where the function is defined
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
 """Decorators: which ranks run the function that they decorate.
 
-@accelerator.on_main_process      some of them
-@click.command()                  all of them: it is known by its name
-@draccus.wrap()                   all of them: it fills in the settings, and calls the function
-@timed                            all of them, if the source of `timed` is available, and its wrapper always calls `f`
-@somebody_elses                   not known
+For example:
 
-def timed(f):
-    def inner(*args):
-        start = time.time()
-        result = f(*args)         no path through `inner` skips this
-        return result
-    return inner
+    @accelerator.on_main_process      some of them
+    @click.command()                  all of them: it is known by its name
+    @draccus.wrap()                   all of them: it fills in the settings, and calls the function
+    @timed                            all of them, if the source of `timed` is known and its wrapper always calls `f`
+    @somebody_elses                   not known
+
+    def timed(f):
+        def inner(*args):
+            start = time.time()
+            result = f(*args)         no path through `inner` skips this
+            return result
+        return inner
 """
 
 from __future__ import annotations

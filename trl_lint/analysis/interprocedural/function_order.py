@@ -1,10 +1,12 @@
 """The order in which functions of a module run that no known code has called yet: callers before callees.
 
-def save(rows):                   second, as `main` calls it: on one process, with its rows
-    open("rows.txt", "w")
-def main(rows):                   first
-    if is_main_process:
-        save(rows)
+For example:
+
+    def save(rows):                   second, as `main` calls it: on one process, with its rows
+        open("rows.txt", "w")
+    def main(rows):                   first
+        if is_main_process:
+            save(rows)
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Functions that return one of their arguments unchanged.
 
-def compiled(args, model, blocks):
-    for index, block in enumerate(blocks):
-        blocks[index] = torch.compile(block)
-    return model                              all that is known of the model at a call is known of the result
+For example:
+
+    def compiled(args, model, blocks):
+        for index, block in enumerate(blocks):
+            blocks[index] = torch.compile(block)
+        return model                              all that is known of the model at a call is known of the result
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Overridden hooks: what the hook of a base passes to methods of `self` never reaches objects of the class.
 
-class Base(Trainer):
-    def compute_loss(self, model, inputs):      the trainer passes the wrapped model
-        return self.run(model, inputs)
-    def evaluate_all(self):
-        return self.run(self.model, self.inputs)
-class Other(Base):
-    def compute_loss(self, model, inputs): ...  an override that does not call that of the base
-    def run(self, model, inputs): ...           gets the bare model only, from `evaluate_all`
+For example:
+
+    class Base(Trainer):
+        def compute_loss(self, model, inputs):      the trainer passes the wrapped model
+            return self.run(model, inputs)
+        def evaluate_all(self):
+            return self.run(self.model, self.inputs)
+    class Other(Base):
+        def compute_loss(self, model, inputs): ...  an override that does not call that of the base
+        def run(self, model, inputs): ...           gets the bare model only, from `evaluate_all`
 """
 
 from __future__ import annotations

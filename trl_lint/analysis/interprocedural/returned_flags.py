@@ -1,15 +1,17 @@
 """Flags that a function returns early, by what differs between ranks: the result is that of one `or`.
 
-def is_due(last):
-    if time.time() - last > 60:
-        return True                       on some ranks sooner than on others
-    return 0 < interval <= steps          not known: the result is local(clock), as with `or`
-def is_main(self):
-    if self.mode == "DP":
-        return True
-    if self.local_rank == 0:              not known, but may be the rank: so is the result not known
-        return True
-    return False
+For example:
+
+    def is_due(last):
+        if time.time() - last > 60:
+            return True                       on some ranks sooner than on others
+        return 0 < interval <= steps          not known: the result is local(clock), as with `or`
+    def is_main(self):
+        if self.mode == "DP":
+            return True
+        if self.local_rank == 0:              not known, but may be the rank: so is the result not known
+            return True
+        return False
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Numbers and flags of objects that a function sets only on the ranks that have not left it before.
 
-def update(self, metrics):
-    if not metrics: return False      metrics: None on all ranks but the first
-    self.bad_epochs += 1              differs between ranks from here on, as if it were in the branch of an `if`
+For example:
+
+    def update(self, metrics):
+        if not metrics: return False      metrics: None on all ranks but the first
+        self.bad_epochs += 1              differs between ranks from here on, as if it were in the branch of an `if`
 """
 
 from __future__ import annotations

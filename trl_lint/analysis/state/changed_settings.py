@@ -1,11 +1,13 @@
 """Settings that a function changes in the same way on all ranks, so that they remain settings.
 
-if args.debug:
-    args.run_name = None                 a literal, under a condition on a setting
-if args.run_name is not None: …          SETTING
-if rank != 0:
-    args.run_name = None                 not on all ranks
-if args.run_name is not None: …          unknown
+For example:
+
+    if args.debug:
+        args.run_name = None                 a literal, under a condition on a setting
+    if args.run_name is not None: …          SETTING
+    if rank != 0:
+        args.run_name = None                 not on all ranks
+    if args.run_name is not None: …          unknown
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """The paths through the forks of a function: conditions that have the same result on all ranks.
 
-if upload:
-    if sent(rows):
-        barrier()
-        return        the paths: one that ends here, and two to the end, with one barrier each
-barrier()
+For example:
+
+    if upload:
+        if sent(rows):
+            barrier()
+            return        the paths: one that ends here, and two to the end, with one barrier each
+    barrier()
 """
 
 from __future__ import annotations

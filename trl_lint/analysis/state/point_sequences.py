@@ -1,7 +1,9 @@
 """Sequences of synchronisation points: whether two branches reach the same ones, in the same order.
 
-gather(loss); barrier()               one branch
-barrier()                             the other: `gather` is missing
+For example:
+
+    gather(loss); barrier()               one branch
+    barrier()                             the other: `gather` is missing
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Records: the fields of a dataclass, a NamedTuple or a pydantic model, in their order.
 
-class Scores(NamedTuple):
-    loss: torch.Tensor
-    accuracy: float
+For example:
 
-loss, accuracy = scores               the fields, one by one
-scores._asdict(), asdict(record)      a dict of them
+    class Scores(NamedTuple):
+        loss: torch.Tensor
+        accuracy: float
+
+    loss, accuracy = scores               the fields, one by one
+    scores._asdict(), asdict(record)      a dict of them
 """
 
 from __future__ import annotations

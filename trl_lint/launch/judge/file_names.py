@@ -1,7 +1,9 @@
 """What the name of a file says about the machine that it is for.
 
-train_single_gpu.sh, finetune_1gpu.py    one GPU
-single_or_multi_gpu.sh                   nothing
+For example:
+
+    train_single_gpu.sh, finetune_1gpu.py    one GPU
+    single_or_multi_gpu.sh                   nothing
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Launches that see one GPU, and so start one process, although a variable says which GPU.
 
-PORT=$((29500 + GPU_ID))                                     a variable in arithmetic is a single number
-CUDA_VISIBLE_DEVICES=$GPU_ID accelerate launch train.py
+For example:
 
-for gpu in 0 1 2 3; do                                       so is a loop variable over numbers,
-  CUDA_VISIBLE_DEVICES=$gpu accelerate launch train.py
+    PORT=$((29500 + GPU_ID))                                     a variable in arithmetic is a single number
+    CUDA_VISIBLE_DEVICES=$GPU_ID accelerate launch train.py
 
-GPUS=(0 1 2 3)                                               or an element of an array of numbers
-CUDA_VISIBLE_DEVICES=${GPUS[$i]} accelerate launch train.py
+    for gpu in 0 1 2 3; do                                       so is a loop variable over numbers,
+      CUDA_VISIBLE_DEVICES=$gpu accelerate launch train.py
+
+    GPUS=(0 1 2 3)                                               or an element of an array of numbers
+    CUDA_VISIBLE_DEVICES=${GPUS[$i]} accelerate launch train.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The flag by which a script is asked to train.
 
-if training_args.do_train:                          in scripts of Transformers
-parser.add_argument("--train", action="store_true") and `if args.train:`, a script's own flag
+For example:
+
+    if training_args.do_train:                          in scripts of Transformers
+    parser.add_argument("--train", action="store_true") and `if args.train:`, a script's own flag
 """
 
 from __future__ import annotations

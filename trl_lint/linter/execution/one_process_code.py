@@ -1,10 +1,12 @@
 """Code that shows by itself that a single process runs it.
 
-get_ipython().run_line_magic("autoreload", "2")               exported from a notebook; only its kernel has this
-policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by number: a second process would take the same ones
-prompt = input("Prompt: ")                                    typed by a user, in one terminal
-train_single_gpu.py                                           the name of the file
-class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
+For example:
+
+    get_ipython().run_line_magic("autoreload", "2")               exported from a notebook; only its kernel has this
+    policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by number: another process would take the same
+    prompt = input("Prompt: ")                                    typed by a user, in one terminal
+    train_single_gpu.py                                           the name of the file
+    class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
 """
 
 from __future__ import annotations

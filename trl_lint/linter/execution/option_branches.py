@@ -1,8 +1,10 @@
 """Code of a program that runs only with one of its options.
 
-parser.add_argument("--do_pred", action="store_true")
-if args.do_pred:
-    open(path, "w")
+For example:
+
+    parser.add_argument("--do_pred", action="store_true")
+    if args.do_pred:
+        open(path, "w")
 """
 
 from __future__ import annotations

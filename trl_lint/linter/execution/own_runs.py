@@ -1,8 +1,10 @@
 """Logging to runs that each process starts for itself, as members of a group: their records are kept side by side.
 
-train.py       accelerator = Accelerator()
-               wandb.init(project="x", group=stamp)              every process starts one
-trainer.py     wandb.log({"loss": loss.item()}, step=own_step)   logs to it by the library's name
+For example:
+
+    train.py       accelerator = Accelerator()
+                   wandb.init(project="x", group=stamp)              every process starts one
+    trainer.py     wandb.log({"loss": loss.item()}, step=own_step)   logs to it by the library's name
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Results of unknown callees, as far as the names of the arguments tell them.
 
-processor(texts, return_tensors="pt")                  derived from `texts`
-model.generate(**inputs, do_sample=False)              token ids, as long as this rank's longest completion
-reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
+For example:
+
+    processor(texts, return_tensors="pt")                  derived from `texts`
+    model.generate(**inputs, do_sample=False)              token ids, as long as this rank's longest completion
+    reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
 """
 
 from __future__ import annotations

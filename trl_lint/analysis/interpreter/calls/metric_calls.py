@@ -1,8 +1,10 @@
 """Metrics that are fed batch by batch: their results are rank-local, unless the batches were gathered.
 
-metric = evaluate.load("accuracy")
-metric.add_batch(predictions=preds, references=labels)     preds: shard
-metric.compute()["accuracy"]                               local(data)
+For example:
+
+    metric = evaluate.load("accuracy")
+    metric.add_batch(predictions=preds, references=labels)     preds: shard
+    metric.compute()["accuracy"]                               local(data)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Functions registered with a library's object, which calls them in another of its methods.
 
-accelerator.register_save_state_pre_hook(save_models)
-if accelerator.is_main_process:
-    accelerator.save_state(path)        runs save_models(models, weights, path), on the main process only
+    accelerator.register_save_state_pre_hook(save_models)
+    if accelerator.is_main_process:
+        accelerator.save_state(path)        runs save_models(models, weights, path), on the main process only
 
 A hook that a method of a class registers runs where another method of that class calls the library's method.
 """

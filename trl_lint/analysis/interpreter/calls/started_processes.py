@@ -1,9 +1,11 @@
 """Functions that a program runs in separate processes, with their arguments.
 
-mp.spawn(train, args=(size, options))                 train(rank, size, options): the rank comes first
-notebook_launcher(train, args=(options,))             train(options)
-for i in range(size):
-    mp.Process(target=train, args=(i, options))       train(i, options): `i` is the rank
+For example:
+
+    mp.spawn(train, args=(size, options))                 train(rank, size, options): the rank comes first
+    notebook_launcher(train, args=(options,))             train(options)
+    for i in range(size):
+        mp.Process(target=train, args=(i, options))       train(i, options): `i` is the rank
 """
 
 from __future__ import annotations

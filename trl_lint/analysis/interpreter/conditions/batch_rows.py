@@ -1,11 +1,13 @@
 """`if len(batch) == 0:` of a batch as a loader yields it: no batch is empty, so no rank takes that branch alone.
 
-for batch in loader:
-    rows = batch["input_ids"].shape[0]
-    if rows == 0: continue                    the same answer on all ranks
-    picked = batch["input_ids"][batch["keep"]]
-    if len(picked) == 0: continue             on one of the ranks the mask may select nothing,
-    if len(batch["images"]) == 0: continue    and a rank's texts may have no image
+For example:
+
+    for batch in loader:
+        rows = batch["input_ids"].shape[0]
+        if rows == 0: continue                    the same answer on all ranks
+        picked = batch["input_ids"][batch["keep"]]
+        if len(picked) == 0: continue             on one of the ranks the mask may select nothing,
+        if len(batch["images"]) == 0: continue    and a rank's texts may have no image
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """`if len(rows):` of a list that all ranks fill at the same places: it is empty on all of them, or on none.
 
-for batch in loader:                 a prepared loader has the same number of batches on each rank
-    if "ids" in batch:
-        ids.extend(batch["ids"])     other ids on each rank
-if len(ids):                         the same answer on all: the length itself may still differ
-    accelerator.gather(ids)
+For example:
+
+    for batch in loader:                 a prepared loader has the same number of batches on each rank
+        if "ids" in batch:
+            ids.extend(batch["ids"])     other ids on each rank
+    if len(ids):                         the same answer on all: the length itself may still differ
+        accelerator.gather(ids)
 """
 
 from __future__ import annotations

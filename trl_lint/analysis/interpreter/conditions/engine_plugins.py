@@ -1,8 +1,10 @@
 """Conditions under which a program only creates the settings of an engine, and does nothing else that the engine needs.
 
-if args.deepspeed:
-    plugin = DeepSpeedPlugin(zero_stage=3)      configures sharding, but nothing handles it: the code that saves
-accelerator = Accelerator(deepspeed_plugin=plugin)     the model later does so as if nothing was sharded
+For example:
+
+    if args.deepspeed:
+        plugin = DeepSpeedPlugin(zero_stage=3)      configures sharding, but nothing handles it: the code that saves
+    accelerator = Accelerator(deepspeed_plugin=plugin)     the model later does so as if nothing was sharded
 """
 
 from __future__ import annotations

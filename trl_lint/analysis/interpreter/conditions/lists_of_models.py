@@ -1,12 +1,14 @@
 """Lists of models that `prepare` returns on one branch only, and loops over several lists at once.
 
-if len(encoders) == 1:
-    encoder, loader = accelerator.prepare(encoder, loader)      `encoders` still holds the unwrapped model
-else:
-    one, two, loader = accelerator.prepare(*encoders, loader)
-    encoders = [one, two]
-for tokenizer, encoder in zip(tokenizers, encoders):            run once per item, to keep the models apart
-    encoder.get_input_embeddings()                              MAYBE: an error if there are two
+For example:
+
+    if len(encoders) == 1:
+        encoder, loader = accelerator.prepare(encoder, loader)      `encoders` still holds the unwrapped model
+    else:
+        one, two, loader = accelerator.prepare(*encoders, loader)
+        encoders = [one, two]
+    for tokenizer, encoder in zip(tokenizers, encoders):            run once per item, to keep the models apart
+        encoder.get_input_embeddings()                              MAYBE: an error if there are two
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """How a test that is a call narrows the name that it asks about, if its outcome is true.
 
-isinstance(reward, nn.Module)      a model, wrapped or not, if nothing was known of it
-isinstance(data, IterableDataset)  a data set of that class
-isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
-isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
+For example:
+
+    isinstance(reward, nn.Module)      a model, wrapped or not, if nothing was known of it
+    isinstance(data, IterableDataset)  a data set of that class
+    isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
+    isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
 """
 
 from __future__ import annotations

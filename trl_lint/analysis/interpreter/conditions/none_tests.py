@@ -1,7 +1,9 @@
 """`x is None`: whether ranks may answer it differently, which is another question than whether `x` differs.
 
-rank = get_rank() if args.several else None       a number on all ranks, or None on all
-writer = make_writer() if rank == 0 else None     None on some ranks
+For example:
+
+    rank = get_rank() if args.several else None       a number on all ranks, or None on all
+    writer = make_writer() if rank == 0 else None     None on some ranks
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The names that a test asks for: its settings, the names these were computed from, and whether it asks for the rank.
 
-if args.distributed and is_main_process():       distributed; the rank is not included
-use_ddp = args.gpus > 1
-if use_ddp:                                      use_ddp, gpus
+For example:
+
+    if args.distributed and is_main_process():       distributed; the rank is not included
+    use_ddp = args.gpus > 1
+    if use_ddp:                                      use_ddp, gpus
 """
 
 from __future__ import annotations

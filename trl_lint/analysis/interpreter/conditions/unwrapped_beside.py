@@ -1,13 +1,15 @@
 """Models that the other branch of a test takes out of their wrapper: the test asks for the wrapper in its own way.
 
-if args.parallel_mode.value == "distributed":
-    model.module.encode(x)
-else:
-    model.encode(x)                             here nothing is known of a wrapper
-if args.weights:
-    model.module.load(args.weights)             the test asks for something else: both branches know the wrapper
-else:
-    model.module.reset(); model.head            WRAPPED
+For example:
+
+    if args.parallel_mode.value == "distributed":
+        model.module.encode(x)
+    else:
+        model.encode(x)                             here nothing is known of a wrapper
+    if args.weights:
+        model.module.load(args.weights)             the test asks for something else: both branches know the wrapper
+    else:
+        model.module.reset(); model.head            WRAPPED
 """
 
 from __future__ import annotations

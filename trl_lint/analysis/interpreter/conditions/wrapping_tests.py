@@ -1,12 +1,14 @@
 """Models that are wrapped on one branch only, and the tests by which code distinguishes the two cases.
 
-if distributed:
-    model = DDP(model)
-model.config                                            MAYBE: an error if `distributed` holds
-if hasattr(model, "module"): …                          WRAPPED in here, BARE in the `else`
-if type(model) == DDP: …                                the same
-model.module.config if distributed else model.config    the same: the condition under which it was wrapped
-if args.distributed_backend: …                          may be related to `distributed` or not: silent in here
+For example:
+
+    if distributed:
+        model = DDP(model)
+    model.config                                            MAYBE: an error if `distributed` holds
+    if hasattr(model, "module"): …                          WRAPPED in here, BARE in the `else`
+    if type(model) == DDP: …                                the same
+    model.module.config if distributed else model.config    the same: the condition under which it was wrapped
+    if args.distributed_backend: …                          may be related to `distributed` or not: silent in here
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Ends of this rank's process: `sys.exit()` leaves like a `return`, and with an error status like a `raise`.
 
-if rank != 0:
-    sys.exit()     only the main process continues
-if not found:
-    sys.exit(2)    the launcher ends all ranks
+For example:
+
+    if rank != 0:
+        sys.exit()     only the main process continues
+    if not found:
+        sys.exit(2)    the launcher ends all ranks
 """
 
 from __future__ import annotations

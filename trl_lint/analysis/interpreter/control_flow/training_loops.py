@@ -1,8 +1,8 @@
 """A batch that a wrapped model is trained on is rank-local data, wherever the loop takes it from.
 
-for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
-    loss = model(batch["x"])            model: wrapped, so there are several ranks
-    accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
+    for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
+        loss = model(batch["x"])            model: wrapped, so there are several ranks
+        accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
 
 A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false.
 """

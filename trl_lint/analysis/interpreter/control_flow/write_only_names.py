@@ -1,14 +1,16 @@
 """Names and containers that a loop changes without reading them, so that another iteration finds nothing new.
 
-for batch in loader:
-    loss = model(batch)
-    losses.append(loss)          one iteration is enough: a second one adds the same to `losses` and `rows`,
-    rows[batch.index] = loss     and binds `last` to the same
-    last = loss
+For example:
 
-for batch in loader:
-    losses.append(model(batch))
-    if len(losses) > 10: ...     it reads `losses`, of which more is known at the start of the second iteration
+    for batch in loader:
+        loss = model(batch)
+        losses.append(loss)          one iteration is enough: a second one adds the same to `losses` and `rows`,
+        rows[batch.index] = loss     and binds `last` to the same
+        last = loss
+
+    for batch in loader:
+        losses.append(model(batch))
+        if len(losses) > 10: ...     it reads `losses`, of which more is known at the start of the second iteration
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Tensors that a collective changes in place under another name.
 
-def sync(x): dist.all_reduce(x)                    sync(total) has reduced `total`
-for x in (total, count): dist.all_reduce(x)        and so has this loop
-for x in sums.values(): dist.all_reduce(x)         the values in the dict are reduced
-[dist.all_reduce(x) for x in (total, count)]       a comprehension acts like a loop
+For example:
+
+    def sync(x): dist.all_reduce(x)                    sync(total) has reduced `total`
+    for x in (total, count): dist.all_reduce(x)        and so has this loop
+    for x in sums.values(): dist.all_reduce(x)         the values in the dict are reduced
+    [dist.all_reduce(x) for x in (total, count)]       a comprehension acts like a loop
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Attributes that a class annotates with a class of the project, where nothing is known of what is assigned.
 
-class Runner:
-    algorithm: PPO
-    def __init__(self, config):
-        self.algorithm = find(config.name)(config)      unknown
-    def learn(self):
-        self.algorithm.update()                         PPO.update: an object of the annotated class
+For example:
+
+    class Runner:
+        algorithm: PPO
+        def __init__(self, config):
+            self.algorithm = find(config.name)(config)      unknown
+        def learn(self):
+            self.algorithm.update()                         PPO.update: an object of the annotated class
 """
 
 from __future__ import annotations

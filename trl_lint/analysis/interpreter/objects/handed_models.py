@@ -1,12 +1,12 @@
 """Wrapped models that are passed to an object of a project class by code that does not know its class.
 
-# train.py
-self.network = FAMILIES[args.family](args)                 of no known class
-self.network.set_prepared(accelerator.prepare(model))      noted: `set_prepared` is passed a wrapped model
-# networks.py, in the only class that has a `set_prepared`, or in a subclass of it
-def set_prepared(self, model): self.model = model
-def predict(self, x):
-    return self.model(x, self.model.config.scale)          WRAPPED: the model run here is the one that was passed
+    # train.py
+    self.network = FAMILIES[args.family](args)                 of no known class
+    self.network.set_prepared(accelerator.prepare(model))      noted: `set_prepared` is passed a wrapped model
+    # networks.py, in the only class that has a `set_prepared`, or in a subclass of it
+    def set_prepared(self, model): self.model = model
+    def predict(self, x):
+        return self.model(x, self.model.config.scale)          WRAPPED: the model run here is the one that was passed
 
 Before that call, the attribute may hold the bare model, and setup code may read from it. Therefore only code that runs
 the model counts: a training step does so with the wrapped one.

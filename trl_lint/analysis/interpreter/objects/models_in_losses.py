@@ -1,11 +1,11 @@
 """Losses that keep their model: a trainer of sentence_transformers replaces it by the wrapped one.
 
-class Contrastive(nn.Module):
-    def __init__(self, model: SentenceTransformer):
-        self.model = model                             bare
-    def forward(self, features, labels):
-        self.model.tokenizer                           WRAPPED: in training, and on several processes
-SentenceTransformerTrainer(model, loss=Contrastive(model))
+    class Contrastive(nn.Module):
+        def __init__(self, model: SentenceTransformer):
+            self.model = model                             bare
+        def forward(self, features, labels):
+            self.model.tokenizer                           WRAPPED: in training, and on several processes
+    SentenceTransformerTrainer(model, loss=Contrastive(model))
 
 Under DDP and DataParallel the trainer assigns the wrapper to the loss's attribute before it calls the loss.
 """

@@ -1,13 +1,15 @@
 """Classes of a project that turn their arguments into attributes, as EasyDict does: settings remain settings.
 
-class AttrDict(dict):
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.__dict__ = self                  AttrDict(json.load(file)).seed: SETTING
-class HParams:
-    def __init__(self, **kwargs):
-        for name, value in kwargs.items():
-            setattr(self, name, value)        HParams(**json.load(file)).seed: SETTING
+For example:
+
+    class AttrDict(dict):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.__dict__ = self                  AttrDict(json.load(file)).seed: SETTING
+    class HParams:
+        def __init__(self, **kwargs):
+            for name, value in kwargs.items():
+                setattr(self, name, value)        HParams(**json.load(file)).seed: SETTING
 """
 
 from __future__ import annotations

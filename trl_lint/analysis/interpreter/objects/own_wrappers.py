@@ -1,14 +1,14 @@
 """Wrappers defined in the project: subclasses of DistributedDataParallel or DataParallel.
 
-class Wrapper(DistributedDataParallel):
-    def outputs(self):
-        return self.module.outputs()
+    class Wrapper(DistributedDataParallel):
+        def outputs(self):
+            return self.module.outputs()
 
-model = Wrapper(net)      wrapped, by the class that it inherits from
-model.outputs()           fine: the class defines it
-model.depth               missing
-if is_exported(model):    a function whose source is unavailable may know the wrapper, so what depends on its
-    model.export()        answer is not reported
+    model = Wrapper(net)      wrapped, by the class that it inherits from
+    model.outputs()           fine: the class defines it
+    model.depth               missing
+    if is_exported(model):    a function whose source is unavailable may know the wrapper, so what depends on its
+        model.export()        answer is not reported
 
 Nothing is known of a class that may have any attribute (`__getattr__`, `setattr`), nor of one whose `__init__` does not
 pass its first argument to the base class.

@@ -1,9 +1,11 @@
 """Reads of values that some ranks lack: a name or an attribute that is unbound there, or None used as an object.
 
-writer.flush()                   read and used: the ranks that lack it fail here
-if writer is not None: …         tested: the condition depends on the rank
-assert writer                    from here on, all ranks have it
-helper(writer)                   passed on: `helper` decides whether it is used
+For example:
+
+    writer.flush()                   read and used: the ranks that lack it fail here
+    if writer is not None: …         tested: the condition depends on the rank
+    assert writer                    from here on, all ranks have it
+    helper(writer)                   passed on: `helper` decides whether it is used
 """
 
 from __future__ import annotations

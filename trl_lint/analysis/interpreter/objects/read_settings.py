@@ -1,10 +1,12 @@
 """What a program gets from outside: options of its command line, and the contents of files that all ranks read.
 
-json.load(open(args.config))           SETTING, if the path is the same on all ranks
-json.load(open(f"{rank}.json"))        unknown
-tyro.cli(Config)                       SETTING
-fire.Fire(main)                        every parameter of `main` is a SETTING
-Namespace(**json.load(open(path)))     SETTING, and so is EasyDict(…)
+For example:
+
+    json.load(open(args.config))           SETTING, if the path is the same on all ranks
+    json.load(open(f"{rank}.json"))        unknown
+    tyro.cli(Config)                       SETTING
+    fire.Fire(main)                        every parameter of `main` is a SETTING
+    Namespace(**json.load(open(path)))     SETTING, and so is EasyDict(…)
 """
 
 from __future__ import annotations

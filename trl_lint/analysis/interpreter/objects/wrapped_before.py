@@ -1,17 +1,17 @@
 """Models that another method of the class wraps before it calls the method that reads them.
 
-class Trainer:
-    def __init__(self, model):
-        self.model = model                                  bare
-    def fit(self, rows):
-        self.model = self.accelerator.prepare(self.model)   wrapped from here on
-        self.evaluate(rows)
-    def evaluate(self, rows):
-        self.model.generate(rows)                           MAYBE: wrapped if `fit` has called it
-    def predict(self, rows):
-        self.model = self.accelerator.prepare(self.model)
-        self.scores(rows)                                   wrapped in what `scores` runs
-        self.model = self.accelerator.unwrap_model(self.model)
+    class Trainer:
+        def __init__(self, model):
+            self.model = model                                  bare
+        def fit(self, rows):
+            self.model = self.accelerator.prepare(self.model)   wrapped from here on
+            self.evaluate(rows)
+        def evaluate(self, rows):
+            self.model.generate(rows)                           MAYBE: wrapped if `fit` has called it
+        def predict(self, rows):
+            self.model = self.accelerator.prepare(self.model)
+            self.scores(rows)                                   wrapped in what `scores` runs
+            self.model = self.accelerator.unwrap_model(self.model)
 
 What methods leave in an attribute is joined, in no order: if one has wrapped a model and another has not, the join is
 unknown. But a call of the reader after the assignment shows one path on which the model is wrapped.

@@ -1,9 +1,11 @@
 """The values of operators: their ranks here, the other domains through their hooks.
 
-x + y        linear: a sum of partial sums is a partial sum
-x / 8        scaling: a partial sum divided by a constant is still a partial sum
-x * y        a product of two rank-local values is no partial sum any more
-a and b      the right side is evaluated only if the left one allows it (see `expressions`)
+For example:
+
+    x + y        linear: a sum of partial sums is a partial sum
+    x / 8        scaling: a partial sum divided by a constant is still a partial sum
+    x * y        a product of two rank-local values is no partial sum any more
+    a and b      the right side is evaluated only if the left one allows it (see `expressions`)
 """
 
 from __future__ import annotations

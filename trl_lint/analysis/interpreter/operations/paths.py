@@ -1,8 +1,10 @@
 """Paths: how they are composed, and the calls that ask the disk about them.
 
-Path(args.output_dir) / "x"         PathValue, with the rank of a setting
-(root / "x").exists()               local(io)
-root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
+For example:
+
+    Path(args.output_dir) / "x"         PathValue, with the rank of a setting
+    (root / "x").exists()               local(io)
+    root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
 """
 
 from __future__ import annotations

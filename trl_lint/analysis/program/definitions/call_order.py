@@ -1,9 +1,11 @@
 """The order in which a class calls its own methods, as far as one of them shows it.
 
-def fit(self):
-    self.load()        # `load` runs before anything that `prepare` does, if no other method calls `load`
-    self.prepare()
-    self.train()       # `train` runs after `load`, and after all that `prepare` does
+For example:
+
+    def fit(self):
+        self.load()        # `load` runs before anything that `prepare` does, if no other method calls `load`
+        self.prepare()
+        self.train()       # `train` runs after `load`, and after all that `prepare` does
 """
 
 from __future__ import annotations

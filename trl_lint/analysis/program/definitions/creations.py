@@ -1,10 +1,10 @@
 """Where a program creates objects of a class: what it passes there, and on which ranks.
 
-class Report(TrainerCallback):
-    def __init__(self, path): self.path = path
+    class Report(TrainerCallback):
+        def __init__(self, path): self.path = path
 
-trainer.add_callback(Report(f"report_{rank}.json"))       may_differ(…, "path"): each rank may pass another one
-if rank == 0: trainer.add_callback(Report("report.json"))  is_of_some_ranks(…): the others have no such object
+    trainer.add_callback(Report(f"report_{rank}.json"))       may_differ(…, "path"): each rank may pass another one
+    if rank == 0: trainer.add_callback(Report("report.json"))  is_of_some_ranks(…): the others have no such object
 
 The code of all linted files counts, as far as it is written there. A script that sees one GPU is one process.
 """

@@ -1,10 +1,10 @@
 """Global names that functions assign, so that their values depend on when they are read.
 
-_tracker = None
+    _tracker = None
 
-def start():
-    global _tracker
-    _tracker = wandb
+    def start():
+        global _tracker
+        _tracker = wandb
 
 Here, `_tracker` is such a name.
 """

@@ -1,12 +1,14 @@
 """Imports in a function that binds names of the module, for libraries that load slowly or may be missing.
 
-def load():
-    global SFTTrainer
-    from trl import SFTTrainer
+For example:
 
-def load():
-    from trl import SFTTrainer
-    globals().update({"SFTTrainer": SFTTrainer})
+    def load():
+        global SFTTrainer
+        from trl import SFTTrainer
+
+    def load():
+        from trl import SFTTrainer
+        globals().update({"SFTTrainer": SFTTrainer})
 """
 
 from __future__ import annotations

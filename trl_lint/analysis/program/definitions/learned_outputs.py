@@ -1,9 +1,11 @@
 """Which parts of a model's output are computed from parameters alone, by the text of its forward.
 
-return self.left(x), self.scale.exp()              2 parts, the second is
-scale = self.scale.clamp(max=4); return x, scale   2 parts, the second is
-return self.left(x), self.scale * x                none is
-return self.left(x), self.last                     none is, as `last` is no `nn.Parameter`
+For example:
+
+    return self.left(x), self.scale.exp()              2 parts, the second is
+    scale = self.scale.clamp(max=4); return x, scale   2 parts, the second is
+    return self.left(x), self.scale * x                none is
+    return self.left(x), self.last                     none is, as `last` is no `nn.Parameter`
 """
 
 from __future__ import annotations

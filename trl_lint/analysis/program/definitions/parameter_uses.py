@@ -1,8 +1,10 @@
 """What a parameter is, inferred from what its function does with it, when no known caller or annotation says.
 
-accelerator.gather_for_metrics(x)       an Accelerator: nothing else has that method
-model.train(); model(**batch)           a model, wrapped or not
-def train(accelerator, loader):         an Accelerator, by its name and by what the file does with that name
+For example:
+
+    accelerator.gather_for_metrics(x)       an Accelerator: nothing else has that method
+    model.train(); model(**batch)           a model, wrapped or not
+    def train(accelerator, loader):         an Accelerator, by its name and by what the file does with that name
 """
 
 from __future__ import annotations

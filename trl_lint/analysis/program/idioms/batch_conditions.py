@@ -1,10 +1,12 @@
 """Which property of a batch a condition depends on: its size, or a text in it, rather than its numbers.
 
-if rows_seen >= args.rows: meet()             loaders yield the same number of rows on all ranks
-if length > args.longest: meet()              a collator may pad all batches to one length
-if batch["task"] in WITH_PAIRS: meet()        one task per batch, as a sampler has arranged for all ranks
-if loss.item() > best: meet()                 depends on its numbers: no
-if len(rows[rows > 0]) == 0: meet()           the number of selected rows depends on their numbers: no
+For example:
+
+    if rows_seen >= args.rows: meet()             loaders yield the same number of rows on all ranks
+    if length > args.longest: meet()              a collator may pad all batches to one length
+    if batch["task"] in WITH_PAIRS: meet()        one task per batch, as a sampler has arranged for all ranks
+    if loss.item() > best: meet()                 depends on its numbers: no
+    if len(rows[rows > 0]) == 0: meet()           the number of selected rows depends on their numbers: no
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 """Orders: one rank decides what comes next, and the others loop over a broadcast that delivers its orders.
 
-def closure():
+For example:
+
+    def closure():
+        if rank == 0:
+        dist.broadcast(signal, src=0)     an order to the others to run this closure as well
+        ...
     if rank == 0:
-    dist.broadcast(signal, src=0)     an order to the others to run this closure as well
-    ...
-if rank == 0:
-    optimizer.step(closure)
-else:
-    while signal.item():
-        dist.broadcast(signal, src=0)     here they wait for it
-        closure()
+        optimizer.step(closure)
+    else:
+        while signal.item():
+            dist.broadcast(signal, src=0)     here they wait for it
+            closure()
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Reads of DeepSpeed settings from an engine's `config`: a model's config has no such keys.
 
-stage = model.config["zero_optimization"]["stage"]
-rows = model.config.get("train_micro_batch_size_per_gpu", 1)
+For example:
+
+    stage = model.config["zero_optimization"]["stage"]
+    rows = model.config.get("train_micro_batch_size_per_gpu", 1)
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Gradients that a function reduces itself, parameter by parameter or all at once, as DDP would.
 
-for parameter in model.parameters():      reduced by hand
-    dist.all_reduce(parameter.grad)
-for parameter in model.parameters():      not: only the norm is reduced
-    dist.all_reduce(parameter.grad.norm())
-flat = torch.cat([each.grad.flatten() for each in model.parameters()])
-dist.all_reduce(flat)                     reduced by hand
-average(model.parameters())               whatever `average` does with its parameter
+    for parameter in model.parameters():      reduced by hand
+        dist.all_reduce(parameter.grad)
+    for parameter in model.parameters():      not: only the norm is reduced
+        dist.all_reduce(parameter.grad.norm())
+    flat = torch.cat([each.grad.flatten() for each in model.parameters()])
+    dist.all_reduce(flat)                     reduced by hand
+    average(model.parameters())               whatever `average` does with its parameter
 
 Or gradients that it only reads:
 
-model.zero_grad()
-model(**batch).loss.backward()
-seen += parameter.grad ** 2               and no optimizer's `step`
+    model.zero_grad()
+    model(**batch).loss.backward()
+    seen += parameter.grad ** 2               and no optimizer's `step`
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Values that are created only for one kind of data, which a test compares with a string.
 
-sampler = None
-if distributed and split == "train":        the loader of another split has no sampler
-    sampler = DistributedSampler(rows)
-loader = DataLoader(rows, sampler=sampler)
+For example:
+
+    sampler = None
+    if distributed and split == "train":        the loader of another split has no sampler
+        sampler = DistributedSampler(rows)
+    loader = DataLoader(rows, sampler=sampler)
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Names of dicts, inferred from what the code does with them.
 
-data["labels"]                          only a mapping is read by a text
-for key in data: move(data[key])        the loop runs over its keys
+For example:
+
+    data["labels"]                          only a mapping is read by a text
+    for key in data: move(data[key])        the loop runs over its keys
 """
 
 from __future__ import annotations

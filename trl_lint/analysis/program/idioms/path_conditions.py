@@ -1,13 +1,15 @@
 """How the conditions around and before a place relate: which of them can not hold together.
 
-if done and not resumed: return       the exit is taken where `resumed` is false
-if resumed: meet()                    and this is reached where it is true
-if not rows: return
-if rows: meet()                       true whenever it is reached
-if few: split = False                 a rank that continues after this
-        if not main: return
-if split: meet()                      does not reach this either
-if rows is None: return               a value that is not None may be true or false; this is taken where it is false
+For example:
+
+    if done and not resumed: return       the exit is taken where `resumed` is false
+    if resumed: meet()                    and this is reached where it is true
+    if not rows: return
+    if rows: meet()                       true whenever it is reached
+    if few: split = False                 a rank that continues after this
+            if not main: return
+    if split: meet()                      does not reach this either
+    if rows is None: return               a value that is not None may be true or false; this is taken where it is false
 """
 
 from __future__ import annotations

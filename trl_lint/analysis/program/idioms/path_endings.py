@@ -1,8 +1,10 @@
 """The text at the end of a path, as far as it is written out.
 
-os.path.join(folder, f"{step}.png")   .png
-folder / ("grid_" + name + ".jpg")    .jpg
-path                                  as for the value of the name, if the function assigns it once
+For example:
+
+    os.path.join(folder, f"{step}.png")   .png
+    folder / ("grid_" + name + ".jpg")    .jpg
+    path                                  as for the value of the name, if the function assigns it once
 """
 
 from __future__ import annotations

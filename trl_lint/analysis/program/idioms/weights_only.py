@@ -1,11 +1,13 @@
 """Whether a block of code runs a model, or only reads its weights.
 
-with unwrap_for_…(model) as bare:
-    bare.state_dict()                 reads its weights
-    bare.generate(**batch)            runs it
-    bare.merge_adapter()              changes them
-    bare.train()                      changes it in a way an engine may not expect: counts as running it
-    ask(bare)                         depends on what `ask` does with its parameter
+For example:
+
+    with unwrap_for_…(model) as bare:
+        bare.state_dict()                 reads its weights
+        bare.generate(**batch)            runs it
+        bare.merge_adapter()              changes them
+        bare.train()                      changes it in a way an engine may not expect: counts as running it
+        ask(bare)                         depends on what `ask` does with its parameter
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Conditions on a ZeRO stage that leaves the parameters whole: only stage 3 partitions them.
 
-enabled = is_engine and engine.zero_optimization_stage() == 2
-with GatheredParameters(weights, enabled=enabled): …             nothing is gathered
+For example:
+
+    enabled = is_engine and engine.zero_optimization_stage() == 2
+    with GatheredParameters(weights, enabled=enabled): …             nothing is gathered
 """
 
 from __future__ import annotations

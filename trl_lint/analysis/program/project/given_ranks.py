@@ -1,9 +1,9 @@
 """Attributes that hold the number of this process in the programs that pass it to the constructor.
 
-# train.py
-Trainer(model, int(os.environ["LOCAL_RANK"]))   self.rank: the number of this process
-# search.py
-Trainer(model, options.summarise)               nothing is known of it here
+    # train.py
+    Trainer(model, int(os.environ["LOCAL_RANK"]))   self.rank: the number of this process
+    # search.py
+    Trainer(model, options.summarise)               nothing is known of it here
 
 An object of a large class is joined from all code that creates one. A program of which nothing is known does not undo
 what another one passes: in the first one, the attribute is a rank.

@@ -1,8 +1,10 @@
 """Generator functions that draw their own order: with the same seed on all ranks they yield the same.
 
-def batches(data, seed):
-    for index in numpy.random.RandomState(seed).permutation(len(data)):
-        yield collate(data[index])                        the same on all ranks
+For example:
+
+    def batches(data, seed):
+        for index in numpy.random.RandomState(seed).permutation(len(data)):
+            yield collate(data[index])                        the same on all ranks
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Models that each rank trains on its own, because `prepare` was passed a dict of them, which it returns unchanged.
 
-nets = accelerator.prepare({"g": g, "d": d})    the dict: BARE, as nothing in it is wrapped
-accelerator.backward(loss)                      reduces nothing: no rank waits for another
-net = accelerator.prepare(g)                    once such a model is reachable, gradients may be reduced
+For example:
+
+    nets = accelerator.prepare({"g": g, "d": d})    the dict: BARE, as nothing in it is wrapped
+    accelerator.backward(loss)                      reduces nothing: no rank waits for another
+    net = accelerator.prepare(g)                    once such a model is reachable, gradients may be reduced
 """
 
 from __future__ import annotations

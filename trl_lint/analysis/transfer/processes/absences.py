@@ -1,13 +1,15 @@
 """Values that only some ranks have: bound in one branch of a condition on the rank, unbound or None in the other.
 
-if rank == 0:
-    writer = SummaryWriter()       `writer` is bound on the first rank
-    self.run = init()              `self.run` as well, unless other methods assign it
-run = init() if main else None     `run` is None on the others
-def start():
-    if rank != 0:
-        return None
-    return init()                  the result of `start()` is None on the others, too
+For example:
+
+    if rank == 0:
+        writer = SummaryWriter()       `writer` is bound on the first rank
+        self.run = init()              `self.run` as well, unless other methods assign it
+    run = init() if main else None     `run` is None on the others
+    def start():
+        if rank != 0:
+            return None
+        return init()                  the result of `start()` is None on the others, too
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Settings that show whether there are several processes: the process group is started only if they are true.
 
-if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
-    dist.init_process_group("nccl")
-if not dist.is_initialized():         as started here; both branches are run, as there is no group the first time
-    dist.init_process_group("nccl")
-if config.log:                        config.log: unknown
-    wandb.init()
+For example:
+
+    if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
+        dist.init_process_group("nccl")
+    if not dist.is_initialized():         as started here; both branches are run, as there is no group the first time
+        dist.init_process_group("nccl")
+    if config.log:                        config.log: unknown
+        wandb.init()
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
 """Conditions that exclude no rank, though they are not known to have the same outcome on all of them.
 
-if is_main_process or use_deepspeed:    "use_deepspeed" admits all ranks if it is true
-if batch is None: break                 all ranks have run the loop by then
-for epoch in range(start, epochs):      determines how often, not which ranks
-if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
-if wandb.run is not None:               depends on where a run was started, not on the rank
-if global_step % args.log_every == 0:   all ranks have resumed from the same checkpoint
-if global_step == max_train_steps:      the same, wherever the second number comes from
-if is_main_process:
-    if os.path.exists(path): return     all continue if the path does not exist
+For example:
+
+    if is_main_process or use_deepspeed:    "use_deepspeed" admits all ranks if it is true
+    if batch is None: break                 all ranks have run the loop by then
+    for epoch in range(start, epochs):      determines how often, not which ranks
+    if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
+    if wandb.run is not None:               depends on where a run was started, not on the rank
+    if global_step % args.log_every == 0:   all ranks have resumed from the same checkpoint
+    if global_step == max_train_steps:      the same, wherever the second number comes from
+    if is_main_process:
+        if os.path.exists(path): return     all continue if the path does not exist
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The shapes of batches that a loader yields, and of the models' outputs for them.
 
-batch["input_ids"]           (SAME, RAGGED)          padded to this rank's longest sample
-model(**batch).logits        (SAME, RAGGED, SAME)    one row per token, if it is a model of tokens
-model.generate(**batch)      (SAME, RAGGED)          as long as this rank's longest completion
+For example:
+
+    batch["input_ids"]           (SAME, RAGGED)          padded to this rank's longest sample
+    model(**batch).logits        (SAME, RAGGED, SAME)    one row per token, if it is a model of tokens
+    model.generate(**batch)      (SAME, RAGGED)          as long as this rank's longest completion
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The length of a slice whose bounds are a fixed number apart, wherever it starts.
 
-rows[start : start + n]                  n
-rows[start * 2 : (start + n) * 2]        n * 2
+For example:
+
+    rows[start : start + n]                  n
+    rows[start * 2 : (start + n) * 2]        n * 2
 """
 
 from __future__ import annotations

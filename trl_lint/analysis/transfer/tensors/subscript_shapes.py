@@ -1,10 +1,12 @@
 """The shapes of subscripted tensors, index by index.
 
-(SAME, RAGGED)[:, 0]         -> (SAME,)
-(SAME, RAGGED)[:, :8]        -> (SAME, unknown)      it may be shorter
-(SAME, RAGGED)[:, 1:]        -> (SAME, RAGGED)
-(SAME, RAGGED)[mask]         -> (RAGGED,)            the number of elements that the mask selects
-batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
+For example:
+
+    (SAME, RAGGED)[:, 0]         -> (SAME,)
+    (SAME, RAGGED)[:, :8]        -> (SAME, unknown)      it may be shorter
+    (SAME, RAGGED)[:, 1:]        -> (SAME, RAGGED)
+    (SAME, RAGGED)[mask]         -> (RAGGED,)            the number of elements that the mask selects
+    batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
 """
 
 from __future__ import annotations

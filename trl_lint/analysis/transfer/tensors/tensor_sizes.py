@@ -1,8 +1,10 @@
 """The length of a dimension as far as numbers, lists and masks show it, and which values have dimensions at all.
 
-len(batch)                          SAME       loaders yield the same number of samples on all ranks
-x.size(1) of (SAME, RAGGED)         RAGGED
-[x for x in data if test(x)]        RAGGED     only the elements that pass the test are left
+For example:
+
+    len(batch)                          SAME       loaders yield the same number of samples on all ranks
+    x.size(1) of (SAME, RAGGED)         RAGGED
+    [x for x in data if test(x)]        RAGGED     only the elements that pass the test are left
 """
 
 from __future__ import annotations

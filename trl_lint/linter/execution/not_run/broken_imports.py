@@ -1,7 +1,9 @@
 """Files that can't be imported from where they are: a relative import at the top has no target.
 
-src/own/trainer.py    from ..data_utils import pad      copied from trl/trainer: src/data_utils.py does not exist,
-                      from .losses import dpo           or src/own/losses.py exists and binds no such name
+For example:
+
+    src/own/trainer.py    from ..data_utils import pad      copied from trl/trainer: src/data_utils.py does not exist,
+                          from .losses import dpo           or src/own/losses.py exists and binds no such name
 """
 
 from __future__ import annotations

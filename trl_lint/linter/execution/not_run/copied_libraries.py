@@ -1,10 +1,12 @@
 """Definitions of a library that lies in a project as a copy, which nothing outside of the copy leads to: nobody has use
 for them.
 
-train.py                       from trl import DPOTrainer        and the project's own programs
-trl/trainer/ddpo_trainer.py    class DDPOTrainer: …              exists because the library was copied whole
-trl/trl/trainer/ddpo_trainer.py                                  the same, in a checkout of the library
-trl/extras/sampler.py          class Sampler: …                  which only the class above names
+For example:
+
+    train.py                       from trl import DPOTrainer        and the project's own programs
+    trl/trainer/ddpo_trainer.py    class DDPOTrainer: …              exists because the library was copied whole
+    trl/trl/trainer/ddpo_trainer.py                                  the same, in a checkout of the library
+    trl/extras/sampler.py          class Sampler: …                  which only the class above names
 """
 
 from __future__ import annotations

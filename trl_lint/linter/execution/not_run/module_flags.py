@@ -1,10 +1,12 @@
 """Code that a flag of its module switches off: it does not run as shipped, until somebody sets the flag.
 
-do_log = False                                      at the top of the module, and bound nowhere else
-def step(model, batch):
-    if not do_log:
-        return model(**batch)
-    wandb.log(measured(model))                      not run
+For example:
+
+    do_log = False                                      at the top of the module, and bound nowhere else
+    def step(model, batch):
+        if not do_log:
+            return model(**batch)
+        wandb.log(measured(model))                      not run
 """
 
 from __future__ import annotations

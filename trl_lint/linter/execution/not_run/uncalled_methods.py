@@ -1,8 +1,10 @@
 """Methods that no linted file calls, or makes the library call: no program runs them.
 
-class CardTrainer(Trainer):
-    def create_model_card(self): …        called in a push to the hub
-TrainingArguments("out")                  nothing is pushed
+For example:
+
+    class CardTrainer(Trainer):
+        def create_model_card(self): …        called in a push to the hub
+    TrainingArguments("out")                  nothing is pushed
 """
 
 from __future__ import annotations

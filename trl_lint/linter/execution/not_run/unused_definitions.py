@@ -1,8 +1,8 @@
 """Definitions of a program that neither it nor any other linted file uses: they never run.
 
-class Saver(TrainerCallback): …           trainer.add_callback(Saver()) is commented out
-def main(): …
-if __name__ == "__main__": main()
+    class Saver(TrainerCallback): …           trainer.add_callback(Saver()) is commented out
+    def main(): …
+    if __name__ == "__main__": main()
 
 In a file of its own, the class is unused, too, if programs import it and do nothing with it.
 """

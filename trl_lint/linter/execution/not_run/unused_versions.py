@@ -1,7 +1,9 @@
 """Old versions of a class next to the one in use: nothing runs them.
 
-old_trainer.py       class MyTrainer(DPOTrainer): …      no longer imported,
-new_trainer.py       class MyTrainer(DPOTrainer): …      programs import this one
+For example:
+
+    old_trainer.py       class MyTrainer(DPOTrainer): …      no longer imported,
+    new_trainer.py       class MyTrainer(DPOTrainer): …      programs import this one
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Code that runs only without an Accelerator: nothing has wrapped its models or started processes.
 
-self.accelerator = accelerator or Accelerator()
-def save(self, path):
-    if self.accelerator is not None:
-        self.accelerator.unwrap_model(self.model).save_pretrained(path)
-    else:
-        self.model.save_pretrained(path)            not run
+For example:
+
+    self.accelerator = accelerator or Accelerator()
+    def save(self, path):
+        if self.accelerator is not None:
+            self.accelerator.unwrap_model(self.model).save_pretrained(path)
+        else:
+            self.model.save_pretrained(path)            not run
 """
 
 from __future__ import annotations
