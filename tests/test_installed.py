@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint import releases
-from trl_lint.releases import installed, is_still_installed
+from trl_lint.releases import are_still_installed, installed
 
 pytestmark = pytest.mark.fast
 
@@ -30,7 +30,8 @@ def site(tmp_path, monkeypatch) -> Path:
 def test_all_that_is_installed_is_found():
     names = {each.metadata["Name"] for each in distributions()}
     assert len(names) > 20
-    assert [name for name in names if not is_still_installed(name, installed(name))] == []
+    assert [name for name in names if not are_still_installed({name: installed(name)})] == []
+    assert are_still_installed({name: installed(name) for name in names})
 
 
 @pytest.mark.parametrize("name", ["our.pack", "Our-Pack", "our_pack"])
@@ -38,14 +39,14 @@ def test_it_is_found_without_pythons_search(site, monkeypatch, name):
     put(site, "our_pack-1.2.dist-info")
     assert installed(name) == "1.2"
     monkeypatch.setattr(releases, "installed", lambda name: pytest.fail("asked"))
-    assert is_still_installed(name, "1.2")
-    assert is_still_installed("not-there-at-all", "")
+    assert are_still_installed({name: "1.2"})
+    assert are_still_installed({"not-there-at-all": ""})
 
 
 def test_another_release_is_noticed(site):
     put(site, "our_pack-1.2.dist-info")
-    assert not is_still_installed("our-pack", "1.1")
-    assert not is_still_installed("our-pack", "")
+    assert not are_still_installed({"our-pack": "1.1"})
+    assert not are_still_installed({"our-pack": ""})
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_another_release_is_noticed(site):
 def test_what_is_unclear_is_what_python_says(site, entries):
     for entry in entries:
         put(site, entry)
-    assert is_still_installed("our-pack", installed("our-pack"))
+    assert are_still_installed({"our-pack": installed("our-pack")})
 
 
 def test_another_finder_is_asked(monkeypatch):
@@ -66,5 +67,5 @@ def test_another_finder_is_asked(monkeypatch):
 
     monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
     monkeypatch.setattr(releases, "installed", lambda name: "9.9")
-    assert is_still_installed("not-there-at-all", "9.9")
-    assert not is_still_installed("not-there-at-all", "")
+    assert are_still_installed({"not-there-at-all": "9.9"})
+    assert not are_still_installed({"not-there-at-all": ""})

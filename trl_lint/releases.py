@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, overload
 
 _Default = TypeVar("_Default")
@@ -21,30 +21,46 @@ def installed(name: str) -> str:
         return ""
 
 
-def is_still_installed(name: str, release: str) -> bool:
-    """Whether `installed` gives this answer now.
+def are_still_installed(releases: Mapping[str, str]) -> bool:
+    """Whether `installed` gives these answers now.
 
     Python's own search imports much. So it is only asked if there is no such distribution where pip puts one.
     """
-    return _found_on_path(name) == release or installed(name) == release
+    folders = [_distributions_in(folder) for folder in sys.path] if _only_python_finds() else [None]
+    return all(_found_in(folders, name) == release or installed(name) == release for name, release in releases.items())
 
 
-def _found_on_path(name: str) -> str | None:
-    """The release of a distribution in a folder of `sys.path`, "" if there is none; None if only Python can tell."""
-    if any(hasattr(finder, "find_distributions") and not _is_pythons_own(finder) for finder in sys.meta_path):
-        return None
-    for folder in sys.path:
-        if folder.lower().endswith(".egg") or os.path.isfile(folder):
-            return None
-        found = [each for each in _listed(folder) if _distribution_in(each) == _normalized(name)]
-        if found:
-            is_clear = len(found) == 1 and found[0].endswith(".dist-info")
-            return _release_in(os.path.join(folder, found[0], "METADATA")) if is_clear else None
-    return ""
+def _only_python_finds() -> bool:
+    """Whether nothing but Python itself finds distributions."""
+    return all(_is_pythons_own(each) for each in sys.meta_path if hasattr(each, "find_distributions"))
 
 
 def _is_pythons_own(finder: object) -> bool:
     return getattr(finder, "__module__", "") == "_frozen_importlib_external"
+
+
+def _distributions_in(folder: str) -> dict[str, list[str]] | None:
+    """The paths that describe distributions in a folder of `sys.path`, by name; None if only Python can tell."""
+    if folder.lower().endswith(".egg") or os.path.isfile(folder):
+        return None
+    found: dict[str, list[str]] = {}
+    for entry in _listed(folder):
+        stem, dot, ending = entry.lower().rpartition(".")
+        if dot and ending in ("dist-info", "egg-info"):
+            found.setdefault(_normalized(stem.partition("-")[0]), []).append(os.path.join(folder, entry))
+    return found
+
+
+def _found_in(folders: Iterable[Mapping[str, Sequence[str]] | None], name: str) -> str | None:
+    """The release of a distribution in the first folder that has it, "" if none has; None if only Python can tell."""
+    for distributions in folders:
+        if distributions is None:
+            return None
+        found = distributions.get(_normalized(name))
+        if found:
+            is_clear = len(found) == 1 and found[0].endswith(".dist-info")
+            return _release_in(os.path.join(found[0], "METADATA")) if is_clear else None
+    return ""
 
 
 def _listed(folder: str) -> list[str]:
@@ -52,12 +68,6 @@ def _listed(folder: str) -> list[str]:
         return os.listdir(folder or ".")
     except OSError:
         return []
-
-
-def _distribution_in(entry: str) -> str:
-    """The distribution that an entry of a folder describes, by its normalized name; "" if it describes none."""
-    stem, dot, ending = entry.lower().rpartition(".")
-    return _normalized(stem.partition("-")[0]) if dot and ending in ("dist-info", "egg-info") else ""
 
 
 def _normalized(name: str) -> str:

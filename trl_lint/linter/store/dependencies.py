@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import files
 from trl_lint.linter.store.cache import digest
-from trl_lint.releases import is_still_installed
+from trl_lint.releases import are_still_installed
 
 if TYPE_CHECKING:
     from trl_lint.linter.execution.project_files import ProjectState
@@ -52,7 +52,7 @@ class Dependencies(NamedTuple):
             all(kind_of(path) == kind for path, kind in self.kinds.items())
             and all(is_small(path, self.limit) == small for path, small in self.small.items())
             and all(content_of(path) == content for path, content in self.contents.items())
-            and all(is_still_installed(name, release) for name, release in self.releases.items())
+            and are_still_installed(self.releases)
             and all(engines_of(path) == answer for path, answer in self.engines.items())
             and callers() == self.callers
         )
