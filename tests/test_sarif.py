@@ -56,8 +56,15 @@ def place(location: dict) -> tuple[str, int, int]:
 
 
 @pytest.mark.index
-@pytest.mark.parametrize("what", [FIXTURES, pytest.param(Release("trl", "0.13.0"), marks=pytest.mark.slow)], ids=str)
-def test_the_official_schema_holds(monkeypatch, what):
+@pytest.mark.parametrize(
+    ("what", "paths"),
+    [
+        (FIXTURES, ("bare_python_launch", "unreduced_metric")),
+        pytest.param(Release("trl", "0.13.0"), (".",), marks=pytest.mark.slow),
+    ],
+    ids=["fixtures", "trl"],
+)
+def test_the_official_schema_holds(monkeypatch, what, paths):
     validators = pytest.importorskip("jsonschema")
     release, path = SCHEMA
     try:
@@ -66,7 +73,7 @@ def test_the_official_schema_holds(monkeypatch, what):
     except IndexUnreachable as error:
         pytest.skip(str(error))
     monkeypatch.chdir(folder)
-    found = document("--isolated", "--select=ALL", ".")
+    found = document("--isolated", "--select=ALL", *paths)
     validator = validators.validators.validator_for(schema)(schema, format_checker=validators.FormatChecker())
     assert [f"{list(each.path)}: {each.message}" for each in validator.iter_errors(found)] == []
     assert len(found["runs"][0]["results"]) > 40
