@@ -589,6 +589,27 @@ CASES = {
         loop("found = score(prompts=batch['prompt'], outputs=batch['text'])\nwandb.log({'x': sum(found) / 4})"),
         0,
     ),
+    "CALLED_MODEL": Case(
+        rule("TRL003"),
+        loop("found = options.reward_model(batch['x'])\nwandb.log({'x': found.mean().item()})"),
+        1,
+        loop("found = options.measured(batch['x'])\nwandb.log({'x': found.mean().item()})"),
+        0,
+    ),
+    "CALLED_LOSS": Case(
+        rule("TRL003"),
+        loop("found = options.loss_fn(batch['x'], batch['y'])\nwandb.log({'x': found.item()})"),
+        1,
+        loop("found = options.distance(batch['x'], batch['y'])\nwandb.log({'x': found.item()})"),
+        0,
+    ),
+    "CONTRASTED": Case(
+        rule("TRL003"),
+        loop("found = options.loss_fn(batch['x'], image_features=batch['y'])\nwandb.log({'x': found.item()})"),
+        0,
+        loop("found = options.loss_fn(batch['x'], labels=batch['y'])\nwandb.log({'x': found.item()})"),
+        1,
+    ),
     "LEARNED_SCALE": Case(
         rule("TRL003"),
         loop("a, b, logit_scale_a = model(**batch)\nwandb.log({'scale': logit_scale_a.mean().item()})"),

@@ -1142,6 +1142,8 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
         ("seen = 0\nseen += int(batch['x'].size(0) / 2)\nif seen >= 2 * 4:\n    accelerator.gather(loss)", False),
         ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
         ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
+        # How often a test of the numbers was true is no size.
+        ("bad = 0\nif loss > 3:\n    bad += 1\nif bad >= args.patience:\n    accelerator.gather(loss)", True),
         # How many are picked depends on the values.
         ("picked = loss[mask]\nif len(picked) > 3:\n    accelerator.gather(loss)", True),
         ("if len([x for x in batch['x'] if x > 0]) > 3:\n    accelerator.gather(loss)", True),

@@ -448,6 +448,27 @@ GENERATION_SETTING = Guess(
     because="FlagOpen/FlagEmbedding, longllm_qlora/main/eval_passkey.py: `model.generate(…, do_sample=False, "
     "synced_gpus=…)`, of a model that a package out of sight has loaded",
 )
+CALLED_MODEL = Guess(
+    group=MODELS,
+    pattern=r"(?i)(?:^|_)(?:model|net|network|backbone|unet|transformer|denoiser|encoder|decoder|actor|critic)$",
+    says="A function outside the project with such a name that gets this rank's own tensors is a model: what it "
+    "returns is computed from them.",
+    because="ZetangForward/MyRLHF, openllama2/trainer/dpo_trainer.py: `model(input_ids, attention_mask=att_masks, "
+    "return_output=True)`, of a model that the caller passes",
+)
+CALLED_LOSS = Guess(
+    group=MODELS,
+    pattern=r"(?i)(?:^|_)(?:criterion|loss(?:_?(?:fn|func|function))?)$",
+    says="A function outside the project with such a name that gets this rank's own tensors is a loss of them.",
+    because="soCromp/geodes, train_2d.py:212: early stopping by `loss_fn(noise_pred, noise)`, which a setting selects; "
+    "arcee-ai/DistillKit, trainer.py:117",
+)
+CONTRASTED = Guess(
+    group=MODELS,
+    pattern=r"(?i)feat(?:ure)?s?(?:_|$)|emb(?:ed(?:ding)?)?s?(?:_|$)|repr|anchor|positive|negative|quer(?:y|ies)|passage",
+    says="A loss that gets something with such a name may be contrastive, and gather it from all ranks itself.",
+    because="LAION-AI/CLAP, training/train.py:110: `loss(audio_features=…, text_features=…)` gathers both",
+)
 RETURNS_TENSORS = Guess(
     group=MODELS,
     words=_one_of("return_tensors"),

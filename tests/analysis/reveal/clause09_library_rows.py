@@ -102,6 +102,6 @@ class ThroughTheClass(Trainer):
         reveal_rank(loss)  # revealed: local(data)
         loss, outputs = Trainer.compute_loss(self, model, moved, return_outputs=True)
         reveal_rank(outputs.logits)  # revealed: shard
-        reveal_rank(DPOTrainer.compute_loss(self, model, moved))  # revealed: unknown
+        reveal_rank(DPOTrainer.compute_loss(self, model, moved))  # revealed: local(data)
         reveal_rank(Trainer.unheard_of(self, moved))  # revealed: unknown
         return loss

@@ -8,10 +8,10 @@ from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.interpreter.calls import (
     builtin_calls,
     instantiation,
-    keyword_calls,
     library_calls,
     method_calls,
     row_transfers,
+    unknown_calls,
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
 from trl_lint.analysis.interpreter.calls.model_calls import forward
@@ -188,7 +188,7 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
     The names of its arguments may still tell what it returns.
     """
-    shown = keyword_calls.result(frame, args, node)
+    shown = unknown_calls.result(frame, args, node)
     if shown is not None:
         return shown
     for observe in frame.observers.unknown_call:

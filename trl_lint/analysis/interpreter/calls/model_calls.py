@@ -63,7 +63,7 @@ def _returns_itself(receiver: Value, name: str) -> bool:
 
 def forward(frame: Frame, model: Value, args: Arguments) -> Value:
     """The result of a model's forward pass."""
-    value = _output(frame, args)
+    value = output_of(frame, args)
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
     return _with_learned_parts(frame, model, value)
@@ -82,13 +82,13 @@ def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
 
 def generated(frame: Frame, args: Arguments) -> Value:
     """The token ids that a model generates from its inputs."""
-    value = _output(frame, args)
+    value = output_of(frame, args)
     for refine in frame.domains.generated:
         value = refine(frame, args, value)
     return value
 
 
-def _output(frame: Frame, args: Arguments) -> Value:
+def output_of(frame: Frame, args: Arguments) -> Value:
     """The output of a model: weights are the same on all ranks, so it differs as its inputs do."""
     rank = args.rank()
     for value in args.all():

@@ -6,16 +6,17 @@ For example:
     if length > args.longest: meet()              a collator may pad all batches to one length
     if batch["task"] in WITH_PAIRS: meet()        one task per batch, as a sampler has arranged for all ranks
     if loss.item() > best: meet()                 depends on its numbers: no
+    if patience >= args.patience: meet()          counts how often a test of them was true: no
     if len(rows[rows > 0]) == 0: meet()           the number of selected rows depends on their numbers: no
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name, names_in, of_class, operands
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, operands
 
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 # Not in torch_ops: Python functions of sizes whose result is again a size.
@@ -66,9 +67,18 @@ def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> boo
 
 def _are_sizes(root: cst.CSTNode, name: str, known: frozenset[str]) -> bool:
     """Whether all values that a function assigns to a name are sizes."""
-    values = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
-    added = [each.value for each in of_class(root, cst.AugAssign) if names_in(each.target) == {name}]
-    return bool(values or added) and all(_is_size(root, each, known) for each in (*values, *added))
+    assigned: list[cst.Assign | cst.AugAssign] = [each for each in of_class(root, cst.Assign) if _binds(each, name)]
+    assigned += [each for each in of_class(root, cst.AugAssign) if names_in(each.target) == {name}]
+    if _counts_outcomes(root, assigned):
+        return False
+    return bool(assigned) and all(_is_size(root, each.value, known) for each in assigned)
+
+
+def _counts_outcomes(root: cst.CSTNode, assigned: Sequence[cst.Assign | cst.AugAssign]) -> bool:
+    """Whether a number counts how often a test was true, as the patience of an early stopping does."""
+    return all(isinstance(each.value, cst.Integer) for each in assigned) and any(
+        isinstance(around, cst.If) for each in assigned for around in ancestors(root, each)
+    )
 
 
 def _binds(assign: cst.Assign, name: str) -> bool:

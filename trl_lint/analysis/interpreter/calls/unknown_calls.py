@@ -1,39 +1,66 @@
-"""Results of unknown callees, as far as the names of the arguments tell them.
+"""Results of unknown callees, as far as their names and those of the arguments tell them.
 
 For example:
 
     processor(texts, return_tensors="pt")                  derived from `texts`
     model.generate(**inputs, do_sample=False)              token ids, as long as this rank's longest completion
     reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
+    self.criterion(logits, batch["labels"])                computed from this rank's own data
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls.model_calls import generated
+from trl_lint.analysis.interpreter.calls.model_calls import generated, output_of
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, loaded_result
+from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, BatchValue
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.models import GENERATES
 
 
 def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """The result of a call of something unknown; None if its arguments say nothing."""
+    """The result of a call of something unknown; None if no name tells anything about it."""
     if any(map(heuristics.RETURNS_TENSORS.fits, args.keywords)):
         return loaded_result(frame, args)
     if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _calls_generate(node):
         return generated(frame, args)
-    if not any(map(heuristics.REWARDED.fits, args.keywords)) or not _are_rank_local_samples(frame, args):
+    computed = _computed(frame, args, node)
+    rewards = any(map(heuristics.REWARDED.fits, args.keywords)) and _are_rank_local_samples(frame, args)
+    if computed is None and not rewards:
         return None
     for observe in frame.observers.unknown_call:
         observe(frame, args, node)
+    if computed is not None:
+        return computed.replace(provenance=frame.step(node, "`{}` is computed from this rank's own data"))
     return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
+
+
+def _computed(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What a model computes from this rank's own data, or a loss that does not gather it; None for other callees."""
+    name = last_name(callee_of(node))
+    is_loss = heuristics.CALLED_LOSS.fits(name)
+    if not (is_loss or heuristics.CALLED_MODEL.fits(name)) or not _gets_own_data(args):
+        return None
+    names = [*args.keywords, *(last_name(arg.value) for arg in args.nodes.values())]
+    if is_loss and any(map(heuristics.CONTRASTED.fits, names)):
+        return None
+    output = output_of(frame, args)
+    return output.replace(rank=ranks.Rank(State.LOCAL, output.rank.origins)) if is_loss else output
+
+
+def _gets_own_data(args: Arguments) -> bool:
+    """Whether tensors are passed that are computed from this rank's own data."""
+    return any(
+        value.kind in (Kind.TENSOR, Kind.BATCH) and value.rank.differs and Origin.DATA in value.rank.origins
+        for value in args.all()
+    )
 
 
 def _calls_generate(node: cst.CSTNode) -> bool:
