@@ -149,6 +149,18 @@ LOOP = HEAD + "total = 0\nfor step, batch in enumerate(loader):\n    loss = mode
         ('loss = loss / 4\nloss.backward()\ncurrent = loss.item()\naccelerator.log({"x": current})', False),
         ('accelerator.backward(loss)\naccelerator.log({"x": loss - batch["y"].float().mean()})', True),
         ('other = batch["y"].float().mean()\naccelerator.backward(loss + other)\naccelerator.log({"x": other})', True),
+        (
+            'losses = model(**batch).losses\naccelerator.backward(losses.mean())\naccelerator.log({"x": losses.mean().item()})',
+            False,
+        ),
+        (
+            'losses = model(**batch).losses\naccelerator.backward(losses.sum() / 4)\naccelerator.log({"x": losses.max().item()})',
+            False,
+        ),
+        (
+            'losses = model(**batch).losses\naccelerator.backward(pick(losses))\naccelerator.log({"x": losses.mean().item()})',
+            True,
+        ),
         ('accelerator.log({"loss": loss.item()})', True),
     ],
 )

@@ -127,8 +127,7 @@ class _Function:
 
     def _train(self, node: cst.BaseExpression, place: int) -> None:
         """Mark what a backward pass from this expression trains, without its scale factors."""
-        while isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Divide, cst.Multiply)):
-            node = node.left
+        node = _unscaled(node)
         binding = self._reaching(node.value, place) if isinstance(node, cst.Name) else None
         while binding is not None and binding not in self.trained:
             self.trained.add(binding)
@@ -138,6 +137,16 @@ class _Function:
                         self._train(part, binding.end)
                 return
             binding = self._before(binding)
+
+
+def _unscaled(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`loss` of `loss / steps` and of `loss.mean()`."""
+    match node:
+        case cst.BinaryOperation(left=left, operator=cst.Divide() | cst.Multiply()):
+            return _unscaled(left)
+        case cst.Call(func=cst.Attribute(value=value, attr=cst.Name("mean" | "sum")), args=[]):
+            return _unscaled(value)
+    return node
 
 
 _SIZES = frozenset({"len"})
