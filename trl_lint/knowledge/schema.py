@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import ONE_PROCESS_FIRST, ONE_PROCESS_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
+from trl_lint.domain.constants import CREATED, ONE_PROCESS_FIRST, ONE_PROCESS_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.engines import SHARDS_CHECKPOINTS, SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import (
@@ -300,6 +300,11 @@ def number(rank: ranks.Rank, dtype: str = "") -> Value:
 def instance(name: str, rank: ranks.Rank = ranks.SAME) -> LibraryInstance:
     """An instance of a library's class."""
     return LibraryInstance(name, rank)
+
+
+def created(name: str) -> Value:
+    """An instance of a library's class that the library has certainly created: it is not None."""
+    return LibraryInstance(name).replace(const=CREATED)
 
 
 # The device of this process: its type is the same on all ranks, but its name and its index differ.

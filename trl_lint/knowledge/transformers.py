@@ -44,6 +44,7 @@ from trl_lint.knowledge.schema import (
     Row,
     Sink,
     Synchronisation,
+    created,
     instance,
     items,
 )
@@ -111,7 +112,7 @@ _CLASSES: tuple[Row, ...] = (
 _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.Trainer.accelerator",
               source=f"{_TRAINER}.create_accelerator_and_postprocess",
-              value=instance("accelerate.Accelerator")),
+              value=created("accelerate.Accelerator")),
     Attribute(name="transformers.Trainer.args", source=f"{_TRAINER}.__init__", value=_ARGS),
     Attribute(name="transformers.Trainer.control", source=f"{_TRAINER}.__init__", value=_CONTROL),
     Attribute(name="transformers.Trainer.model", source=f"{_TRAINER}.__init__", value=OWN_MODEL),

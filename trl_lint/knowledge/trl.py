@@ -39,6 +39,7 @@ from trl_lint.knowledge.schema import (
     Row,
     Sink,
     Store,
+    created,
     instance,
     items,
 )
@@ -512,7 +513,7 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
 _OLD_PPO: tuple[Row, ...] = (
     Attribute(name="trl.PPOTrainer.dataloader", source=f"{_PPO}.__init__", until="0.12", value=LOADER),
     Attribute(name="trl.PPOTrainer.accelerator", source=f"{_PPO}.__init__", until="0.12",
-              value=instance("accelerate.Accelerator")),
+              value=created("accelerate.Accelerator")),
     *(
         Attribute(name=f"trl.PPOTrainer.{name}", source=f"{_PPO}.__init__", until="0.12", value=SAME)
         for name in ("config", "current_step", "dataset", "is_encoder_decoder", "kl_ctl", "lr_scheduler",
@@ -531,7 +532,7 @@ _OLD_PPO: tuple[Row, ...] = (
                operand=(0, "stats"), result="reduced", fails=""),
     *(
         Attribute(name=f"trl.{name}.accelerator", source=f"{name}.__init__", since=since, until="0.24",
-                  value=instance("accelerate.Accelerator"))
+                  value=created("accelerate.Accelerator"))
         for name, since in (("AlignPropTrainer", "0.9.6"), ("DDPOTrainer", "0.6"))
     ),
     *(

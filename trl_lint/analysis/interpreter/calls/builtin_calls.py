@@ -17,7 +17,7 @@ from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
+from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -27,6 +27,7 @@ from trl_lint.domain.kinds import (
     BasePrefix,
     ContainerValue,
     IterableValue,
+    LibraryInstance,
     LoaderValue,
     NumberValue,
     PreparedObject,
@@ -315,7 +316,17 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if has_attribute else WORLD_FALSE
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+    if isinstance(name, str) and _has_member(frame, receiver, name):
+        return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
     return _class_test_result(receiver)
+
+
+def _has_member(frame: Frame, receiver: Value, name: str) -> bool:
+    """Whether a value is an object of a library whose class has that method or attribute."""
+    if not isinstance(receiver, LibraryInstance) or receiver.const is not CREATED:
+        return False
+    engine = frame.engine
+    return bool(engine.library_method(receiver.name, name) or engine.library_attribute(receiver.name, name))
 
 
 def _class_test_result(receiver: Value) -> Value:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.path_conditions import conditions_around, contradiction, is_lasting
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_once,
@@ -21,7 +22,7 @@ from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDD
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a result is not used: it is not kept, or its name is rebound before it is read.
+    """Whether a result is not used: it is not kept, its name is rebound before it is read, or no path leads to a read.
 
     root: the function (or module) of the node.
     """
@@ -31,10 +32,24 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             return True
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
             mentions = _mentions(root, name, statement)
+            if not any(_may_read(root, node, each) for each in mentions):
+                return True
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
-                return not mentions
+                return False
             return _is_rebound(root, path, [each for each, is_later in mentions.items() if is_later])
     return False
+
+
+def _may_read(root: cst.CSTNode, node: cst.CSTNode, name: cst.Name) -> bool:
+    """Whether a name is read, on a path that also runs this node.
+
+    If a condition around the node contradicts one around the name, and neither changes in the function, no path runs
+    both: `if fast: x = inner(y)` and, later, `if not fast: loss += x`.
+    """
+    if isinstance(ancestors(root, name)[-1], cst.AssignTarget):
+        return False
+    opposed = contradiction(conditions_around(root, node), conditions_around(root, name))
+    return opposed is None or not is_lasting(root, opposed.subject)
 
 
 def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
