@@ -120,6 +120,23 @@ def test_an_exception_that_goes_on_leaves_the_others_behind():
     assert places(body) == ["continue"]
 
 
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("try:\n    if mask.any():\n        continue\n    print(x)\nexcept ValueError:\n    print(1)\n"
+         "accelerator.gather(loss)", "continue"),
+        ("try:\n    if accelerator.is_main_process:\n        if step:\n            return\nfinally:\n    print(1)\n"
+         "accelerator.gather(loss)", "return"),
+        # A `finally` clause is run by those that leave, too.
+        ("try:\n    if mask.any():\n        continue\nfinally:\n    accelerator.gather(loss)", ""),
+        ("try:\n    if mask.any():\n        raise KeyError\nexcept KeyError:\n    raise\naccelerator.gather(loss)", ""),
+        ("try:\n    if mask.any():\n        print(x)\nexcept ValueError:\n    raise\naccelerator.gather(loss)", ""),
+    ],
+)  # fmt: skip
+def test_ranks_that_leave_the_body_of_a_try(body, place):
+    assert places(body) == [place] * bool(place)
+
+
 DIFFERS = "`{}` differs between ranks"
 
 

@@ -129,6 +129,9 @@ def test_further_uses_are_told_with_the_first():
         ("rank = int(os.environ['RANK'])\nis_main = rank == 0\nif is_main:\n    best = 1.0\nprint(best)", "best"),
         ("if args.log:\n    if not args.fsdp or rank == 0:\n        run = args.a()\nprint(args.log and run)", "run"),
         ("if args.rank == 0:\n    best = 1.0\nprint(best)", "best"),
+        # On a single process, both branches give the flag the same value.
+        ("if args.ddp:\n    main = rank == 0\nelse:\n    main = True\nif main:\n    best = 1.0\nprint(best)", "best"),
+        ("main = True\nif args.ddp:\n    main = rank == 0\nif main:\n    best = 1.0\nprint(best)", "best"),
     ],
 )  # fmt: skip
 def test_names_that_only_some_ranks_bind(body, where):
@@ -230,6 +233,8 @@ def test_uses_of_what_the_code_knows_may_be_none(use):
         "if rank == 0:\n    best = 1.0\nelse:\n    return\nprint(best)",
         "if rank == 0:\n    best = 1.0\nelse:\n    raise ValueError\nprint(best)",
         "if rank == 0 or args.all:\n    best = 1.0\nprint(best)",
+        "main = False\nif args.ddp:\n    main = rank == 0\nif main:\n    best = 1.0\nprint(best)",
+        "if args.ddp:\n    main = rank == 0\nelse:\n    main = args.main\nif main:\n    best = 1.0\nprint(best)",
         "for turn in range(8):\n    if turn == rank:\n        best = 1.0\nprint(best)",
         "for group in batches:\n    if rank in group:\n        best = 1.0\nprint(best)",
         "if somebody_says():\n    best = 1.0\nprint(best)",

@@ -24,7 +24,7 @@ from trl_lint.domain.choices import (
     one_of_project_names,
     one_of_project_objects,
 )
-from trl_lint.domain.constants import MISSING, NONE_ON_SOME
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME, OnOneProcess
 from trl_lint.domain.kinds import (
     BLANKS,
     BasePrefix,
@@ -37,9 +37,11 @@ from trl_lint.domain.kinds import (
     LoaderValue,
     ModelRole,
     ModelValue,
+    NumberValue,
     PreparedObject,
     TupleValue,
     shape_of,
+    single_process_value,
 )
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.partial_calls import PartialCall
@@ -291,6 +293,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.with_parts(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.with_parts(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    if (known := _on_one_process(a, b) or _on_one_process(b, a)) is not None:
+        return NumberValue(on_one_process=known)
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
@@ -320,6 +324,16 @@ def _merged_parts(a: Value, b: Value) -> Value:
             )
             return joined
     return a.as_a(BLANKS.get(a.kind, Value))
+
+
+def _on_one_process(a: Value, b: Value) -> OnOneProcess | None:
+    """What a number is on a single process if another branch, where there may be only one, has the same constant.
+
+    main = rank == 0 if distributed else True
+    """
+    known = single_process_value(a)
+    is_same = known is not None and (known is single_process_value(b) or _same_constant(known.value, b.const))
+    return known if is_same else None
 
 
 def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -17,7 +17,7 @@ from trl_lint.analysis.program.syntax import below, identifiers, last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks
-from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.python import MET_BY_ALL_RANKS, NOT_INSTALLED, OUT_OF_MEMORY
@@ -35,13 +35,13 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
     if not all(map(_keeps_ranks_together, node.handlers)):
         # A rank on which an exception is raised leaves the body and continues after the `try`.
-        step = frame.step(node, "a rank where an exception is raised does not reach the end of this")
-        frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, step, ranks.UNKNOWN))
+        frame.memory.control = before.control.under(_may_be_left(frame, node))
     catches_attribute_error = any(_catches_attribute_error(handler) for handler in node.handlers)
     frame.attribute_error_depth += catches_attribute_error
-    start = len(frame.sync_points)
+    start, exits, inside = len(frame.sync_points), len(frame.exits), frame.memory.control
     through = run_body(frame, node.body)
     body = (start, len(frame.sync_points))
+    left = _divided_by_exits(inside, frame.memory.control) if len(frame.exits) > exits else UNIFORM
     frame.attribute_error_depth -= catches_attribute_error
     done = frame.memory
     branches: list[tuple[bool, Memory]] = []
@@ -65,7 +65,19 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     frame.memory.control = after
     if node.finalbody is not None and not run_body(frame, node.finalbody.body):
         return False
+    # Ranks that leave the body with a `return` or `continue` run the `finally` clause, but nothing after it.
+    frame.memory.control = frame.memory.control.under(left)
     return reached is not None
+
+
+def _may_be_left(frame: Frame, node: cst.Try | cst.TryStar) -> Control:
+    step = frame.step(node, "a rank where an exception is raised does not reach the end of this")
+    return Control(Uniformity.UNKNOWN, step, ranks.UNKNOWN)
+
+
+def _divided_by_exits(inside: Control, end: Control) -> Control:
+    """The conditions in the body of a `try` under which some ranks have left it for good."""
+    return end.without_conditions(frozenset(id(each.provenance) for each in inside.conditions))
 
 
 def _run_handler(
