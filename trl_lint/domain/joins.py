@@ -257,7 +257,8 @@ def _joined_kinds(a: Value, b: Value) -> Value:
     if a.same_parts(b):
         return a
     if a.kind is b.kind:
-        return _merged_parts(a, b)
+        known = _on_one_process(a, b) or _on_one_process(b, a)
+        return _merged_parts(a, b) if known is None else NumberValue(on_one_process=known)
     for value, other in ((a, b), (b, a)):
         if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
             # A batch that became a known dict on one branch: the dict holds the batch as well.
@@ -293,8 +294,6 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.with_parts(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.with_parts(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
-    if (known := _on_one_process(a, b) or _on_one_process(b, a)) is not None:
-        return NumberValue(on_one_process=known)
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
