@@ -135,6 +135,7 @@ def test_a_fix_leaves_alone_what_is_not_selected(tmp_path: Path):
 
 # --- the default set ------------------------------------------------------------------------------------
 
+LOSSES = "losses = model(**batch).losses\n"
 LOOP = HEAD + "total = 0\nfor step, batch in enumerate(loader):\n    loss = model(**batch).loss\n"
 
 
@@ -150,15 +151,15 @@ LOOP = HEAD + "total = 0\nfor step, batch in enumerate(loader):\n    loss = mode
         ('accelerator.backward(loss)\naccelerator.log({"x": loss - batch["y"].float().mean()})', True),
         ('other = batch["y"].float().mean()\naccelerator.backward(loss + other)\naccelerator.log({"x": other})', True),
         (
-            'losses = model(**batch).losses\naccelerator.backward(losses.mean())\naccelerator.log({"x": losses.mean().item()})',
+            LOSSES + 'accelerator.backward(losses.mean())\naccelerator.log({"x": losses.mean().item()})',
             False,
         ),
         (
-            'losses = model(**batch).losses\naccelerator.backward(losses.sum() / 4)\naccelerator.log({"x": losses.max().item()})',
+            LOSSES + 'accelerator.backward(losses.sum() / 4)\naccelerator.log({"x": losses.max().item()})',
             False,
         ),
         (
-            'losses = model(**batch).losses\naccelerator.backward(pick(losses))\naccelerator.log({"x": losses.mean().item()})',
+            LOSSES + 'accelerator.backward(pick(losses))\naccelerator.log({"x": losses.mean().item()})',
             True,
         ),
         ('accelerator.log({"loss": loss.item()})', True),

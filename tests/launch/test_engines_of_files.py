@@ -56,3 +56,20 @@ def test_code_that_makes_processes(line):
 )
 def test_code_that_makes_none(line):
     assert not of_file(PurePath("start.py"), f"{line}\n".encode()).spawns
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("line", "programs"),
+    [
+        ("os.system('python train.py')", {"train.py"}),
+        ("os.system(f'python train.py --seed {seed} '\n          f'--steps {steps}')", {"train.py"}),
+        ("subprocess.run([sys.executable, 'tools/train.py'], check=True)", {"tools/train.py"}),
+        ("print('python train.py')", set()),
+        # A condition may choose between them.
+        ("os.system('python train.py' if few else 'ls')\nos.system('torchrun train.py')", set()),
+    ],
+)
+def test_programs_that_code_starts_as_one_process(line, programs):
+    text = f"import os, subprocess, sys\n\n\ndef run(seed, steps):\n    {line.replace(chr(10), chr(10) + '    ')}\n"
+    assert {each.program for each in of_file(PurePath("start.py"), text.encode()).bare} == programs

@@ -56,6 +56,9 @@ FILES = {
     ("a.md", "> ```sh\n> $ python x.py\n> ```\n"): "> ```sh\n> $ accelerate launch x.py\n> ```\n",
     ("a.rst", "A::\n\n  $ python x.py\n"): "A::\n\n  $ accelerate launch x.py\n",
     ("a.py", "import os\nos.system('python x.py')"): "import os\nos.system('accelerate launch x.py')",
+    ("a.py", "import os\nos.system(\n    f'cd {there}; python x.py '  # here\n    '--a \\'b\\''\n)"): (
+        "import os\nos.system(\n    f'cd {there}; accelerate launch x.py '  # here\n    '--a \\'b\\''\n)"
+    ),
     ("a.py", "import subprocess\nsubprocess.run('python -u x.py'.split())"):
         "import subprocess\nsubprocess.run('env PYTHONUNBUFFERED=1 accelerate launch x.py'.split())",
     ("a.py", "import sys, subprocess\nsubprocess.run([sys.executable, '-u', 'x.py'])"):

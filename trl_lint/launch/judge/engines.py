@@ -171,6 +171,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         ranks = spawns and SPAWNS_RANKS.search(data) is not None
         program = is_program(data)
         launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
+        bare |= _started_by_code(path, data)
         drops_last = DROPS_LAST_IN_CODE.search(data) is not None
         engines, group = _in_order(_of_code(data)), _group_of(data)
         return FileEngines(engines, launches, program, bare, spawns, ranks, drops_last=drops_last, group=group)
@@ -278,6 +279,15 @@ def _starts(
         elif start is not None and (path := _path_of(start)):
             bare.add(BareStart(path, _option_names(start.arguments)))
     return tuple(launches), frozenset(bare)
+
+
+def _started_by_code(path: PurePath, data: bytes) -> frozenset[BareStart]:
+    """The programs that Python code starts with bare python: `os.system("python train.py")`.
+
+    None if it has launches of several processes, too: a condition may choose between them.
+    """
+    launches, bare = _starts(readers.all_commands(path, data)) if readers.may_start(path, data) else ((), frozenset())
+    return frozenset() if launches else bare
 
 
 def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:

@@ -20,7 +20,7 @@ from trl_lint.launch.commands.commands import (
     Word,
     Work,
 )
-from trl_lint.launch.commands.source_map import Passage, align
+from trl_lint.launch.commands.source_map import Passage, align, joined
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import argv, console_sessions, markdown, shell
 from trl_lint.launch.parsers.readers import PYTHON_STARTS
@@ -40,7 +40,11 @@ _STARTERS = _RUNNERS | _LINES | _EXEC.keys()
 _MODULES = frozenset({"subprocess", "os", "asyncio", "sp"})
 # The expression bound to each name, None if not known.
 Names = Mapping[str, ast.expr | None]
-_STRING_PREFIX = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+_LITERAL = re.compile(
+    r"""(?P<prefix>[A-Za-z]{0,2})(?P<quotes>'{3}|"{3}|'|")(?P<text>(?:\\.|(?!(?P=quotes)).)*)(?P=quotes)""", re.DOTALL
+)
+# White space, comments and line breaks between adjacent literals.
+_BETWEEN = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
 
 
 def commands(text: str) -> Commands:
@@ -167,7 +171,8 @@ class _Reader:
         start, end = self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
         raw = self.file[start:end]
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return argv.Item(Word(node.value, start, end, raw, _single(raw), node.value), self._string(node))
+            is_single = len(_literals(raw)) == 1
+            return argv.Item(Word(node.value, start, end, raw, is_single, node.value), self._string(node))
         if raw == "sys.executable":
             return argv.Item(Word("python", start, end, raw, True, "python"), None)
         known = names.get(node.id) if isinstance(node, ast.Name) else None
@@ -189,20 +194,26 @@ class _Reader:
             yield from read(passage, context)
 
     def _string(self, node: ast.expr) -> Passage | None:
-        """The contents of a single string literal; adjacent literals are skipped."""
+        """The contents of a string, which adjacent literals may be joined to; None if one of them can't be read."""
+        if not isinstance(node, ast.JoinedStr) and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            return None
         start, end = self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
-        raw = self.file[start:end]
-        match = _STRING_PREFIX.match(raw)
-        if match is None or not _single(raw):
+        passages = [self._literal(start + each.start(), each) for each in _literals(self.file[start:end])]
+        if not passages or None in passages:
             return None
-        start, end = start + match.end(), end - len(match[2])
-        if isinstance(node, ast.JoinedStr):
-            return without_braces(Passage.between(self.file, start, end)) if "\\" not in raw else None
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return joined([each for each in passages if each is not None]) if len(passages) > 1 else passages[0]
+
+    def _literal(self, start: int, literal: re.Match[str]) -> Passage | None:
+        """The contents of one literal, which begins at an offset of the file."""
+        start, end = start + literal.start("text") - literal.start(), start + literal.end("text") - literal.start()
+        if "f" in literal["prefix"].lower():
+            return without_braces(Passage.between(self.file, start, end)) if "\\" not in literal[0] else None
+        value = ast.literal_eval(literal[0])
+        if not isinstance(value, str):
             return None
-        if self.file[start:end] == node.value:
+        if self.file[start:end] == value:
             return Passage.between(self.file, start, end)
-        return align(self.file, start, end, node.value)
+        return align(self.file, start, end, value)
 
     def _offset(self, line: int | None, column: int | None) -> int:
         """The index for a position of `ast`, whose columns count bytes of UTF-8."""
@@ -217,13 +228,18 @@ class _Reader:
         return start + characters[min(column, len(characters) - 1)]
 
 
-def _single(raw: str) -> bool:
-    """Whether this is one string literal and not several adjacent ones."""
-    match = _STRING_PREFIX.match(raw)
-    if match is None or not raw.endswith(match[2]) or len(raw) < match.end() + len(match[2]):
-        return False
-    inside = raw[match.end() : -len(match[2])]
-    return re.search(r"(?<!\\)(?:\\\\)*" + re.escape(match[2]), inside) is None
+def _literals(raw: str) -> list[re.Match[str]]:
+    """The adjacent literals that a string is written as; none if there is anything else."""
+    found: list[re.Match[str]] = []
+    place = 0
+    while place < len(raw):
+        literal = _LITERAL.match(raw, place)
+        if literal is None:
+            return []
+        found.append(literal)
+        between = _BETWEEN.match(raw, literal.end())
+        place = between.end() if between else literal.end()
+    return found
 
 
 def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
