@@ -222,11 +222,13 @@ class Engine(Runs):
             if base is not cls:
                 self.load(base.module)
                 self.analyse_class(base)
+        self.in_rounds = True
         for _ in range(MAX_ROUNDS):
             self.round += 1
             summaries = list(self._class_roots(cls))
             if all(summary.is_current() for summary in summaries):
                 break
+        self.in_rounds = False
         self._note_created_by_all(cls)
         for name in lightning.hooks_of(cls.library_bases()):
             for run in cls.methods[name].summaries.values() if name in cls.methods else ():

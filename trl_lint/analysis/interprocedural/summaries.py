@@ -55,8 +55,10 @@ MAX_CONTEXTS = 8
 MAX_NAMED = 40
 # The number of further contexts whose arguments differ in more than constants.
 MAX_PLAIN = 4
-# The maximum number of runs of a function for the same facts because attributes that it reads have changed.
+# The maximum number of runs of a function for the same facts because attributes that it reads have changed: in the
+# rounds of a class, and elsewhere, where a meter may be read before its updates, after them, and after a reduction.
 MAX_RUNS = 2
+MAX_RUNS_IN_ORDER = 4
 # The maximum number of nested runs of a recursive function, each with different facts.
 MAX_RECURSION = 2
 # Methods that run once for each object: they cannot have read from it what they write to it.
@@ -112,6 +114,7 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
+        self.in_rounds = False  # whether the methods of a class are run until nothing changes
         self.engine_outcomes: dict[int, bool | None] = {}  # by condition; see `conditions.engine_outcome`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self.wraps_on_one_path = False
@@ -277,8 +280,10 @@ class Runs(Definitions):
         return count >= MAX_NAMED or ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
 
     def _is_usable(self, summary: Summary) -> bool:
-        """Whether to use a run: one of this round, even if what it read has changed, as the next round checks it."""
-        return summary.round == self.round or summary.runs >= MAX_RUNS or summary.is_current()
+        """Whether to use a run. If what it read has changed, one of this round of a class is checked by the next."""
+        if self.in_rounds:
+            return summary.round == self.round or summary.runs >= MAX_RUNS or summary.is_current()
+        return summary.runs >= MAX_RUNS_IN_ORDER or summary.is_current()
 
     def _flush(self, frame: Frame) -> None:
         """Before a callee reads shared objects, publish what this run did to them."""

@@ -78,8 +78,8 @@ class Interpreter(Protocol):
         """The result of reading a property."""
         ...
 
-    def call_factory(self, frame: Frame, factory: Value, key: Hashable) -> Value:
-        """The value that a defaultdict's factory creates for a missing key."""
+    def call_factory(self, frame: Frame, factory: Value, key: Hashable, node: cst.CSTNode) -> Value:
+        """The value that a defaultdict's factory creates where a missing key is read."""
         ...
 
     def unresolved(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks
 from trl_lint.analysis.interpreter.objects import models_in_losses, own_settings, own_wrappers
-from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
@@ -39,8 +39,12 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
     return found if found is not None else _instantiate(frame, cls, args, node)
 
 
-def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    instance: Value = instance_of(cls.allocated_at(_site_of(frame, node)) if _has_site_facts(frame, cls) else cls)
+def _instantiate(
+    frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode, site: Hashable | None = None
+) -> Value:
+    """A new object. site: where it is allocated, unless that is the call."""
+    site = _site_of(frame, node) if site is None else site
+    instance: Value = instance_of(cls.allocated_at(site) if _has_site_facts(frame, cls) else cls)
     if instance.kind is Kind.MODEL:
         _build_around_wrapped(frame, cls, args, node)
         return instance
@@ -90,10 +94,13 @@ def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
             frame.write_attribute(cls, name, value)
 
 
-def call_factory(frame: Frame, factory: Value | None, key: Hashable) -> Value:
-    """The value that a defaultdict's factory creates; `key` distinguishes its entries."""
-    if factory is None:
-        return UNKNOWN
+def call_factory(frame: Frame, factory: Value, key: Hashable, node: cst.CSTNode) -> Value:
+    """The value that a defaultdict's factory creates where `node` reads a missing entry.
+
+    key: distinguishes its entries.
+    """
+    if isinstance(factory, ClassValue):
+        return _instantiate(frame, factory.cls, Arguments(), node, key)
     name = factory.name if isinstance(factory, LibraryName) else ""
     identity = frame.container_at(key)
     container = ContainerValue(ranks.SAME, frozenset((identity,)))

@@ -140,7 +140,8 @@ def _create_missing(
 ) -> Value:
     """Create the entry that `d[key]` of a defaultdict reads."""
     key = constant_key(index)
-    created = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
+    place = (id(node), identity, key if key is not MISSING else None)
+    created = frame.engine.call_factory(frame, factory, place, node)
     frame.memory.heap[identity] = with_key(cell, key, created, index.rank)
     if identity in frame.objects.class_cells:
         receiver = frame.objects.class_cells[identity]
