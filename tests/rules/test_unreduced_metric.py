@@ -1161,3 +1161,15 @@ def test_as_many_elements_are_on_each_rank_as_it_has_reduced_one_by_one(element,
         "accelerator.log({'kl': sum(own) / len(own)})",
     ]
     assert bool(SNIPPETS.findings(loop("\n".join(lines)))) is is_reported
+
+
+def test_what_a_base_class_logs_for_a_subclass_is_not_said_to_be_returned_by_the_class():
+    text = (
+        "from trl import GRPOTrainer\n\n\n"
+        "class Own(GRPOTrainer):\n"
+        "    def _compute_loss(self, model, inputs):\n"
+        "        loss = super()._compute_loss(model, inputs)\n"
+        "        self._metrics['train']['own'].append(inputs['rewards'].mean().item())\n"
+        "        return loss\n"
+    )
+    assert "and reaches `GRPOTrainer.log` unreduced" in SNIPPETS.finding(text).message

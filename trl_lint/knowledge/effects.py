@@ -110,6 +110,10 @@ SAVES_SCRIPT = Effect("writes the same file", (0, "f"))
 MAKE_SCRIPTS = frozenset({"freeze", "optimize_for_inference", "script", "trace"})
 # The methods of an open file that write nothing to it.
 LEAVE_FILE = frozenset({"close", "fileno", "flush"})
+
+# Functions that lock an open file, given first, for one process; and contexts that let one process in at a time.
+LOCK_FILE = frozenset({"fcntl.flock", "fcntl.lockf", "portalocker.lock"})
+LOCKS = frozenset({"filelock.FileLock", "filelock.SoftFileLock", "portalocker.Lock", "fasteners.InterProcessLock"})
 # The classes of a tracker's run; the name of the current run may be None (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
 # The call that starts such a run, and those that log to the one that this process has started.

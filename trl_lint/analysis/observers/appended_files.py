@@ -1,4 +1,4 @@
-"""Files that all ranks open in append mode, but to which only some of them, or none, append: no conflict.
+"""Files that all ranks open in append mode, but to which one at a time, only some of them, or none append: no conflict.
 
 Events of a program in which only the main process adds anything to `lines`:
 
@@ -12,6 +12,11 @@ Events of a program in which only the main process adds anything to `lines`:
         for line in lines:
             file.write(line)
         file.write("end")
+    with open("log.txt", "a") as file:      none: one process after the other
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("end")
+    with FileLock("log.lock"):
+        file = open("log.txt", "a")         none, for the same reason
 """
 
 from __future__ import annotations
@@ -21,14 +26,15 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.analysis.program.syntax import ancestors, value_names
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, of_class, value_names
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import ContainerValue, IterableValue
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE
+from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE, LOCK_FILE, LOCKS
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
 
@@ -40,8 +46,19 @@ class Loops:
         self.of_some: dict[int, bool] = {}
 
 
+class LockCalls:
+    """The calls of a run that lock a file, or create a lock, by their ids."""
+
+    def __init__(self) -> None:
+        self.nodes: set[int] = set()
+
+
 class AppendedFiles(Observer["Frame"]):
     needed_by = frozenset({SideEffect})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in LOCK_FILE or name in LOCKS:
+            frame.notes.of(LockCalls).nodes.add(id(node))
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
@@ -52,7 +69,7 @@ class AppendedFiles(Observer["Frame"]):
         events = frame.trace.events
         opened = [key for key, each in events.items() if isinstance(each, SideEffect) and each.effect is APPENDED]
         for key in opened:
-            if _is_used_by_some(frame, events[key].node):
+            if _is_used_by_some(frame, events[key].node) or _is_locked(frame, events[key].node):
                 del events[key]
 
 
@@ -73,6 +90,36 @@ def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
     uses = [each for each in value_names(code) if each.value == name.value and each is not name]
     uses = [each for each in uses if not _closes(frame.root, each)]
     return bool(uses) and all(_is_under_rank_test(frame, each) for each in uses)
+
+
+def _is_locked(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether the file that is opened here is locked, or a lock is held around this call."""
+    locks = frame.notes.of(LockCalls).nodes
+    if not locks:
+        return False
+    around = (item.item for each in ancestors(frame.root, call) if isinstance(each, cst.With) for item in each.items)
+    if any(id(_created_by(frame.root, context)) in locks for context in around):
+        return True
+    bound = _bound_to(frame.root, call)
+    if bound is None:
+        return False
+    name, code = bound
+    calls = (each for each in of_class(code, cst.Call) if id(each) in locks and each.args)
+    return any(_is_file(each.args[0].value, name.value) for each in calls)
+
+
+def _created_by(root: cst.CSTNode, context: cst.BaseExpression) -> cst.CSTNode:
+    """The call that creates the context of a `with`: `FileLock(path)`, or what is assigned to `lock`."""
+    bound = assigned_once(root, context.value) if isinstance(context, cst.Name) else None
+    return bound or context
+
+
+def _is_file(argument: cst.BaseExpression, name: str) -> bool:
+    """`file` or `file.fileno()`."""
+    match argument:
+        case cst.Call(func=cst.Attribute(value=cst.Name(value), attr=cst.Name("fileno"))) | cst.Name(value):
+            return value == name
+    return False
 
 
 def _bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNode] | None:
