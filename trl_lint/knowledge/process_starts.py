@@ -26,11 +26,13 @@ class ProcessStart(NamedTuple):
 
     backend: the parameter that names the backend of the process group. Without one, torch takes gloo for tensors on the
     CPU and nccl for those on a GPU; deepspeed takes nccl, and so does accelerate if there are GPUs.
+    devices: the keyword that says on how many devices of a node it runs, with one process each, whatever the launch.
     """
 
     name: str
     shows: Shows
     backend: Parameter | None = None
+    devices: str = ""
 
 
 # The layout of a table is by hand: one line per row.
@@ -43,7 +45,7 @@ STARTS = (
     ProcessStart("composer.utils.dist.initialize_dist", Shows.SCRIPT),
     ProcessStart("deepspeed.init_distributed", Shows.GROUP, backend=(0, "dist_backend")),
     ProcessStart("deepspeed.initialize", Shows.FUNCTION),
-    ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION),
+    ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION, devices="devices"),
     ProcessStart("torch.distributed.fsdp.FullyShardedDataParallel", Shows.FUNCTION),
     ProcessStart("torch.distributed.fsdp.fully_shard", Shows.FUNCTION),
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
@@ -68,4 +70,5 @@ def _showing(least: Shows) -> frozenset[str]:
 CALLED_BY_EACH = _showing(Shows.FUNCTION)
 SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
 START_GROUP = _showing(Shows.GROUP)
+COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}
 NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}

@@ -87,7 +87,7 @@ class SideEffects(Observer["Frame"]):
     needed_by = frozenset({Logged, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CALLED_BY_EACH:
+        if name in CALLED_BY_EACH and not job_flags.asks_for_one_device(name, args):
             frame.trace.launched |= not is_test(frame.function)
         if name in OPENERS:
             _opened(frame, name, args, node)
