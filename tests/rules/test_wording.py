@@ -199,6 +199,10 @@ DIVERGING = [
     ("if mask.any():\n    continue\nmodel(**batch)", "continue",
      "ranks where `mask.any()` is true `continue` here and do not reach the forward pass of a wrapped model",
      "let the ranks agree on the condition first"),
+    ("acc.gather(loss)\nif mask.any():\n    continue\nif unknown():\n    break", "continue",
+     "ranks where `mask.any()` is true `continue` here, past an exit from the loop, and reach the forward pass of a "
+     "wrapped model once more: with several processes they wait for the others",
+     "let the ranks agree on the condition first"),
     ("try:\n    x = int(loss)\nexcept ValueError:\n    continue\nacc.gather(loss)", "continue",
      "ranks where the `try` fails `continue` here and do not reach `gather`", "let all ranks skip the step"),
     ("try:\n    x = int(loss)\nexcept ValueError:\n    acc.gather(loss)", "acc.gather(loss)",

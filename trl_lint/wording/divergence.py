@@ -25,6 +25,8 @@ _HERE = {
 
 def here(event: Divergence) -> str:
     """The effect of the divergence at the place of the finding, in a few words."""
+    if _stays_in_loop(event):
+        return "some ranks stay in the loop here"
     if event.exit:
         return "some ranks may leave here" if event.may_stay else "some ranks leave here"
     return _HERE.get(event.by, "only some ranks get here")
@@ -37,6 +39,8 @@ def missed(event: Divergence, call: str) -> str:
         return f"{call} is in a loop that runs a different number of times on each rank (`{source}`)"
     if not event.after:
         return f"only {_ranks(event)} reach {call}"
+    if _stays_in_loop(event):
+        return f"{_ranks(event)} `continue` here, past an exit from the loop, and reach {call} once more"
     if event.exit:
         if event.may_stay:
             return f"{_ranks(event)} may `{event.exit}` here and not reach {call}"
@@ -47,7 +51,7 @@ def missed(event: Divergence, call: str) -> str:
 def waiting(event: Divergence) -> str:
     """Which ranks wait for which, if some ranks miss a call."""
     if event.after:
-        return "the others wait for them"
+        return "they wait for the others" if _stays_in_loop(event) else "the others wait for them"
     return "some wait for the others" if event.by is DividedBy.LOOP else "they wait for the others"
 
 
@@ -55,12 +59,25 @@ def chain(event: Divergence) -> Step | None:
     """The condition on which ranks diverge, then the call that some of them miss."""
     found: Step | None = event.condition
     if event.after:
-        found = Step(event.module, event.sync_point.node, "the other ranks call it here", found)
+        text = "they call it here again" if _stays_in_loop(event) else "the other ranks call it here"
+        found = Step(event.module, event.sync_point.node, text, found)
     via = event.sync_point.via
     while via is not None:
         found = Step(via.module, via.node, via.text, found)
         via = via.before
     return found
+
+
+def _stays_in_loop(event: Divergence) -> bool:
+    """Whether ranks that `continue` skip an exit from the loop: the call is above, and made in the next iteration."""
+    if event.exit != "continue" or event.may_stay:
+        return False
+    from trl_lint.analysis.program.syntax import below
+
+    root = event.module.tree if event.function is None else event.function.node
+    nodes = (event.sync_point.node, event.node)
+    first = next((each for each in below(root) if any(each is node for node in nodes)), None)
+    return first is event.sync_point.node
 
 
 def _ranks(event: Divergence) -> str:
