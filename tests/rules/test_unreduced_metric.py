@@ -1173,3 +1173,19 @@ def test_what_a_base_class_logs_for_a_subclass_is_not_said_to_be_returned_by_the
         "        return loss\n"
     )
     assert "and reaches `GRPOTrainer.log` unreduced" in SNIPPETS.finding(text).message
+
+
+def test_a_name_whose_start_is_unknown_is_left_out_beside_those_that_it_may_be():
+    text = (
+        "from trl import DPOTrainer\n\n\n"
+        "class Own(DPOTrainer):\n"
+        "    def get_batch_loss_metrics(self, model, batch, train_eval='train'):\n"
+        "        prefix = 'eval_' if train_eval == 'eval' else ''\n"
+        "        loss = model(**batch).loss\n"
+        "        return loss, {f'{prefix}margins': batch['margins'].mean()}\n\n"
+        "    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
+        "        loss, metrics = self.get_batch_loss_metrics(model, inputs, train_eval='train')\n"
+        "        self.log(metrics)\n"
+        "        return loss\n"
+    )
+    assert SNIPPETS.finding(text).message.startswith("`margins` is computed")

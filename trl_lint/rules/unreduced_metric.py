@@ -132,6 +132,7 @@ def _shown(event: MetricShown) -> Violation:
 
 def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
     """The message on some metrics of one statement. One of them may have no name."""
+    metrics = _most_known(metrics)
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
     are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
     # The hook whose result is logged, if it is one; a class, whose base logs what is stored in it, has no parameters.
@@ -141,6 +142,12 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
         f"{listed or 'this metric'} {are} computed from this rank's own data and {shown} unreduced: "
         f"on several GPUs {_outcome(event)}"
     )
+
+
+def _most_known(metrics: Sequence[str]) -> list[str]:
+    """Names of metrics, without those of unknown start that may be one of the others: `…loss` beside `eval_loss`."""
+    known = tuple(each for each in metrics if not each.startswith(_UNKNOWN))
+    return [each for each in metrics if each in known or not any(name.endswith(each[1:]) for name in known)]
 
 
 def _outcome(event: Logged | MetricShown) -> str:
