@@ -72,12 +72,10 @@ def _stays_in_loop(event: Divergence) -> bool:
     """Whether ranks that `continue` skip an exit from the loop: the call is above, and made in the next iteration."""
     if event.exit != "continue" or event.may_stay:
         return False
-    from trl_lint.analysis.program.syntax import below
+    from trl_lint.analysis.program.syntax import precedes
 
     root = event.module.tree if event.function is None else event.function.node
-    nodes = (event.sync_point.node, event.node)
-    first = next((each for each in below(root) if any(each is node for node in nodes)), None)
-    return first is event.sync_point.node
+    return precedes(root, event.sync_point.node, event.node)
 
 
 def _ranks(event: Divergence) -> str:

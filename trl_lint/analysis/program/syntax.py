@@ -91,6 +91,15 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(reversed(around))
 
 
+def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether a node comes before another one in the text, and is not around it. Both are below the root."""
+    path, to_other = (*ancestors(root, node), node), (*ancestors(root, other), other)
+    for parent, mine, theirs in zip(path, path[1:], to_other[1:], strict=False):
+        if mine is not theirs:
+            return next(each for each in children(parent) if each is mine or each is theirs) is mine
+    return False
+
+
 # Queried once per finding, on trees that are never changed. Keyed by id, because LibCST's hash needs a call.
 @lru_cache(maxsize=64)
 def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:

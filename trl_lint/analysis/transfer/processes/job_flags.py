@@ -39,6 +39,8 @@ def note_start(frame: Frame, node: cst.CSTNode) -> None:
     if frame.function is not None:
         frame.engine.job_flags.starters.add(frame.function)
         frame.engine.note_stored("starts", frame.function)
+        for name in _set_with_start(frame.function.node, node):
+            _note_attribute(frame, name)
     _note_conditions(frame, node)
 
 
@@ -134,14 +136,39 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
 def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
     flags = frame.engine.job_flags
     if isinstance(part, cst.Attribute):
-        flags.attributes.add(part.attr.value)
-        frame.engine.note_stored("asked", part.attr.value)
+        _note_attribute(frame, part.attr.value)
     elif isinstance(part, cst.Name):
         flags.names.add((frame.function, part.value))
         frame.engine.note_stored("asked", frame.function, part.value)
     elif isinstance(part, cst.Comparison) and (count := _counted(part)):
         flags.counts.add(count)
         frame.engine.note_stored("counted", count)
+
+
+def _note_attribute(frame: Frame, name: str) -> None:
+    frame.engine.job_flags.attributes.add(name)
+    frame.engine.note_stored("asked", name)
+
+
+def _set_with_start(function: cst.CSTNode, start: cst.CSTNode) -> Iterator[str]:
+    """The attributes that a function sets on the way to the start of the group, and clears where there is none.
+
+    if "RANK" not in os.environ:
+        args.distributed = False
+        return
+    args.distributed = True
+    dist.init_process_group("nccl")
+    """
+    around = {id(each) for each in ancestors(function, start)}
+    set_to: dict[str, set[tuple[str, bool]]] = {}
+    for assign in of_class(function, cst.Assign):
+        if isinstance(assign.value, cst.Name) and assign.value.value in ("True", "False"):
+            suites = (each for each in ancestors(function, assign) if isinstance(each, cst.BaseSuite))
+            is_on_way = all(id(each) in around for each in suites)
+            for target in assign.targets:
+                if isinstance(target.target, cst.Attribute) and JOB_SETTING.fits(target.target.attr.value):
+                    set_to.setdefault(target.target.attr.value, set()).add((assign.value.value, is_on_way))
+    yield from (name for name, values in set_to.items() if values == {("True", True), ("False", False)})
 
 
 def _parts_about_processes(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
