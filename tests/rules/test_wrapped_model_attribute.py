@@ -959,6 +959,31 @@ def test_a_file_that_is_called_after_an_engine_is_run_under_it(name, attribute, 
     assert bool(linter.check(tmp_path / name, (tmp_path / name).read_bytes())) is speaks
 
 
+@pytest.mark.parametrize(
+    ("wrapper", "speaks"),
+    [
+        ("apex.parallel import DistributedDataParallel", True),
+        ("apex.parallel.distributed import DistributedDataParallel", True),
+        ("apex.parallel import SyncBatchNorm as DistributedDataParallel", False),
+    ],
+)
+def test_the_wrapper_of_apex_is_one_too(wrapper, speaks):
+    text = f"""\
+import torch
+from {wrapper}
+
+
+class Net(torch.nn.Module):
+    version = 1
+
+
+def train():
+    model = DistributedDataParallel(Net())
+    print(model.version)
+"""
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 # --- attributes that `hasattr` does not find ------------------------------------------------------------
 
 BY_HAND = """\

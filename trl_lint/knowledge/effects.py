@@ -129,8 +129,15 @@ GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")
 # The modes in which each process has its own run, as without a mode; in the others most of them have none.
 KEEP_RUN = frozenset({"offline", "online"})
+# The class of a run's settings, and those that neither turn a run off nor let several ranks share one.
+SETTINGS_OF_RUN = "Settings"
+KEEP_SETTINGS = frozenset({
+    "_disable_meta", "_disable_stats", "_service_wait", "base_url", "code_dir", "console", "console_multipart",
+    "disable_code", "disable_git", "disable_job_creation", "git_root", "init_timeout", "quiet", "save_code",
+    "show_emoji", "silent", "start_method", "x_disable_meta", "x_disable_stats", "x_service_wait",
+})
 # Arguments that describe a run, and do not distinguish it from others.
-DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
+DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "settings", "tags"})
 # The folder of a run: it distinguishes runs if it is known to differ.
 PLACES_RUN = frozenset({"dir"})
 # A file that keeps nothing.

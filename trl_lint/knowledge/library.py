@@ -184,6 +184,8 @@ _ALIASES: dict[str, str] = {
             "os_split_path": "os.path.split",
         }.items()
     },
+    "apex.parallel.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "apex.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
     "composer.trainer.Trainer": "composer.Trainer",
     "composer.trainer.trainer.Trainer": "composer.Trainer",

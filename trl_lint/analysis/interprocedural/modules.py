@@ -297,13 +297,16 @@ class Names(Tables):
         """A name that `from … import *` may have bound; only a few files are opened for it."""
         if not (module.stars or module.library_stars) or name in module.not_starred:
             return None
+        module.not_starred.add(name)  # also while files are asked that may import all names of each other
+        found = self._from_stars(module, name)
+        if found is not None:
+            module.not_starred.discard(name)
+        return found
+
+    def _from_stars(self, module: Module, name: str) -> Value | None:
         for path in module.stars[:MAX_STARS]:
-            other = self.project.module(path) if self.project.mentions(path, name) else None
-            if other is not None and other.state != "running":
-                self.load(other)
-                found = other.names.get(name)
-                if found is not None:
-                    return found
+            if (found := self._exported(path, name)) is not None:
+                return found
         for package in reversed(module.library_stars):
             dotted = f"{package}.{name}"
             canonical = library.canonical(dotted)
@@ -311,8 +314,17 @@ class Names(Tables):
                 return self._of_library(canonical)
         if module.library_stars and heuristics.is_rank_name(name):
             return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it were imported by name
-        module.not_starred.add(name)
         return None
+
+    def _exported(self, path: Path, name: str) -> Value | None:
+        """A name that a file binds, or a package's `__init__.py` imports with all names of its files."""
+        is_package = path.name == "__init__.py"
+        other = self.project.module(path) if is_package or self.project.mentions(path, name) else None
+        if other is None or other.state == "running":
+            return None
+        self.load(other)
+        found = other.names.get(name)
+        return self._starred(other, name) if found is None and is_package else found
 
     def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
         """A name assigned in the body of the class or of a base whose source is available."""

@@ -29,6 +29,7 @@ from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
+from trl_lint.analysis.state.run_arguments import makes_correct
 from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -42,12 +43,9 @@ from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
     DESCRIBE_RUN,
-    GROUPS_RUN,
-    KEEP_RUN,
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
-    NAMES_RUN,
     NOWHERE,
     OF_LOADED,
     OF_MODELS,
@@ -68,7 +66,7 @@ from trl_lint.knowledge.effects import (
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
-from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Parameter, Row
+from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -321,7 +319,7 @@ def _emit(
     if not _is_everywhere(frame, effect, on_disk, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
-    is_right = any(_makes_correct(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
+    is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
     if is_right and name == STARTS_RUN:
         _note_run_per_rank(frame)
     if is_right or args.double is not None or not _takes_effect(frame, effect, args):
@@ -361,23 +359,6 @@ def _takes_effect(frame: Frame, effect: Effect, args: Arguments) -> bool:
     argument = args.keywords.get(effect.given)
     is_relevant = not effect.given or (argument is not None and argument.const is True)
     return is_relevant and not (effect.looks and frame.memory.control.first_rank is not None)
-
-
-def _makes_correct(args: Arguments, keyword: str | Parameter) -> bool:
-    """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
-    return _is_passed(args, keyword) and not (
-        keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN)
-    )
-
-
-def _names_run(args: Arguments, keyword: str) -> bool:
-    argument = args.keywords.get(keyword)
-    return argument is not None and argument.kind is not Kind.NONE and argument.rank.is_uniform
-
-
-def _is_passed(args: Arguments, keyword: str | Parameter) -> bool:
-    argument = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
-    return argument is not None and argument.const is not False and argument.const not in KEEP_RUN
 
 
 def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
