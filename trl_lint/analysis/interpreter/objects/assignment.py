@@ -10,6 +10,7 @@ from trl_lint.analysis.interpreter.objects import attributes, given_fields, pres
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.analysis.transfer.tensors.tensor_sizes import size_along, sized
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
@@ -89,9 +90,12 @@ def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
     Dimension 1 of a text holds its tokens, which differ as its rows do. Of later dimensions, and of all but the first
     of images, it is not known whether they differ.
     """
-    size = tensors.dimension(shape, NumberValue(ranks.SAME, const=index, scalar=True, dtype="int"))
+    position = NumberValue(ranks.SAME, const=index, scalar=True, dtype="int")
+    size = tensors.dimension(shape, position)
     may_be_uniform = index > 0 and (dimensions > 3 or index > 1)
-    return size.replace(rank=ranks.UNKNOWN) if may_be_uniform and size.rank.differs else size
+    if may_be_uniform and size.rank.differs:
+        return size.replace(rank=ranks.UNKNOWN)
+    return size if shape.shape is None else sized(size, shape.shape, size_along(shape.shape, position))
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:

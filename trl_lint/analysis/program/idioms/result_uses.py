@@ -32,22 +32,21 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             return True
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
             mentions = _mentions(root, name, statement)
-            if not any(_may_read(root, node, each) for each in mentions):
+            reads = [each for each in mentions if not isinstance(ancestors(root, each)[-1], cst.AssignTarget)]
+            if reads and not any(_may_read(root, node, each) for each in reads):
                 return True
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
-                return False
+                return not mentions
             return _is_rebound(root, path, [each for each, is_later in mentions.items() if is_later])
     return False
 
 
 def _may_read(root: cst.CSTNode, node: cst.CSTNode, name: cst.Name) -> bool:
-    """Whether a name is read, on a path that also runs this node.
+    """Whether a path that runs this node may lead to where a name is read.
 
     If a condition around the node contradicts one around the name, and neither changes in the function, no path runs
     both: `if fast: x = inner(y)` and, later, `if not fast: loss += x`.
     """
-    if isinstance(ancestors(root, name)[-1], cst.AssignTarget):
-        return False
     opposed = contradiction(conditions_around(root, node), conditions_around(root, name))
     return opposed is None or not is_lasting(root, opposed.subject)
 

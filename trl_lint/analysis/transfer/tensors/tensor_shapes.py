@@ -43,7 +43,7 @@ from trl_lint.analysis.transfer.tensors.tensor_sizes import (
 )
 from trl_lint.domain import shapes
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import TupleValue, shape_of
+from trl_lint.domain.kinds import SizesValue, TupleValue, shape_of
 from trl_lint.domain.shapes import RAGGED, SAME, SCALAR, UNKNOWN, Shape
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import shapes as table
@@ -369,6 +369,8 @@ def _of_source(frame: Frame, args: Arguments) -> Shape | None:
 def _filled(frame: Frame, args: Arguments) -> Shape | None:
     if len(args.positional) == 1 and args.positional[0].kind is Kind.TUPLE:
         return _filled_to(frame, args)
+    if len(args.positional) == 1 and isinstance(args.positional[0], SizesValue):
+        return args.positional[0].shape  # `torch.zeros(x.shape)`: that of `x`
     if not all(map(is_number, args.positional)):
         return None
     return Shape([size_of(each) for each in args.positional], _FILLED_REASON)
