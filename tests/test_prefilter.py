@@ -64,6 +64,7 @@ def test_no_name_of_a_group_is_there_twice(name):
         "from torch import nn, distributed as dist",
         "from deepspeed import comm as dist",
         "from lightning.fabric import Fabric",
+        "from pytorch_lightning import Callback",
     ],
 )
 def test_a_library_of_several_processes_is_named_however_it_is_imported(line):

@@ -3,13 +3,15 @@
 Its `Trainer` starts one process per device, each with the script's module and callbacks. `prepare_data` runs on one of
 them, and so does a function with `rank_zero_only`. Testing and predicting are documented for one device.
 
-With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6.
+With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6, those of `Trainer`, of its
+strategy and of `LightningModule` from lightning 2.6.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
     GLOBAL_RANK_INDEX,
     NOTHING,
@@ -23,10 +25,18 @@ from trl_lint.knowledge.schema import (
     Function,
     Row,
     Synchronisation,
+    created,
 )
 
 _FABRIC = "lightning.fabric.Fabric"
 _SOURCE = "lightning/fabric/fabric.py::Fabric"
+_PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
+_TRAINER = "lightning.pytorch.Trainer"
+_TRAINER_SOURCE = "lightning/pytorch/trainer/trainer.py::Trainer"
+_STRATEGY = "lightning.pytorch.strategies.Strategy"
+_STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
+_MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
+_THE_TRAINER = created(_TRAINER)
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -46,10 +56,36 @@ ROWS: tuple[Row, ...] = (
              synchronises=Synchronisation("load", symmetric=True)),
     Function(name=f"{_FABRIC}.save", source=f"{_SOURCE}.save", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
+
+    Class(name=_TRAINER, source=_TRAINER_SOURCE),
+    Attribute(name=f"{_TRAINER}.global_rank", source=f"{_TRAINER_SOURCE}.global_rank", value=GLOBAL_RANK_INDEX),
+    Attribute(name=f"{_TRAINER}.is_global_zero", source=f"{_TRAINER_SOURCE}.is_global_zero", value=RANK_GUARD),
+    Attribute(name=f"{_TRAINER}.local_rank", source=f"{_TRAINER_SOURCE}.local_rank", value=RANK_INDEX),
+    Attribute(name=f"{_TRAINER}.node_rank", source=f"{_TRAINER_SOURCE}.node_rank", value=RANK_INDEX),
+    Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
+    Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
+
+    Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
+    Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
+               fails="", groups=((1, "group"),)),
+    Collective(name=f"{_STRATEGY}.barrier", source=f"{_STRATEGY_SOURCE}.barrier", operand=(-1, ""), result="barrier",
+               fails=""),
+    Collective(name=f"{_STRATEGY}.broadcast", source=f"{_STRATEGY_SOURCE}.broadcast", operand=(0, "obj"),
+               result="broadcast", lists=True, fails=""),
+    Collective(name=f"{_STRATEGY}.reduce", source=f"{_STRATEGY_SOURCE}.reduce", operand=(0, "tensor"),
+               result="reduced", lists=True, fails="", reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
+    Collective(name=f"{_STRATEGY}.reduce_boolean_decision", source=f"{_STRATEGY_SOURCE}.reduce_boolean_decision",
+               operand=(0, "decision"), result="reduced", lists=True, fails=""),
+
+    *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),
+    *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=_THE_TRAINER)
+      for package in _PACKAGES),
+    *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
+                 operand=(0, "data"), lists=True, fails="", groups=((1, "group"),))
+      for package in _PACKAGES),
 )
 # fmt: on
 
-_PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
 _STEPS = ("training_step", "validation_step")
 _EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
 _EVENTS = (
@@ -68,3 +104,15 @@ _RUN = frozenset(
 def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
     return _HOOKS if not _RUN.isdisjoint(bases) else frozenset()
+
+
+_CALLBACKS = tuple(name for package in _PACKAGES for name in (f"{package}.Callback", f"{package}.callbacks."))
+_NOTHING: Mapping[str, Value] = {}
+_OF_CALLBACK: Mapping[str, Value] = {"trainer": _THE_TRAINER, "pl_module": UNKNOWN}
+
+
+def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
+    """What Lightning passes to this method of a class with these bases: callbacks get the trainer."""
+    if method.startswith("on_") or method in ("setup", "teardown"):
+        return _OF_CALLBACK if any(base.startswith(_CALLBACKS) for base in bases) else _NOTHING
+    return _NOTHING

@@ -54,7 +54,9 @@ def _rows(kind: type[Row]) -> list[str]:
 
 
 # A file with code for several ranks names one of these.
-LIBRARIES = tuple(b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric wandb trl".split())
+LIBRARIES = tuple(
+    b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric lightning wandb trl".split()
+)
 
 # A file whose program is started elsewhere tests the rank.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))

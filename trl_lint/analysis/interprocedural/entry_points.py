@@ -276,7 +276,7 @@ class Engine(Runs):
             contexts = list(self._called_by_bases(cls, method))
             yield from contexts
             if not contexts and not method.reached:
-                yield self._enter_with(method, cls, {})
+                yield self._enter_with(method, cls, lightning.parameters_of(method.name, cls.library_bases()))
             elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
         for method in _inherited_with_wrapped(cls):
