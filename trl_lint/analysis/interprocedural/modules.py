@@ -12,6 +12,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural.library_lookup import Tables
 from trl_lint.analysis.program.definitions import late_imports
+from trl_lint.analysis.program.definitions.changed_variables import is_changed
 from trl_lint.analysis.program.definitions.global_names import is_declared_global
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
@@ -326,14 +327,19 @@ class Names(Tables):
         found = other.names.get(name)
         return self._starred(other, name) if found is None and is_package else found
 
-    def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
-        """A name assigned in the body of the class or of a base whose source is available."""
+    def class_variable(self, cls: ClassInfo, name: str, frame: Frame | None = None) -> Value | None:
+        """A name assigned in the body of the class or of a base whose source is available.
+
+        frame: where it is read; it then knows what a container holds, unless code of the file changes that.
+        """
         for each in cls.project_lineage():
             found = each.variables.get(name)
             if found is UNKNOWN and name in each.annotations:
                 frame = Frame(self, each.module)
                 found = each.variables[name] = self.annotated(frame, each.annotations.pop(name)) or UNKNOWN
             if found is not None:
+                if frame is not None and found.kind is Kind.CONTAINER and not is_changed(each.module, name):
+                    frame.memory.load(found, each.module.heap)
                 return without_constant(found)
         return None
 

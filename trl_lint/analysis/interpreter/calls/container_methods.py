@@ -131,7 +131,8 @@ def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
     frame.consume(receiver)
     default = args.positional[1] if len(args.positional) > 1 else NONE
     if result is BOTTOM:
-        return default if len(args.positional) > 1 else UNKNOWN
+        # Of a container from elsewhere, such as a class variable that methods change, nothing is known.
+        return default if len(args.positional) > 1 and frame.memory.cells(receiver) else UNKNOWN
     if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, receiver, args.positional[0]):
         result = result.replace(rank=ranks.UNKNOWN)
     found = join(subscripts.by_name(frame, receiver, key, result), default)

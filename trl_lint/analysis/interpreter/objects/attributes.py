@@ -324,7 +324,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
                     wrapping=Wrapping.BARE
                 )  # the class assigns another model itself
             return _remember(frame, cls, name, found, node)
-    return frame.engine.class_variable(cls, name) or UNKNOWN
+    return frame.engine.class_variable(cls, name, frame) or UNKNOWN
 
 
 def _before_assignment(frame: Frame, receiver: ProjectInstance, name: str) -> Value:
@@ -375,7 +375,7 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
     method = receiver.cls.find(name)
     if method is not None:
         return FunctionValue(method)
-    value = frame.engine.class_variable(receiver.cls, name) or SAME
+    value = frame.engine.class_variable(receiver.cls, name, frame) or SAME
     return UNKNOWN if value.kind in _STATES and _is_set_by_code(receiver.cls, name) else value
 
 

@@ -1,0 +1,34 @@
+"""A method knows what a container of its class holds, unless code of the file changes it."""
+
+import os
+
+
+class Launch:
+    env = {name: os.environ[name] for name in ("RANK", "WORLD_SIZE") if name in os.environ}
+    own = {"rank": os.environ["RANK"], "name": "run"}
+    changed = {"rank": 0}
+    filled = {}
+
+    def start(self, rank):
+        self.changed["rank"] = rank
+        self.filled.update(rank=rank)
+
+    def show(self):
+        reveal_rank(self.env["RANK"])  # revealed: local(rank)
+        reveal_rank(self.env.get("RANK", 0))  # revealed: local(rank)
+        reveal_rank(self.env.get("WORLD_SIZE", 1))  # revealed: same
+        reveal_rank(self.own["name"])  # revealed: same
+        reveal_rank(self.own.get("rank"))  # revealed: local(rank)
+        reveal_rank(self.changed.get("rank", 0))  # revealed: unknown
+        reveal_rank(self.filled.get("rank", 0))  # revealed: unknown
+
+
+class Task(Launch):
+    @property
+    def is_first(self):
+        return int(self.env.get("RANK", 0)) == 0
+
+
+def run(task: Task):
+    reveal_rank(task.is_first)  # revealed: local(rank)
+    reveal_rank(Launch.own["rank"])  # revealed: local(rank)
