@@ -151,6 +151,10 @@ class Domain(Generic[FrameT]):
         """`x[i]`."""
         return value
 
+    def size(self, frame: FrameT, sizes: Value, index: Value, value: Value) -> Value:
+        """`rows` of `rows, tokens = x.shape`."""
+        return value
+
     def text(self, frame: FrameT, parts: Sequence[Value], value: Value) -> Value:
         """An f-string with these values in it."""
         return value
@@ -186,6 +190,7 @@ class Domains(Generic[FrameT]):
         self.operator = self._of(Domain.operator)
         self.comparison = self._of(Domain.comparison)
         self.subscript = self._of(Domain.subscript)
+        self.size = self._of(Domain.size)
         self.text = self._of(Domain.text)
         self.comprehension = self._of(Domain.comprehension)
 

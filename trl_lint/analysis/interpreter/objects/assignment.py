@@ -10,7 +10,6 @@ from trl_lint.analysis.interpreter.objects import attributes, given_fields, pres
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
-from trl_lint.analysis.transfer.tensors.tensor_sizes import size_along, sized
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
@@ -76,7 +75,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
         elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
             bind_target(frame, element.value, known[index - len(elements)])
         elif isinstance(value, SizesValue) and (not stars or index < stars[0]):
-            bind_target(frame, element.value, _size_at(value, index, len(elements)))
+            bind_target(frame, element.value, _size_at(frame, value, index, len(elements)))
         else:
             name = element.value
             is_learned = isinstance(name, cst.Name) and attributes.is_learned_scale(value, name.value)
@@ -84,7 +83,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
             bind_target(frame, name, item)
 
 
-def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
+def _size_at(frame: Frame, shape: SizesValue, index: int, dimensions: int) -> Value:
     """One size of a tensor with this number of dimensions: `batch, channels, height, width = images.shape`.
 
     Dimension 1 of a text holds its tokens, which differ as its rows do. Of later dimensions, and of all but the first
@@ -95,7 +94,9 @@ def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
     may_be_uniform = index > 0 and (dimensions > 3 or index > 1)
     if may_be_uniform and size.rank.differs:
         return size.replace(rank=ranks.UNKNOWN)
-    return size if shape.shape is None else sized(size, shape.shape, size_along(shape.shape, position))
+    for refine in frame.domains.size:
+        size = refine(frame, shape, position, size)
+    return size
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:

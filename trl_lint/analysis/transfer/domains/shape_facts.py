@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer.tensors import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
-from trl_lint.analysis.transfer.tensors.tensor_sizes import shaped, sized
+from trl_lint.analysis.transfer.tensors.tensor_sizes import shaped, size_along, sized
 from trl_lint.knowledge.torch_ops import ShapeTransfer
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ class ShapeDomain(Domain["Frame"]):
 
     def comparison(self, frame: Frame, left: Value, right: Value, value: Value) -> Value:
         return tensor_shapes.broadcast(value, left, right)
+
+    def size(self, frame: Frame, sizes: Value, index: Value, value: Value) -> Value:
+        return value if sizes.shape is None else sized(value, sizes.shape, size_along(sizes.shape, index))
 
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
         return subscript_shapes.subscripted(frame, container, value, node)
