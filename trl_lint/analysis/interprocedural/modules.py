@@ -335,8 +335,8 @@ class Names(Tables):
         for each in cls.project_lineage():
             found = each.variables.get(name)
             if found is UNKNOWN and name in each.annotations:
-                frame = Frame(self, each.module)
-                found = each.variables[name] = self.annotated(frame, each.annotations.pop(name)) or UNKNOWN
+                body = Frame(self, each.module)
+                found = each.variables[name] = self.annotated(body, each.annotations.pop(name)) or UNKNOWN
             if found is not None:
                 if frame is not None and found.kind is Kind.CONTAINER and not is_changed(each.module, name):
                     frame.memory.load(found, each.module.heap)
