@@ -262,3 +262,18 @@ def test_accelerate_does_not_come_into_a_script_of_plain_torch():
     )
     assert Snippets("TRL012").finding(text).fix.reason == "the file does not use Accelerate"
     assert Snippets("TRL012").mended(text, unsafe=True) == text
+
+
+def test_an_unsorted_group_of_libraries_is_preferred_to_a_group_of_other_packages():
+    head = """
+    import os
+
+    from transformers import Trainer
+    from datasets import Dataset
+
+    from prompts.prompts import tokenize
+    from metrics.utils import measured
+    """
+    last = "from datasets import Dataset\n"
+    new = f"{last}from accelerate import PartialState\n"
+    assert state_in(head) == dedent(head).strip("\n").replace(last, new)

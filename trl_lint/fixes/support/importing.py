@@ -217,7 +217,7 @@ def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Se
     """Put the line among those of its section, otherwise between the neighbouring sections."""
     same_section = [each for each in block if _section(module, _package_of(each)) is section]
     if same_section and _order_of(same_section) is None:
-        same_section = _sorted_part(same_section, _package_of(_line_of(line))) or same_section
+        same_section = _related_part(same_section, _package_of(_line_of(line))) or same_section
     if same_section:
         order = None if "isort:" in module.text else _order_of(same_section)
         earlier = [each for each in same_section if order is None or order(each) <= order(_line_of(line))]
@@ -233,18 +233,19 @@ def _line_of(text: str) -> cst.SimpleStatementLine:
     return cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
 
 
-def _sorted_part(lines: Sequence[cst.SimpleStatementLine], root: str) -> list[cst.SimpleStatementLine]:
-    """Of lines separated by blank lines, the sorted group that contains a library which imports this package.
+def _related_part(lines: Sequence[cst.SimpleStatementLine], root: str) -> list[cst.SimpleStatementLine]:
+    """Of lines separated by blank lines, the group that contains a library which imports this package.
 
-    A project's own package is often in a separate group after the libraries.
+    A sorted one, if there is any. A project's own packages are often in a separate group after the libraries.
     """
     parts: list[list[cst.SimpleStatementLine]] = [[]]
     for line in lines:
         if any(each.comment is None for each in line.leading_lines):
             parts.append([])
         parts[-1].append(line)
-    bringing = (part for part in parts if any(_package_of(line) in _IMPORTED_BY.get(root, ()) for line in part))
-    return next((part for part in bringing if _order_of(part) is not None), [])
+    related = [part for part in parts if any(_package_of(line) in _IMPORTED_BY.get(root, ()) for line in part)]
+    in_order = [part for part in related if _order_of(part) is not None]
+    return next(iter((*in_order, *related)), [])
 
 
 def _order_of(lines: Sequence[cst.SimpleStatementLine]) -> _Order | None:
