@@ -284,7 +284,7 @@ def _starts(
 def _started_by_code(path: PurePath, data: bytes) -> frozenset[BareStart]:
     """The programs that Python code starts with bare python: `os.system("python train.py")`.
 
-    None if it has launches of several processes, too: a condition may choose between them.
+    Nothing if it also launches several processes, since a condition may choose between the two.
     """
     launches, bare = _starts(readers.all_commands(path, data)) if readers.may_start(path, data) else ((), frozenset())
     return frozenset() if launches else bare

@@ -86,12 +86,12 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
         [each for path in matter for each in classes_of(matter[path])]
         + [each for classes in passed_over.values() for each in classes],
     )
-    inheriting = {
-        path: source
+    inheriting = (
+        (path, source)
         for path, classes in sorted(passed_over.items())
         if any(not below.isdisjoint(bases) for _, bases in classes) and _names_any(names, source := _read(path))
-    }
-    return dict(islice(_reading(names, inheriting), MOST_HEIRS)) if inheriting else {}
+    )
+    return dict(islice(_reading(names, inheriting), MOST_HEIRS))
 
 
 def _names_any(attributes: Iterable[bytes], source: bytes) -> bool:
@@ -99,12 +99,13 @@ def _names_any(attributes: Iterable[bytes], source: bytes) -> bool:
     return any(b"self.%b." % name in source for name in attributes)
 
 
-def _reading(attributes: Iterable[bytes], sources: Mapping[Path, bytes]) -> Iterator[tuple[Path, bytes]]:
+def _reading(attributes: Iterable[bytes], sources: Iterable[tuple[Path, bytes]]) -> Iterator[tuple[Path, bytes]]:
     """The files that read from one of these attributes of `self` something that a wrapper does not have."""
-    from trl_lint.analysis.program.project.source_text import code_of
+    reads: re.Pattern[bytes] | None = None
+    for path, source in sources:
+        from trl_lint.analysis.program.project.source_text import code_of
 
-    reads = _reads_of(attributes)
-    for path, source in sources.items():
+        reads = reads or _reads_of(attributes)
         if reads.search(source) and reads.search(code_of(source)):
             yield path, source
 

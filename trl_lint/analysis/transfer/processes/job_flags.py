@@ -153,11 +153,13 @@ def _note_attribute(frame: Frame, name: str) -> None:
 def _set_with_start(function: cst.CSTNode, start: cst.CSTNode) -> Iterator[str]:
     """The attributes that a function sets on the way to the start of the group, and clears where there is none.
 
-    if "RANK" not in os.environ:
-        args.distributed = False
-        return
-    args.distributed = True
-    dist.init_process_group("nccl")
+    For example, `distributed`:
+
+        if "RANK" not in os.environ:
+            args.distributed = False
+            return
+        args.distributed = True
+        dist.init_process_group("nccl")
     """
     around = {id(each) for each in ancestors(function, start)}
     set_to: dict[str, set[tuple[str, bool]]] = {}
