@@ -332,6 +332,36 @@ def test_a_program_is_started_as_those_beside_it(files, by_default, tmp_path):
     assert by_default_in(tmp_path, {"jobs/train.py": WRITES + MAIN, **files}, "jobs/train.py") is by_default
 
 
+TRAINS = "def main(loss):\n    loss.backward()\n" + MAIN
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"run.sh": "python tune.py\n", "tune.py": TRAINS}, False),
+        ({"run.sh": "python tune.py\n", "tune.py": "from lib.tuning import main" + MAIN, "lib/tuning.py": TRAINS}, False),
+        ({"run.sh": "python plot.py\n", "plot.py": MAIN, "tune.py": TRAINS}, True),
+        ({"tune.py": TRAINS}, True),
+        ({"run.sh": "python tune.py\n", "many.sh": "torchrun $SCRIPT\n", "tune.py": TRAINS}, True),
+        ({"run.sh": "python tune.py\n", "many.sh": "torchrun tune.py\n", "tune.py": TRAINS}, True),
+        ({"run.sh": "python tune.py\n", "spread.py": "mp.spawn(main)", "tune.py": TRAINS}, True),
+        ({"run.sh": "python tune.py\n", "zero.json": '{"zero_optimization": {"stage": 2}}', "tune.py": TRAINS}, True),
+        ({"run.sh": "python tune.py\n", "many.yaml": "distributed_type: MULTI_GPU\nnum_processes: 8\n",
+          "tune.py": TRAINS}, True),
+    ],
+)  # fmt: skip
+def test_a_project_that_trains_as_one_process_and_shows_no_other_way(files, by_default, tmp_path):
+    assert by_default_in(tmp_path, {"jobs/train.py": WRITES + MAIN, **files}, "jobs/train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("folder", "by_default"), [("$CODE/", False), ('"${CODE}"/', False), ("code/", True), ("$CODE/jobs/", False)]
+)
+def test_a_program_below_an_unknown_folder_is_known_by_its_name(folder, by_default, tmp_path):
+    files = {"jobs/train.py": WRITES + MAIN, "shell/run.sh": f"python {folder}train.py\n"}
+    assert by_default_in(tmp_path, files, "jobs/train.py") is by_default
+
+
 COMM = """
 import torch.distributed as dist
 

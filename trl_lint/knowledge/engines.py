@@ -88,6 +88,8 @@ SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",
     b"submitit", b"torchrun", b"launch", b"distributed.run",
 )  # fmt: skip
+# Code that trains: a loop of its own, or a trainer of a library.
+TRAINS = re.compile(rb"\.backward\(|Trainer\(")
 # Code that tests whether a process group has been started: without one, it treats its process as the only one.
 ASKS_FOR_GROUP = re.compile(rb"\bis_initialized\b")
 # Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts. Each

@@ -38,6 +38,7 @@ from trl_lint.knowledge.engines import (
     SPAWNS_RANKS,
     STARTS,
     STARTS_GROUP,
+    TRAINS,
     CountOption,
     Sign,
 )
@@ -122,6 +123,7 @@ class FileEngines:
         names: The DeepSpeed settings files that Accelerate's settings name.
         group: What code does about process groups.
         built: The unqualified names of the modules whose classes settings have hydra build.
+        trains: Whether code trains.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -135,11 +137,12 @@ class FileEngines:
     names: frozenset[str] = frozenset()
     group: Group = Group.NONE
     built: frozenset[str] = frozenset()
+    trains: bool = False
 
     @property
     def is_silent(self) -> bool:
         """Whether it shows nothing about how anything is run."""
-        return replace(self, program=False, group=Group.NONE) == _NOTHING
+        return replace(self, program=False, group=Group.NONE, trains=False) == _NOTHING
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -173,8 +176,9 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
         bare |= _started_by_code(path, data)
         drops_last = DROPS_LAST_IN_CODE.search(data) is not None
-        engines, group = _in_order(_of_code(data)), _group_of(data)
-        return FileEngines(engines, launches, program, bare, spawns, ranks, drops_last=drops_last, group=group)
+        engines, group, trains = _in_order(_of_code(data)), _group_of(data), TRAINS.search(data) is not None
+        shown = FileEngines(engines, launches, program, bare, spawns, ranks, drops_last=drops_last)
+        return replace(shown, group=group, trains=trains)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()

@@ -17,6 +17,7 @@ from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngin
 from trl_lint.launch.judge.engines import (
     HOME,
     BareStart,
+    FileEngines,
     Group,
     LaunchEngines,
     is_program,
@@ -110,7 +111,7 @@ class ProjectEngines:
             if not shown.is_silent:
                 found.append(FileScan(name, shown))
             if path.suffix == ".py":
-                importers.append(Importer(name, imports, shown.program, shown.group))
+                importers.append(Importer(name, imports, shown.program, shown.group, shown.trains))
 
         is_whole = self.files.read(project, visit)
         self.looks.save()
@@ -206,7 +207,7 @@ def _is_one_started_as_one(project: ProjectScan, programs: Collection[str], user
     """Whether one of these is started as a single process: the file as a program, or a program that it is part of."""
     if any(_is_started_as_one(project, each) for each in {*programs, *users}):
         return True
-    return any(_is_beside_bare(project, each) for each in programs)
+    return any(_is_beside_bare(project, each) for each in programs) or _trains_as_one(project)
 
 
 def _have_no_group(project: ProjectScan, programs: Collection[str]) -> bool:
@@ -289,6 +290,21 @@ def _is_beside_bare(project: ProjectScan, program: str) -> bool:
         return False
     beside = [each for each in project.importers.programs if PurePosixPath(each).parent == folder]
     return bool(launches_of(project, beside)) or any(_bare_starts(project, each, own=False) for each in beside)
+
+
+def _trains_as_one(project: ProjectScan) -> bool:
+    """Whether the project starts a training as one process, and shows no way to run anything as several."""
+    shown = [each.shown for each in project.files]
+    if not project.whole or any(map(_may_be_several, shown)):
+        return False
+    started = {parts_of(start.program) for each in shown for start in each.bare} - {()}
+    programs = [each for each in project.importers.programs if is_named(each, started)]
+    return any(_bare_starts(project, each, own=False) and project.importers.trains(each) for each in programs)
+
+
+def _may_be_several(shown: FileEngines) -> bool:
+    """Whether a file shows anything of a start as several processes."""
+    return bool(shown.engines or shown.launches or shown.spawns) or shown.one_process is False
 
 
 def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:

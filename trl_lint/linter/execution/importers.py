@@ -28,12 +28,14 @@ class Importer:
         imports: See `imported`.
         program: Whether it is a program.
         group: Its use of process groups.
+        trains: Whether its code trains.
     """
 
     path: str
     imports: tuple[str, ...]
     program: bool
     group: Group = Group.NONE
+    trains: bool = False
 
 
 def imported(code: bytes) -> frozenset[str]:
@@ -67,6 +69,7 @@ class Importers:
                 self._by_name.setdefault(name, []).append(each)
         self._programs_of: dict[str, frozenset[str]] = {}
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
+        self._trains = frozenset(each.path for each in files if each.trains)
 
     def programs_of(self, path: str) -> frozenset[str]:
         """The programs that may run a file by importing it."""
@@ -82,6 +85,10 @@ class Importers:
     def _has_part(self, program: str, group: Group) -> bool:
         paths = (path for path, each in self._groups.items() if each is group)
         return any(path == program or program in self.programs_of(path) for path in paths)
+
+    def trains(self, program: str) -> bool:
+        """Whether a program, or code that it imports, trains."""
+        return any(path == program or program in self.programs_of(path) for path in self._trains)
 
     def is_imported(self, path: str) -> bool:
         """Whether another file may import this one."""

@@ -54,7 +54,8 @@ def names_one(project: ProjectScan, file: FileScan, path: str, programs: Collect
 
     A file that exists at that path decides. Otherwise the path has to match the end of the program's path; if it is
     only a name, one of the two folders must contain the other, because `bash scripts/run.sh` is typed next to the
-    program. An absolute path on somebody's disk is longer than the program's own.
+    program. Of a path below an unknown folder, `$CODE/train.py`, the name is all there is. An absolute path on
+    somebody's disk is longer than the program's own.
     """
     parts = parts_of(path)
     if not parts:
@@ -63,7 +64,8 @@ def names_one(project: ProjectScan, file: FileScan, path: str, programs: Collect
         return there in programs
     for program in (each for name in programs for each in _spellings(name)):
         folders = file.folder, program.parent
-        is_meant = len(parts) > 1 or is_around(*folders) or is_around(*reversed(folders))
+        is_below_unknown = path.startswith("/")
+        is_meant = len(parts) > 1 or is_below_unknown or is_around(*folders) or is_around(*reversed(folders))
         if is_meant and program.parts[-len(parts) :] == parts:
             return True
         if path.startswith("/") and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:

@@ -94,6 +94,7 @@ class _Row(TypedDict, total=False):
     names: list[str]
     group: str
     built: list[str]
+    trains: bool
     imports: list[str]
 
 
@@ -110,6 +111,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         frozenset(row.get("names", ())),
         Group(row.get("group", "")),
         frozenset(row.get("built", ())),
+        row.get("trains", False),
     )
     return shown, tuple(row.get("imports", ()))
 
