@@ -49,6 +49,11 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"pyproject.toml": "[project]\nname = 'trl'\n"}, True),
         ({"setup.py": "setup(\n    name='my-trl',\n)\n"}, True),
         ({"setup.cfg": "[metadata]\nname = trl\n"}, True),
+        # A program of the copy itself counts if a command of the project starts it.
+        ({"trl/scripts/own.py": PROGRAM.format("OwnTrainer")}, False),
+        ({"trl/scripts/own.py": f'"""python trl/scripts/own.py"""\n{PROGRAM.format("OwnTrainer")}'}, False),
+        ({"trl/scripts/own.py": PROGRAM.format("OwnTrainer"), "run.sh": "torchrun trl/scripts/own.py\n"}, True),
+        ({"trl/scripts/own.py": PROGRAM.format("OwnTrainer"), "run.sh": "torchrun run.py\n"}, False),
         ({"trl-0.23.0.dist-info/METADATA": "Name: trl\n"}, True),  # a wheel, which has programs beside its package
         ({"trlx-0.7.0.dist-info/METADATA": "Name: trlx\n"}, False),
     ],

@@ -339,7 +339,8 @@ TRAINS = "def main(loss):\n    loss.backward()\n" + MAIN
     ("files", "by_default"),
     [
         ({"run.sh": "python tune.py\n", "tune.py": TRAINS}, False),
-        ({"run.sh": "python tune.py\n", "tune.py": "from lib.tuning import main" + MAIN, "lib/tuning.py": TRAINS}, False),
+        ({"run.sh": "python tune.py\n", "tune.py": "from lib.tuning import main" + MAIN, "lib/tuning.py": TRAINS},
+         False),
         ({"run.sh": "python plot.py\n", "plot.py": MAIN, "tune.py": TRAINS}, True),
         ({"tune.py": TRAINS}, True),
         ({"run.sh": "python tune.py\n", "many.sh": "torchrun $SCRIPT\n", "tune.py": TRAINS}, True),

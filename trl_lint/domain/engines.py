@@ -80,6 +80,7 @@ class EnginesInUse(NamedTuple):
             them on several processes.
         several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
             several processes, "" if there is none.
+        started: Whether another file of the project has a command that starts the file.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -94,6 +95,7 @@ class EnginesInUse(NamedTuple):
     drops_last: bool = False
     no_group: bool = False
     several_shown: str = ""
+    started: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

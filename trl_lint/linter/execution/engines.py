@@ -188,7 +188,8 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     no_group = is_one and _have_no_group(project, programs)
     processes = one_node, launched, one_process, some_one_process
     several = several_shown(project, programs or {str(asks)})
-    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several)
+    elsewhere = is_program and _is_started_elsewhere(project, str(asks))
+    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several, elsewhere)
 
 
 def _nearest(
@@ -311,6 +312,14 @@ def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareS
     """The plain `python` commands that start a program. own: whether the program's own text counts."""
     starts = ((each, start) for each in project.files for start in each.shown.bare if own or each.name != program)
     return [start for each, start in starts if names_one(project, each, start.program, {program})]
+
+
+def _is_started_elsewhere(project: ProjectScan, program: str) -> bool:
+    """Whether another file has a command that starts a program."""
+    others = [each for each in project.files if each.name != program]
+    launches = ((each, launch) for each in others for launch in each.shown.launches)
+    launched = any(names_one(project, each, launch.program, {program}) for each, launch in launches)
+    return launched or bool(_bare_starts(project, program, own=False))
 
 
 def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str]:

@@ -23,6 +23,7 @@ from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.accelerators import ShardingAccelerator
+from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import CREATED, MISSING, WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
@@ -179,6 +180,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         provenance = frame.step(node, "`prepare` wraps it here")
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, provenance=provenance)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
+        return value
+    if isinstance(value, OneOfProjectObjects) and all(prepared(frame, each, node) is each for each in value.options):
         return value
     stays_unwrapped = value.device == MAYBE_FROZEN and wrapped_models.may_stay_unwrapped(frame, value, node)
     return PreparedObject(

@@ -85,11 +85,10 @@ def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
 
 
 def _is_unchanged_batch(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether an expression is a loop's batch, or a token field of a batch, that the function does not change."""
+    """Whether an expression is a loop's or caller's batch, or a token field of one, that the function does not change."""
     role = role_of(frame.node_values.get(id(node), UNKNOWN))
     if role is BatchRole.WHOLE:
-        is_name = isinstance(node, cst.Name) and node.value in loop_targets(frame.root)
-        return is_name and isinstance(node, cst.Name) and _is_unassigned(frame, node.value)
+        return isinstance(node, cst.Name) and _is_given(frame, node.value) and _is_unassigned(frame, node.value)
     entry = _assigned_once(frame, node.value) if isinstance(node, cst.Name) else node
     match entry:
         case cst.Subscript(
@@ -97,6 +96,13 @@ def _is_unchanged_batch(frame: Frame, node: cst.CSTNode) -> bool:
         ):
             return role is BatchRole.FIELD and _has_tokens(name.strip("\"'")) and _is_unassigned(frame, batch)
     return False
+
+
+def _is_given(frame: Frame, name: str) -> bool:
+    """Whether a name is the target of a loop, or a parameter."""
+    function = frame.function
+    is_parameter = function is not None and any(each.name == name for each in function.parameters)
+    return is_parameter or name in loop_targets(frame.root)
 
 
 def _has_tokens(field: str) -> bool:

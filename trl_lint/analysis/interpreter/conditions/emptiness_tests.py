@@ -25,7 +25,15 @@ _FILL = frozenset({"append", "extend", "insert"})
 
 
 def is_uniform_test(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a test only asks if an unchanged batch is empty, or a list that all ranks fill at the same places."""
+    """Whether a test only asks if an unchanged batch is empty, or a list that all ranks fill at the same places.
+
+    The other parts of the test may ask for anything that does not differ between ranks.
+    """
+    if isinstance(test, cst.BooleanOperation):
+        parts = (test.left, test.right)
+        return all(
+            not frame.node_values.get(id(each), UNKNOWN).rank.differs or is_uniform_test(frame, each) for each in parts
+        )
     if tests_emptiness(frame, test):
         return True
     name = _list_of(test)

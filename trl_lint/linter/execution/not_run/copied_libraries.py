@@ -36,8 +36,8 @@ _NAMES = rb"(?m)^\s*name\s*=\s*[\"']?[\w.-]*%b"
 class Copy(NamedTuple):
     """A copy of a library in a project.
 
-    package: its folder. checkout: the folder of the whole checkout that contains it, if any; then its own programs,
-    examples and tests, which name everything in it, do not count as uses.
+    package: its folder. checkout: the folder of the whole checkout that contains it, if any; then its examples and
+    tests, which name everything in it, do not count as uses. Nor do its own programs that no command starts.
     """
 
     package: Path
@@ -46,8 +46,14 @@ class Copy(NamedTuple):
     def hides(self, project: Project, path: Path) -> bool:
         """Whether a mention of its classes in this file does not count as a use."""
         if self.package in path.parents:
-            return path.name == "__init__.py" or (self.checkout is not None and is_program(project.text(path)))
+            return path.name == "__init__.py" or (is_program(project.text(path)) and not _is_started(project, path))
         return self.checkout is not None and self.checkout in path.parents
+
+
+def _is_started(project: Project, program: Path) -> bool:
+    """Whether a command of the project starts a program."""
+    module = project.module(program)
+    return module is not None and module.engines().started
 
 
 def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) -> bool:
