@@ -85,7 +85,7 @@ def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
 
 
 def _is_unchanged_batch(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether an expression is a loop's or caller's batch, or a token field of one, that the function does not change."""
+    """Whether an expression is a given batch, or a token field of one, that the function does not change."""
     role = role_of(frame.node_values.get(id(node), UNKNOWN))
     if role is BatchRole.WHOLE:
         return isinstance(node, cst.Name) and _is_given(frame, node.value) and _is_unassigned(frame, node.value)
