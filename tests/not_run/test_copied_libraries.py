@@ -13,6 +13,7 @@ from trl_lint.settings import Settings
 INIT = "from .trainer import OwnTrainer\n\n__all__ = ['OwnTrainer']\n"
 MORE = "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"
 MAKES = "import trl\ndef make(): return trl.trainer.OwnTrainer()\n"
+MAIN = "\nif __name__ == '__main__':\n    OwnTrainer().train()\n"
 PROGRAM = "from trl import {0}\n\nif __name__ == '__main__':\n    {0}().train()\n"
 
 
@@ -89,3 +90,24 @@ def test_what_has_no_package_around_it(tmp_path):
 def test_a_whole_checkout_of_the_library(files, expected, tmp_path):
     checkout = {"trl/pyproject.toml": "[project]\nname = 'trl'\n"}
     assert is_by_default(tmp_path, checkout | files, "trl/trl") is expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, False),
+        ({"trl/README.md": "```\ntorchrun examples/trainer.py\n```\n"}, False),
+        ({"run.sh": "torchrun trl/examples/trainer.py\n"}, True),
+        ({"run.sh": "cd trl/examples\npython trainer.py\n"}, True),
+        ({"trl/examples/more.py": "from trainer import OwnTrainer\n" + MAIN, "run.sh": "torchrun more.py\n"}, True),
+        ({"run.sh": "torchrun run.py\n"}, False),
+        ({"run.py": "print(3)\n"}, True),  # nothing uses the library
+        ({"trl/trl/__init__.py": ""}, False),
+        ({"trl/pyproject.toml": "[project]\nname = 'trl-more'\n"}, True),  # a project of its own
+        ({"trl/pyproject.toml": "[project]\nname = 'own'\n"}, True),
+        ({"run.py": "", "other/run.py": PROGRAM.format("SFTTrainer")}, True),
+    ],
+)
+def test_what_is_beside_the_package_of_a_checkout(files, expected, tmp_path):
+    checkout = {"trl/pyproject.toml": "[project]\nname = 'trl'\n", "trl/trl/__init__.py": "", "pyproject.toml": ""}
+    assert is_by_default(tmp_path, checkout | files, "trl/examples") is expected

@@ -81,6 +81,8 @@ class EnginesInUse(NamedTuple):
         several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
             several processes, "" if there is none.
         started: Whether another file of the project has a command that starts the file.
+        started_from: The folders of the projects around this one with a command that starts a program of its name, or
+            of one that imports it.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -96,6 +98,7 @@ class EnginesInUse(NamedTuple):
     no_group: bool = False
     several_shown: str = ""
     started: bool = False
+    started_from: frozenset[str] = frozenset()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

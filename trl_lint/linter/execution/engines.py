@@ -41,6 +41,7 @@ from trl_lint.linter.execution.project_scan import (
     settings_in_use,
     settings_meant,
     several_shown,
+    started_names,
 )
 from trl_lint.linter.execution.scan_cache import ScanCache
 from trl_lint.linter.store.cache import digest
@@ -80,8 +81,16 @@ class ProjectEngines:
         if path not in self._in_use:
             project = self.files.project_of(path.parent)
             inside = PurePosixPath(path.relative_to(project).as_posix())
-            self._in_use[path] = _summed_up(self._known(project), inside, is_program=_is_program(path))
+            found = _summed_up(self._known(project), inside, is_program=_is_program(path))
+            self._in_use[path] = found._replace(started_from=self._started_from(project, str(inside)))
         return self._in_use[path]
+
+    def _started_from(self, project: Path, inside: str) -> frozenset[str]:
+        """The projects around one with a command for a file of this name, or of a program that imports the file."""
+        programs = (inside, *self._known(project).importers.programs_of(inside))
+        names = {PurePosixPath(each).name for each in programs}
+        around = {self.files.project_of(each) for each in project.parents if self.files.is_below_top(each)} - {project}
+        return frozenset(str(each) for each in around if not names.isdisjoint(started_names(self._known(each))))
 
     def answers(self) -> dict[str, str]:
         """The answers so far, per file, in a form that can be stored and compared."""

@@ -79,6 +79,10 @@ class ProjectFiles:
         self._projects.update(dict.fromkeys(passed, self._projects[folder]))
         return self._projects[folder]
 
+    def is_below_top(self, folder: Path) -> bool:
+        """Whether a folder is the top, or below it."""
+        return folder == self.top or self.top in folder.parents
+
     def read(self, project: Path, visit: Callable[[Path, bytes], None]) -> bool:
         """Visit the files of a project with their contents, without those that the settings or git exclude.
 

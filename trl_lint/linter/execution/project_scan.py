@@ -43,6 +43,15 @@ def all_launches(project: ProjectScan) -> list[LaunchEngines]:
     return [launch for each in project.files for launch in each.shown.launches]
 
 
+def started_names(project: ProjectScan) -> set[str]:
+    """The file names of the programs that commands in files of a project start."""
+    shown = [each.shown for each in project.files]
+    started = {each.program for one in shown for each in one.launches} | {
+        each.program for one in shown for each in one.bare
+    }
+    return {PurePosixPath(each).name for each in started} - {""}
+
+
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
     """The launches that start one of these programs."""
     starts = ((each, launch) for each in project.files for launch in each.shown.launches)

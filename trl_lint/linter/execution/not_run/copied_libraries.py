@@ -7,6 +7,7 @@ For example:
     trl/trainer/ddpo_trainer.py    class DDPOTrainer: …              exists because the library was copied whole
     trl/trl/trainer/ddpo_trainer.py                                  the same, in a checkout of the library
     trl/extras/sampler.py          class Sampler: …                  which only the class above names
+    trl/examples/scripts/ddpo.py                                     a program of the checkout that nothing else starts
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _WORD = re.compile(r"\w+")
 # What names a project, and how.
 _METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
 _IMPORTS = rb"(?m)^\s*(?:from|import)\s+%b\b"
+_IS_NAMED = rb"(?m)^\s*name\s*=\s*[\"']?%b\b(?!-)"
 _NAMES = rb"(?m)^\s*name\s*=\s*[\"']?[\w.-]*%b"
 
 
@@ -60,8 +62,11 @@ def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) ->
     """Whether a place is in a definition of such a copy that nothing names but what hands it on, and other definitions
     of the copy of which the same is true.
 
-    There must be programs outside the copy; otherwise the library itself may be what is linted.
+    Beside the package of a whole checkout, all code that nothing outside the checkout starts is such a place. Programs
+    outside the copy must exist; otherwise the library itself may be what is linted.
     """
+    if (checkout := _checkout_beside(project, module)) is not None:
+        return all(checkout == each or checkout in each.parents for each in map(Path, module.engines().started_from))
     copy = module.notes.cached(is_of_copied_library, lambda: _copy_around(project, module))
     top = next(iter(definitions_around(module.tree, node)), None)
     if copy is None or top is None:
@@ -125,14 +130,41 @@ def _copy_around(project: Project, module: Module) -> Copy | None:
     for folder in module.path.parents:
         if COPIED_LIBRARY.fits(folder.name) and project.has_file(folder / "__init__.py"):
             checkout = next((each for each in folder.parents if _is_of(project, each, folder.name)), None)
-            outside = (path for path in project.linted if (checkout or folder) not in path.parents)
             if checkout is None:
+                outside = (path for path in project.linted if folder not in path.parents)
                 is_copy = any(is_program(project.text(path)) for path in outside)
             else:  # code that uses it is next to it; otherwise it is linted for itself
-                beside = (path for path in outside if path.parent in checkout.parents)
-                is_copy = any(re.search(_IMPORTS % folder.name.encode(), project.text(path)) for path in beside)
+                is_copy = _is_used_beside(project, checkout, folder.name)
             return Copy(folder, checkout) if is_copy else None
     return None
+
+
+def _checkout_beside(project: Project, module: Module) -> Path | None:
+    """The checkout of a library that contains a file beside its package, in a project that uses the library."""
+    return module.notes.cached(
+        _checkout_beside, lambda: next((each for each in module.path.parents if _holds(project, each, module)), None)
+    )
+
+
+def _holds(project: Project, folder: Path, module: Module) -> bool:
+    """Whether a folder is the checkout of a library for the code next to it, and a file in it is not in its package."""
+    parts = module.path.relative_to(folder).parts
+    libraries = (each for each in COPIED_LIBRARY.words if each not in parts and _is_checkout_of(project, folder, each))
+    return any(_is_used_beside(project, folder, each) for each in libraries)
+
+
+def _is_checkout_of(project: Project, folder: Path, library: str) -> bool:
+    """Whether a folder contains the package of a library, and declares itself as its project."""
+    packages = (folder / library, folder / "src" / library)
+    has_package = any(project.has_file(each / "__init__.py") for each in packages)
+    named = re.compile(_IS_NAMED % library.encode())
+    return has_package and any(named.search(text) for text in _metadata(project, folder))
+
+
+def _is_used_beside(project: Project, checkout: Path, library: str) -> bool:
+    """Whether code outside a checkout, in a folder around it, imports the library."""
+    beside = (path for path in project.linted if checkout not in path.parents and path.parent in checkout.parents)
+    return any(re.search(_IMPORTS % library.encode(), project.text(path)) for path in beside)
 
 
 def _is_of(project: Project, folder: Path, library: str) -> bool:
