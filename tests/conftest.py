@@ -16,6 +16,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 HERE = Path(__file__).parent
 # Tests that are worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
 FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.py", "test_structure.py")
+_fast = frozenset(HERE / each for each in FAST)
 
 
 def pytest_configure(config):
@@ -29,15 +30,21 @@ def _end(worker):
         os._exit(0)
 
 
+@cache
+def _is_fast(path):
+    return path in _fast or not _fast.isdisjoint(path.parents)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `-m fast`, the other files of tests are not even imported."""
+    return (
+        config.option.markexpr == "fast" and collection_path.suffix == ".py" and not _is_fast(collection_path)
+    ) or None
+
+
 def pytest_collection_modifyitems(items):
-    fast = [HERE / each for each in FAST]
-
-    @cache
-    def is_fast(path):
-        return any(path == each or each in path.parents for each in fast)
-
     for item in items:
-        if is_fast(item.path):
+        if _is_fast(item.path):
             item.add_marker(pytest.mark.fast)
 
 

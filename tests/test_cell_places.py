@@ -16,7 +16,6 @@ from trl_lint.linter.cells.ipython import lines_of
 from trl_lint.linter.cells.notebook import read_notebook
 from trl_lint.linter.cells.places import CodePart, NotInside
 
-pytestmark = pytest.mark.fast
 PATH = Path("/nb.ipynb")
 
 

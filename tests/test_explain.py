@@ -12,8 +12,6 @@ from notebooks import notebook
 
 from trl_lint.frontends.cli import main
 
-pytestmark = pytest.mark.fast
-
 LOOP = """
 from accelerate import Accelerator
 from torch.utils.data import DataLoader

@@ -11,8 +11,6 @@ import pytest
 from trl_lint import releases
 from trl_lint.releases import are_still_installed, installed
 
-pytestmark = pytest.mark.fast
-
 
 def put(
     folder: Path, entry: str, text: str = "Metadata-Version: 2.1\nName: Our.Pack\nVersion: 1.2\n\nVersion: 3\n"

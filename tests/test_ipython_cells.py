@@ -8,8 +8,6 @@ import pytest
 
 from trl_lint.linter.cells.ipython import python_lines
 
-pytestmark = pytest.mark.fast
-
 # A cell, and what Python parses.
 CELLS = {
     "magic": ("%pip install trl\nx = 1\n", "# %pip install trl\nx = 1\n"),

@@ -15,8 +15,6 @@ from trl_lint.settings import Settings
 if TYPE_CHECKING:
     from trl_lint.linter.execution.project_files import ProjectState
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.fixture
 def top(tmp_path) -> Path:

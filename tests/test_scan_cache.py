@@ -28,7 +28,6 @@ def looks(folder: Path) -> ScanCache:
     return ScanCache(ContentCache(Cache(folder), "looks-x"))
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("name", FILES)
 def test_what_was_seen_comes_back_as_it_was(name, tmp_path, monkeypatch):
     path, data = PurePath(name), FILES[name].encode()
@@ -45,7 +44,6 @@ def test_what_was_seen_comes_back_as_it_was(name, tmp_path, monkeypatch):
         again.at(PurePath(f"other{path.suffix}"), data)  # a program's text contains its own name
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("row", [1, "text", [1], {"launches": [{}]}, {"beside": ["none"]}, {"bare": [1]}])
 def test_what_is_not_of_our_making_is_seen_anew(row, tmp_path):
     path, data = PurePath("run.sh"), FILES["run.sh"].encode()

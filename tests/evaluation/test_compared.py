@@ -13,7 +13,6 @@ from evaluation.compared.cases import NAMES, PROGRAMS, Case
 from evaluation.compared.judging import Said, judge, pieces, spoken
 from evaluation.compared.tools import RECORDER, TOOLS, TORCHRUN, VERIFY, Limits
 
-pytestmark = pytest.mark.fast
 HANGS = Case("hangs", "A hang: of two ranks", 5, {0: 7, 1: 9})
 RAISES = Case("raises", "An exception: of one rank", 5, {1: 5})
 TRACEBACK = """[rank1]: Traceback (most recent call last):

@@ -9,7 +9,6 @@ import pytest
 from trl_lint.launch.judge.engines import of_file
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     "line",
     [
@@ -38,7 +37,6 @@ def test_code_that_makes_processes(line):
     assert of_file(PurePath("start.py"), text.rstrip().encode()).spawns
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     "line",
     [
@@ -58,7 +56,6 @@ def test_code_that_makes_none(line):
     assert not of_file(PurePath("start.py"), f"{line}\n".encode()).spawns
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     ("line", "programs"),
     [

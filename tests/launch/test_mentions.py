@@ -8,7 +8,6 @@ import pytest
 
 from trl_lint.launch.judge.engines import FileEngines, of_file
 
-pytestmark = pytest.mark.fast
 FENCED = "```{}\nCUDA_VISIBLE_DEVICES=0 python train.py --epochs 3\n```\n"
 
 

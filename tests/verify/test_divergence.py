@@ -9,8 +9,6 @@ from trl_lint.verify.oracles import divergence, sequence, termination
 from trl_lint.verify.rank import executing
 from trl_lint.verify.record.traces import Run
 
-pytestmark = pytest.mark.fast
-
 # For each program: the text after "the ranks diverge ".
 PROGRAMS = {
     "a branch": (
