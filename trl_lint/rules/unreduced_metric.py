@@ -132,11 +132,13 @@ def _shown(event: MetricShown) -> Violation:
 
 def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
     """The message on some metrics of one statement. One of them may have no name."""
+    from libcst import FunctionDef
+
     metrics = _most_known(metrics)
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
     are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
-    # The hook whose result is logged, if it is one; a class, whose base logs what is stored in it, has no parameters.
-    hook = getattr(getattr(event.node, "name", None), "value", "") if hasattr(event.node, "params") else ""
+    # The hook whose result is logged, if it is one; otherwise a call, or a class whose base logs what is stored in it.
+    hook = event.node.name.value if isinstance(event.node, FunctionDef) else ""
     shown = f"{are} returned by `{hook}`" if hook else f"{reach} `{_short(event.sink)}`"
     return (
         f"{listed or 'this metric'} {are} computed from this rank's own data and {shown} unreduced: "
