@@ -986,11 +986,26 @@ def test_a_metric_that_is_fed_with_the_samples_of_one_rank(load, feed):
     assert finding.fix.reason == "the metric over all samples can't be computed from the ranks' own"
 
 
-def test_a_result_is_logged_as_a_whole_or_printed():
+def test_a_result_is_logged_as_a_whole():
     assert len(SNIPPETS.findings(FED.format(load=LOAD, feed=FEED, show="accelerator.log(metric.compute())"))) == 1
-    printed = FED.format(load=LOAD, feed=FEED, show='print("accuracy", metric.compute()["accuracy"])')
+
+
+@pytest.mark.parametrize(
+    ("feed", "show", "count"),
+    [
+        (FEED, 'print("accuracy", metric.compute()["accuracy"])', 1),
+        (FEED, "accelerator.print(metric.compute())", 1),
+        (FEED, "result = metric.compute()\nprint('eval', result)\nprint(result['accuracy'])", 1),
+        (FEED, "print({'step': 3, **metric.compute()})", 1),
+        (FEED, "print({'step': 3, 'rows': len(labels)})", 0),
+        (FEED, "print(accelerator.process_index, metric.compute())", 0),
+        (GATHER + FEED, "accelerator.print(metric.compute())", 0),
+    ],
+)
+def test_a_result_is_printed(feed, show, count):
+    printed = FED.format(load=LOAD, feed=feed, show=show)
     printed = printed.replace("    preds, labels = model", "    with torch.no_grad():\n        preds, labels = model")
-    assert len(SNIPPETS.findings(printed)) == 1
+    assert len(SNIPPETS.findings(printed)) == count
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ Events of a program in which gradients are off and the loader is a prepared one:
         accuracy.append(hits.item())
     mean = sum(accuracy) / len(accuracy)
     print(f"accuracy {mean}")             MetricShown(sink="print", what="mean")
+    figures = {"accuracy": mean}
+    print(figures)                        the same, for what the dict holds
+    print(figures["accuracy"])            none: it has been shown
     print(rank, mean)                     none: it says which rank the metric is from
 """
 
@@ -21,6 +24,7 @@ import libcst as cst
 from trl_lint.analysis.events import Event, Logged, MetricShown
 from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.kinds import ContainerValue
 from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, State
 from trl_lint.domain.values import Kind, Value
@@ -64,7 +68,7 @@ class ShownMetrics(Observer["Frame"]):
         for event in events:
             if isinstance(event, MetricShown):
                 place = (id(event.function), id(event.loop))
-                if (*place, "") in reported or (*place, event.what) in reported:
+                if any((*place, name) in reported for name in ("", event.what, event.what.partition("[")[0])):
                     continue
                 reported.add((*place, event.what or " "))
             remaining.append(event)
@@ -77,9 +81,10 @@ def _emit(frame: Frame, name: str, node: cst.CSTNode) -> None:
     printed = [(each, frame.node_values[id(each)]) for each in _printed(node) if id(each) in frame.node_values]
     if any(Origin.RANK in value.rank.origins for _, value in printed):
         return
-    for expression, value in printed:
-        loop = next(_loops(value), None)
-        if loop is None or not _is_figure(value) or any(each is node for each in below(loop)):
+    for expression, shown in printed:
+        value = next(filter(_is_figure, _values_in(frame, shown)), None)
+        loop = None if value is None else next(_loops(value), None)
+        if value is None or loop is None or any(each is node for each in below(loop)):
             continue
         if _is_reduced_conditionally(frame, loop):
             continue
@@ -87,6 +92,15 @@ def _emit(frame: Frame, name: str, node: cst.CSTNode) -> None:
         what = text if len(text) <= _LONGEST and "\n" not in text else ""
         sink = name.removeprefix("builtins.")
         frame.emit(MetricShown, node, tag=what, sink=sink, what=what, value=value, loop=loop)
+
+
+def _values_in(frame: Frame, shown: Value) -> Iterator[Value]:
+    """A value that is shown, and what a dict that is shown whole holds: `print(metric.compute())`."""
+    yield shown
+    if isinstance(shown, ContainerValue):
+        for cell in frame.memory.cells(shown):
+            if cell.shape == "dict":
+                yield from (*cell.entries.values(), *(() if cell.rest is None else (cell.rest,)))
 
 
 def _loops(value: Value) -> Iterator[cst.CSTNode]:
