@@ -133,7 +133,7 @@ def test_else_the_file_shows_it(tmp_path: Path, content: str):
     (tmp_path / ".git").mkdir()
     (tmp_path / "pyproject.toml").write_text(content)
     assert limit_for(tmp_path / "a.py", "x = 1\n") == USUAL
-    assert limit_for(tmp_path / "a.py", f"x = '{'a' * 200}'\n") == 206
+    assert limit_for(tmp_path / "a.py", f"x = {'a' * 200}\n") == 204
 
 
 def test_black_has_a_length_of_its_own(tmp_path: Path):
@@ -143,10 +143,38 @@ def test_black_has_a_length_of_its_own(tmp_path: Path):
 
 def test_one_line_in_a_hundred_does_not_show_how_long_lines_are(tmp_path: Path):
     (tmp_path / ".git").mkdir()
-    long, usual = f"x = '{'a' * 200}'\n", f"x = '{'a' * 130}'\n"
+    long, usual = f"x = {'a' * 200}\n", f"x = {'a' * 130}\n"
     assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + long) == USUAL
-    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + long + usual) == 136
-    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + 2 * long) == 206
+    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + long + usual) == 134
+    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + 2 * long) == 204
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"# {'a' * 200}\n",
+        f"x = 1  # {'a' * 200}\n",
+        f"x = '{'a' * 200}'\n",
+        f"x = f'{{a}}{'a' * 200}'\n",
+        f'"""Text.\n\n{"a" * 200}\n"""\n',
+    ],
+)
+def test_comments_and_texts_do_not_show_how_long_lines_of_code_are(tmp_path: Path, line: str):
+    (tmp_path / ".git").mkdir()
+    assert limit_for(tmp_path / "a.py", line) == USUAL
+    assert limit_for(tmp_path / "a.py", f"{line}x = {'a' * 200}\n") == 204
+
+
+OPENED = f"x = function(\n    {'a' * 60}, {'b' * 20}\n)\n"
+
+
+def test_a_file_shows_that_black_has_formatted_it(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    assert limit_for(tmp_path / "a.py", 3 * OPENED) == 88
+    assert limit_for(tmp_path / "a.py", 3 * OPENED.replace("b", "")) == USUAL  # nor would black have done this
+    assert limit_for(tmp_path / "a.py", 2 * OPENED) == USUAL
+    assert limit_for(tmp_path / "a.py", 3 * OPENED + f"x = {'a' * 90}\n") == USUAL
+    assert limit_for(tmp_path / "a.py", 3 * OPENED + f"x = 1  # {'a' * 90}\n") == 88
 
 
 def test_a_mended_line_is_broken(tmp_path: Path):
