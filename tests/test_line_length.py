@@ -10,7 +10,8 @@ import libcst as cst
 import pytest
 
 from trl_lint.fixes.support.breaking import on_several_lines
-from trl_lint.fixes.support.wrapping import wrapped
+from trl_lint.fixes.support.joining import joined
+from trl_lint.fixes.support.wrapping import in_one, wrapped
 from trl_lint.linter.rewriting.line_length import USUAL, limit_for
 
 LOGGED = """\
@@ -72,6 +73,20 @@ class MyTrainer(Trainer):
             "logs = {'loss': accelerator.gather(detached_loss).mean(), 'rate': rate}",
             "logs = {\n    'loss': accelerator.gather(\n        detached_loss\n    ).mean(),\n    'rate': rate,\n}",
         ),
+        # Calls in a row are put on separate lines.
+        (
+            "logs['a'] = self.gather((first - second).mean()).mean().cpu()",
+            "logs['a'] = (\n    self.gather((first - second).mean())\n    .mean()\n    .cpu()\n)",
+        ),
+        # A statement on several lines, not in a formatter's way, is written anew.
+        (
+            "x = torch.zeros((some, unwrapped(model).config.dim),\n                device=own, dtype=half)",
+            "x = torch.zeros(\n    (some, unwrapped(model).config.dim),\n    device=own,\n    dtype=half,\n)",
+        ),
+        (
+            "logs['a'] = (\n    self.gather((first - second).mean()).mean().cpu()\n)",
+            "logs['a'] = (\n    self.gather((first - second).mean())\n    .mean()\n    .cpu()\n)",
+        ),
     ],
 )  # fmt: skip
 def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
@@ -95,6 +110,60 @@ def test_texts_are_not_broken_and_comments_stay(line: str):
         code = cst.Module([new]).code
         assert ("# of all ranks" in code) is ("# of all ranks" in line)
         assert "{accelerator.gather(loss).mean().item()}" in code or 'f"' not in code
+
+
+def statement_of(text: str) -> cst.SimpleStatementLine:
+    return cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = stack([(\n    a * b\n).sum(), n])", "x = stack([(a * b).sum(), n])"),
+        ("x = (\n    f(a)\n    .mean()\n)", "x = f(a).mean()"),
+        ("f(\n    a,\n    b=[\n        1,\n    ],\n)", "f(a, b=[1])"),
+        ("x = a + \\\n    b", "x = a + b"),
+        ("return (\n    a\n    or b\n)", "return a or b"),
+        ("x = (\n    a,\n)", None),  # no tuple without its comma
+        ("f(  # why\n    a\n)", None),
+        ('f(\n    """a\nb"""\n)', None),
+    ],
+)
+def test_lines_are_joined(text: str, expected: str | None):
+    new = joined(statement_of(text))
+    assert (None if new is None else cst.Module([new]).code.rstrip("\n")) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # Only its length had opened the brackets.
+        ("logs.append(\n    self.gather(a_mean).mean().item()\n)", "a_mean.item()", "logs.append(a_mean.item())"),
+        ("logs.append(\n    a.item()\n)", "self.gather(a_long_name).mean().item()", None),
+        ("logs.append(\n    self.gather(a_mean).mean().item(),\n)", "a_mean.item()", None),
+        ("logs.append(self.gather(\n    a_mean).mean().item())", "a_mean.item()", None),
+        ("logs.append(  # why\n    self.gather(a_mean).mean().item()\n)", "a_mean.item()", None),
+    ],
+)
+def test_a_statement_that_is_short_now_is_on_one_line(before: str, after: str, expected: str | None):
+    old = statement_of(before)
+    call = cst.ensure_type(cst.ensure_type(old.body[0], cst.Expr).value, cst.Call)
+    changed = old.with_deep_changes(call.args[0], value=cst.parse_expression(after))
+    new = in_one(old, changed, 44, "")
+    assert (None if new is None else cst.Module([new]).code.rstrip("\n")) == expected
+
+
+def test_a_long_line_is_not_broken_because_it_is_put_into_a_block(tmp_path: Path):
+    steps = "".join(f".map(tokenize, batched=True, fn_kwargs={{'step': {step}}})" for step in range(3))
+    line = f"dataset = load_dataset('a/b'){steps}"
+    path = tmp_path / "train.py"
+    path.write_text(
+        "from accelerate import Accelerator\nfrom datasets import load_dataset\n\naccelerator = Accelerator()\n"
+        f"{line}\nother = {'a' * len(line)}\n"
+    )
+    command = [sys.executable, "-m", "trl_lint", "--fix", "--unsafe-fixes", "--select", "TRL012", str(path)]
+    subprocess.run(command, check=False, capture_output=True)
+    assert f"with accelerator.main_process_first():\n    {line}\n" in path.read_text()
 
 
 def test_a_line_of_several_is_broken_and_the_others_stay():

@@ -54,14 +54,7 @@ def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | Non
 
 def before_cpu(place: LogSite, core: cst.BaseExpression) -> cst.BaseExpression:
     """The expression without its `.cpu()`: the tensor is gathered on the device where it was."""
-    node = core
-    while (method := method_call(node)) is not None:
-        is_move = method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))
-        source = place.value_of(method.receiver)
-        if is_move and source is not None and not is_number(source) and not may_be_cpu(source):
-            return with_replaced(core, ((node, method.receiver),))
-        node = method.receiver
-    return core
+    return _with_moves(place, core, None)
 
 
 def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
@@ -71,6 +64,24 @@ def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.Bas
     device = cst.Attribute(place.accelerator, cst.Name("device"))
     if is_number(value):
         return tensor_of(without_parentheses(core), device)
-    kept = before_cpu(place, core)
+    kept = _with_moves(place, core, device)
     tensor = without_parentheses(kept)
     return call_of(tensor, "to", cst.Arg(device)) if kept is core else tensor
+
+
+def _with_moves(place: LogSite, core: cst.BaseExpression, device: cst.BaseExpression | None) -> cst.BaseExpression:
+    """The expression without its move to the CPU; a tensor that may have been there before is moved to the device.
+
+    device: None to leave such a tensor where it is.
+    """
+    node = core
+    while (method := method_call(node)) is not None:
+        is_move = method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))
+        source = place.value_of(method.receiver) if is_move else None
+        if source is not None and not is_number(source):
+            if not may_be_cpu(source):
+                return with_replaced(core, ((node, method.receiver),))
+            if device is not None:
+                return with_replaced(core, ((node, call_of(method.receiver, "to", cst.Arg(device))),))
+        node = method.receiver
+    return core

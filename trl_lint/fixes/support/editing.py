@@ -10,10 +10,11 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors, value_names
 from trl_lint.fixes.support.edits import Drop, Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
+from trl_lint.fixes.support.joining import joined
 from trl_lint.fixes.support.node_types import BLOCKS
 from trl_lint.fixes.support.scope import names_spelled, nodes
 from trl_lint.fixes.support.sharing import edits_of
-from trl_lint.fixes.support.wrapping import fits, lines_of, wrapped
+from trl_lint.fixes.support.wrapping import READABLE, fits, in_one, lines_of, wrapped
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -111,7 +112,9 @@ class Editing(cst.CSTTransformer):
             return replacement.deep_clone()
         if key in self.enclosed:
             statement = cst.ensure_type(original_node, cst.SimpleStatementLine)
-            line = self._wrapped(statement, updated_node, self.indents[-1] + self.unit)
+            line = updated_node
+            if fits(statement, READABLE, self.indents[-1]):
+                line = self._wrapped(statement, line, self.indents[-1] + self.unit)
             updated_node = _enclosed(line, self.enclosed[key], self.unit if self.unit != self.default else None)
             self.blocks[id(updated_node)] = self.enclosed[key]
         elif self.blocks and isinstance(updated_node, BLOCKS):
@@ -132,16 +135,21 @@ class Editing(cst.CSTTransformer):
     def _line(self, text: str) -> _Statement:
         line = cst.parse_statement(text)
         if isinstance(line, cst.SimpleStatementLine):
-            return wrapped(line, self.limit, self.indents[-1], self.unit)
+            return wrapped(joined(line) or line, self.limit, self.indents[-1], self.unit)
         return line
 
     def _wrapped(
         self, before: cst.SimpleStatementLine, line: cst.SimpleStatementLine, indent: str
     ) -> cst.SimpleStatementLine:
-        """A changed line, broken into several if it was short enough before and is too long now."""
+        """A changed statement, broken into more lines if it was short enough before and is too long now.
+
+        One that needed several lines before, and no longer does, is on one line now.
+        """
         old = lines_of(before)
         if len(old) == 1 and not fits(before, self.limit, self.indents[-1]):
             return line
+        if len(old) > 1 and (shorter := in_one(before, line, self.limit, indent)) is not None:
+            return shorter
         return wrapped(line, self.limit, indent, self.unit, () if len(old) == 1 else frozenset(old))
 
     def _neighbours_joined(self, statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:

@@ -15,11 +15,16 @@ from trl_lint.fixes.support.breaking import (
     one_argument_per_line,
     one_element_per_line,
 )
-from trl_lint.fixes.support.tree import has_comment, text_of
+from trl_lint.fixes.support.joining import code_of, ends_in_comma, is_opened, joined
+from trl_lint.fixes.support.tree import has_comment
 
 _Line: TypeAlias = cst.SimpleStatementLine
 # Statements that end in the value that makes them long.
 _WithValue: TypeAlias = cst.Assign | cst.AugAssign | cst.Expr | cst.Return
+# What is broken anyway is broken into lines of at most this length, if possible, where the project has longer ones.
+READABLE = 120
+# A shorter line was not broken because of its length.
+_SHORT = 88
 
 
 def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line:
@@ -32,25 +37,37 @@ def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[s
         unit: One level of indentation.
         known: Lines of a multi-line statement that may stay as they are.
     """
-    if fits(line, limit, indent):
+    if fits(line, limit, indent, known):
         return line
-    forms = () if "\n" in _text(line) else _broken_forms(line, unit)
-    found = next((new for new in forms if fits(new, limit, indent)), None)
-    return found or on_several_lines(line, limit, indent, unit, known) or line
+    # Elements on separate lines stay there.
+    on_one = line if ends_in_comma(line) or (is_opened(line) and len(lines_of(line)) > 3) else joined(line)
+    forms = [] if on_one is None or "\n" in code_of(on_one) else list(_broken_forms(on_one, unit))
+    for bound in (min(limit, READABLE), limit):
+        found = next((new for new in forms if fits(new, bound, indent)), None)
+        if found is not None:
+            return found
+    return on_several_lines(line, limit, indent, unit, known) or line
+
+
+def in_one(before: _Line, line: _Line, limit: int, indent: str) -> _Line | None:
+    """A changed statement on one line, if only its length had made it longer than one; otherwise None."""
+    old, new = joined(before), joined(line)
+    if old is None or new is None or not is_opened(before) or ends_in_comma(before):
+        return None
+    is_shorter = len(code_of(new)) < len(code_of(old))
+    short = limit if not fits(old, limit, indent) else min(limit, _SHORT)
+    return new if is_shorter and fits(new, short, indent) else None
 
 
 def lines_of(line: _Line) -> list[str]:
     """The lines of a statement, as in a block without indentation."""
-    return _text(line).split("\n")
+    return code_of(line).split("\n")
 
 
-def fits(line: _Line, limit: int, indent: str) -> bool:
+def fits(line: _Line, limit: int, indent: str, known: Collection[str] = ()) -> bool:
     """Whether a line is short enough for the project; a comment after it does not count."""
-    return max(len(f"{indent}{each}".expandtabs(TAB)) for each in _text(line).splitlines()) <= limit
-
-
-def _text(line: _Line) -> str:
-    return text_of(line.with_changes(leading_lines=[], trailing_whitespace=cst.TrailingWhitespace())).rstrip("\n")
+    new = (each for each in code_of(line).splitlines() if each not in known)
+    return max((len(f"{indent}{each}".expandtabs(TAB)) for each in new), default=0) <= limit
 
 
 def _broken_forms(line: _Line, unit: str) -> Iterator[_Line]:
@@ -69,6 +86,8 @@ def _broken_forms(line: _Line, unit: str) -> Iterator[_Line]:
             yield line.with_changes(body=[_with_value(small, one_element_per_line(value, "", unit))])
     elif value is not None and not value.lpar and not isinstance(small, cst.Expr):
         yield line.with_changes(body=[_in_parentheses(small, value, unit)])
+        if (chain := _in_chain(value, unit)) is not value:
+            yield line.with_changes(body=[_in_parentheses(small, chain, unit)])
 
 
 def _has_call(node: cst.BaseExpression) -> bool:
@@ -85,6 +104,21 @@ def _in_parentheses(small: _WithValue, value: cst.BaseExpression, unit: str) -> 
         rpar=[cst.RightParen(whitespace_before=new_line(""))],
     )
     return _with_value(small, inside)
+
+
+def _in_chain(value: cst.BaseExpression, unit: str) -> cst.BaseExpression:
+    """`f(x)`, `.mean()` and `.cpu()` on separate lines; unchanged with fewer calls behind the first."""
+    calls: list[tuple[cst.Call, cst.Attribute]] = []
+    node = value
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Call):
+        calls.append((node, node.func))
+        node = node.func.value
+    if len(calls) < 2:
+        return value
+    for call, func in reversed(calls):
+        dot = func.dot.with_changes(whitespace_before=new_line(unit))
+        node = call.with_changes(func=func.with_changes(value=node, dot=dot))
+    return node
 
 
 def _with_value(small: _WithValue, value: cst.BaseExpression) -> _WithValue:
