@@ -480,6 +480,51 @@ def test_a_trainer_says_itself_which_process_this_is(before, guard):
     assert f'        if {guard}:\n            torch.save(model, "x.pt")\n' in SNIPPETS.mended(text, unsafe=True)
 
 
+@pytest.mark.parametrize(
+    ("before", "guard"), [("", "job.is_world_process_zero()"), ("print(job.accelerator)\n    ", "")]
+)
+def test_a_trainer_that_a_script_has_says_it_too(before, guard):
+    """It can in every release; the Trainer of TRL's first releases for PPO was none of transformers'."""
+    text = (
+        "import torch\nfrom transformers import Trainer\n\n\nclass Job(Trainer):\n    pass\n\n\n"
+        "def main(model, args):\n"
+        f"    job = Job(model, args)\n    job.train()\n    {before}torch.save(model, 'x.pt')\n\n\nmain(model, args)\n"
+    )
+    guarded = f"    if {guard or 'job.accelerator.is_main_process'}:\n        torch.save(model, 'x.pt')\n"
+    assert guarded in SNIPPETS.mended(text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("head", "mended"),
+    [
+        ("if args.wandb:", "if args.wandb and accelerator.is_main_process:"),
+        ("if args.wandb or args.all:", "if (args.wandb or args.all) and accelerator.is_main_process:"),
+        ("if args.wandb and args.all:", "if args.wandb and args.all and accelerator.is_main_process:"),
+        ("if (args.wandb or args.all):", "if (args.wandb or args.all) and accelerator.is_main_process:"),
+        ("if 1 if args.a else args.b:", "if (1 if args.a else args.b) and accelerator.is_main_process:"),
+        ("if args.no:\n    pass\nelif args.wandb:", "elif args.wandb and accelerator.is_main_process:"),
+        ("if args.wandb:\n    pass\nelse:", None),
+        ("if args.wandb:\n    print()", None),
+        ("if args.wandb[\n    0\n]:", None),
+        (f"if args.{'a' * 50}:", None),
+        ("for _ in range(3):", None),
+    ],
+)
+def test_a_guard_becomes_a_part_of_the_condition_around_it(head, mended):
+    body = f'{head}\n    wandb.init(project="x")'
+    text = loop(body)
+    fixed = SNIPPETS.mended(text, unsafe=True)
+    if mended is None:
+        assert "if accelerator.is_main_process:\n" in fixed
+    else:
+        assert fixed == text.replace(head.splitlines()[-1], mended)
+
+
+def test_the_condition_for_the_main_process_has_an_else_beside_it():
+    text = loop('if args.wandb:\n    wandb.init(project="x")\nelse:\n    print()')
+    assert "    if accelerator.is_main_process:\n" in SNIPPETS.mended(text, unsafe=True)
+
+
 def test_a_condition_that_asks_for_a_tracker_asks_for_no_file():
     text = loop('if args.tracker == "wandb":\n    import wandb\n    wandb.init(project="x")')
     assert "    if accelerator.is_main_process:" in SNIPPETS.mended(text, unsafe=True)

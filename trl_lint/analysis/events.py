@@ -366,6 +366,7 @@ class SideEffect(Event):
     """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 
     Attributes:
+        trainer: The expression for the Trainer to which `accelerator` belongs, "" if there is none.
         by_clock: Whether the name of what they change contains the time in seconds.
         where: The condition under which all ranks do it, "" if always.
         looked: Whether each of them has tested if it exists, at a moment of its own.
@@ -380,6 +381,7 @@ class SideEffect(Event):
     name: str
     effect: Effect
     accelerator: str = ""
+    trainer: str = ""
     by_clock: bool = False
     where: str = ""
     looked: bool = False

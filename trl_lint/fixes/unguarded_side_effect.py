@@ -12,10 +12,9 @@ from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
-from trl_lint.fixes.support.tree import keyword_of, text_of, with_keyword
+from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import OF_PATHS
 from trl_lint.knowledge.heuristics import READS_FILE
-from trl_lint.wording import Surroundings, surroundings_of
 
 # Modules whose objects are passed to a tracker: creating them involves no collective.
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
@@ -23,6 +22,8 @@ _WAITED_FOR = "it is not known whether other processes need it and have to wait 
 _MAY_BE_COLLECTIVE = "a call inside it may have to be made by all processes"
 _NO_ERROR = "an existing one is no longer an error, on one process as well"
 _EXIST_OK = "exist_ok"
+# A condition with another part may be this long.
+_LONGEST = 88
 # With this many positional arguments, `exist_ok` may be one of them.
 _BY_POSITION = 3
 
@@ -39,7 +40,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         found = own_line(scope_of(event.function, event.module), event.node)
         if found is None:
             return NoFix("it is part of a larger statement")
-        line, only = found.statement, found.statement.body[0]
+        only = found.statement.body[0]
         if not isinstance(only, cst.Expr) or only.value is not event.node:
             return NoFix("its result is used by all processes")
         if not event.accelerator:
@@ -48,7 +49,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         if reason:
             return NoFix(reason)
         caution = "" if event.effect.shown else _WAITED_FOR
-        return FixPlan((Enclose(line, f"if {_main(event)}"),), caution=caution or _caution_for_arguments(event))
+        return FixPlan((_guarded(found, _main(event)),), caution=caution or _caution_for_arguments(event))
 
     def title_for(self, event: SideEffect) -> str:
         return "Let all ranks create it" if _is_for_all(event) else "Do it on the main process only"
@@ -66,12 +67,21 @@ def _for_all(event: SideEffect) -> FixPlan | NoFix:
     return FixPlan((Replace(event.node, with_keyword(event.node, _EXIST_OK, cst.Name("True"))),), caution=caution)
 
 
+def _guarded(found: StatementInBlock[cst.SimpleStatementLine], main: str) -> Replace | Enclose:
+    """The edit that lets only the main process run a line: a part of the condition around it, or another condition."""
+    outer = found.around[-2] if len(found.around) > 1 else None
+    if isinstance(outer, cst.If) and len(found.siblings) == 1 and outer.orelse is None:
+        test = with_conjunct(outer.test, cst.parse_expression(main))
+        head = f"{'    ' * sum(isinstance(node, cst.IndentedBlock) for node in found.around[:-1])}if {text_of(test)}:"
+        if len(head) <= _LONGEST and "\n" not in head and "__name__" not in head:
+            return Replace(outer.test, test)
+    return Enclose(found.statement, f"if {main}")
+
+
 def _main(event: SideEffect) -> str:
     """The condition for the main process; a Trainer had `is_world_process_zero` before it had an accelerator."""
-    owner, _, attribute = event.accelerator.rpartition(".")
-    of_trainer = surroundings_of(event.module, event.function) is Surroundings.TRAINER and attribute == "accelerator"
-    if of_trainer and owner and not event.module.mentions(rb"\.accelerator\b"):
-        return f"{owner}.is_world_process_zero()"
+    if event.trainer and not event.module.mentions(rb"\.accelerator\b"):
+        return f"{event.trainer}.is_world_process_zero()"
     return f"{event.accelerator}.is_main_process"
 
 

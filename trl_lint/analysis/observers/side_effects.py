@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
@@ -38,6 +39,7 @@ from trl_lint.domain.provenance import LauncherVariable, OneByOne, RankLocalFile
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.effects import (
     APPENDED,
@@ -331,11 +333,23 @@ def _emit(
         name=name.removeprefix("trl.trainer.utils."),
         effect=effect,
         accelerator=frame.accelerator(),
+        trainer=_trainer(frame),
         by_clock=path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins,
         where=next((part for each in conditions if (part := _required_condition(frame, each, node))), ""),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
         has_run=any(_tests_run(frame, each) for each in conditions),
     )
+
+
+def _trainer(frame: Frame) -> str:
+    """The expression for the Trainer that has the Accelerator here; "" if it is no Trainer's."""
+    owner, _, attribute = frame.accelerator().rpartition(".")
+    scope: Frame | None = frame if attribute == "accelerator" else None
+    while scope is not None and owner not in scope.memory.names:
+        scope = scope.outer
+    value = None if scope is None else scope.memory.names[owner]
+    bases = value.cls.library_bases() if isinstance(value, ProjectInstance) else ()
+    return owner if any(library.is_subclass(base, "transformers.Trainer") for base in bases) else ""
 
 
 def _required_condition(frame: Frame, condition: Control, node: cst.CSTNode) -> str:

@@ -56,6 +56,7 @@ class Editing(cst.CSTTransformer):
         self.units: list[str] = []  # the indentation of each block around
         self.replaced: dict[int, cst.BaseExpression | cst.ImportFrom] = {}
         self.before: dict[int, list[_New]] = {}
+        self.below: dict[int, list[_New]] = {}  # before a statement, but below its comments
         self.behind: dict[int, list[_New]] = {}
         self.enclosed: dict[int, str] = {}
         self.blocks: dict[int, str] = {}  # the head of each block that was created around a line
@@ -83,8 +84,8 @@ class Editing(cst.CSTTransformer):
         match edit:
             case Replace(node, by) | ExtendImport(node, by):
                 self.replaced[id(node)] = by
-            case Insert(anchor, code, behind):
-                codes = (self.behind if behind else self.before).setdefault(id(anchor), [])
+            case Insert(anchor, code):
+                codes = self._lines_at(edit).setdefault(id(anchor), [])
                 if code not in codes:
                     codes.append(code)
             case Enclose(statement, head):
@@ -96,6 +97,12 @@ class Editing(cst.CSTTransformer):
                 self.moved.add(id(statement))
             case Part(statement):
                 self.splits[id(statement)] = edit
+
+    def _lines_at(self, insert: Insert) -> dict[int, list[_New]]:
+        """The new lines at each statement that are on the same side as this one."""
+        if insert.behind:
+            return self.behind
+        return self.below if insert.below_comments else self.before
 
     # LibCST has no type for a node that replaces one of another kind.
     def on_leave(self, original_node: cst.CSTNode, updated_node: Any) -> Any:
@@ -112,21 +119,22 @@ class Editing(cst.CSTTransformer):
             return replacement.deep_clone()
         if key in self.enclosed:
             statement = cst.ensure_type(original_node, cst.SimpleStatementLine)
-            line = updated_node
+            line = cst.ensure_type(updated_node, cst.SimpleStatementLine)
             if fits(statement, READABLE, self.indents[-1]):
                 line = self._wrapped(statement, line, self.indents[-1] + self.unit)
             updated_node = _enclosed(line, self.enclosed[key], self.unit if self.unit != self.default else None)
             self.blocks[id(updated_node)] = self.enclosed[key]
         elif self.blocks and isinstance(updated_node, BLOCKS):
             updated_node = updated_node.with_changes(body=self._neighbours_joined(updated_node.body))
-        before, behind = self._lines(self.before.get(key, ())), self._lines(self.behind.get(key, ()))
+        before, below, behind = (self._lines(each.get(key, ())) for each in (self.before, self.below, self.behind))
         if key in self.splits:
             return _split(updated_node, self.splits[key], before, behind)
-        if not before and not behind:
+        if not before and not below and not behind:
             return updated_node
         if isinstance(updated_node, cst.If) and not updated_node.body.body:
             return cst.FlattenSentinel(_in_place_of(updated_node, [*before, *behind]))
-        return cst.FlattenSentinel([*_placed_before(before, updated_node), *behind])
+        *above, own = _placed_before(before, updated_node)
+        return cst.FlattenSentinel([*above, *_placed_below(below, own), *behind])
 
     def _lines(self, lines: Sequence[_New]) -> list[_Statement]:
         """New lines for these texts, and copies of the moved lines."""
@@ -233,6 +241,18 @@ def _placed_before(lines: list[_Statement], statement: _Statement) -> list[_Stat
         first.with_changes(leading_lines=[*blank, *_comments(first)]),
         *rest,
         statement.with_changes(leading_lines=comments),
+    ]
+
+
+def _placed_below(lines: list[_Statement], statement: _Statement) -> list[_Statement]:
+    """New lines between a statement and what is above it, which is then above them."""
+    if not lines:
+        return [statement]
+    first, *rest = lines
+    return [
+        first.with_changes(leading_lines=statement.leading_lines),
+        *rest,
+        statement.with_changes(leading_lines=[]),
     ]
 
 

@@ -32,12 +32,14 @@ class Insert:
     """Put a statement before or after a statement of the tree. The same text is put there only once.
 
     root: if the statement binds new names, the function (or module) in which they are unused.
+    below_comments: whether it does a part of what the comments above the anchor describe, and goes below them.
     """
 
     anchor: cst.BaseStatement
     code: str
     behind: bool = False
     root: cst.CSTNode | None = None
+    below_comments: bool = False
 
     @property
     def new_names(self) -> tuple[str, ...]:

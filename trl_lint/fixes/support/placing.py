@@ -38,7 +38,7 @@ def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
             return NoFix("there is no line before which the sums could be added up")
         if not is_pure(place.payload.expression) or _changes_something(target.statement):
             return NoFix("the statement does more than log it")
-        edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
+        edits += [Insert(target.statement, line, root=place.root, below_comments=True) for line in found.lines]
     caution = NOT_KNOWN if control.uniformity else "a Python number becomes a tensor" * found.is_number
     return FixPlan((*edits, *found.imports), reduced, caution, conditions_with(control, Uniformity.UNKNOWN))
 

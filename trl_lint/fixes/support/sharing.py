@@ -54,7 +54,8 @@ def _bound_once(group: list[Reduced], names_in_use: set[str]) -> list[Edit]:
     if any(binders(line, names) or _changes_in_place(line) for line in between):
         return []
     name = free_name(root, group[0].name, names_in_use)
-    edits: list[Edit] = [Insert(first.statement, f"{name} = {text_of(group[0].tensor)}", root=root)]
+    line = f"{name} = {text_of(group[0].tensor)}"
+    edits: list[Edit] = [Insert(first.statement, line, root=root, below_comments=True)]
     for each in group:
         is_number = each.tensor is not each.replace.by
         edits.append(Replace(each.replace.node, call_of(cst.Name(name), "item") if is_number else cst.Name(name)))

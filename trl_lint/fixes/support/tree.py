@@ -161,6 +161,14 @@ def in_parentheses(expression: _Expression) -> _Expression:
     return expression.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
+def with_conjunct(test: cst.BaseExpression, other: cst.BaseExpression) -> cst.BooleanOperation:
+    """`test and other`."""
+    binds_loosely = isinstance(test, (cst.IfExp, cst.Lambda, cst.NamedExpr)) or (
+        isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
+    )
+    return cst.BooleanOperation(in_parentheses(test) if binds_loosely and not test.lpar else test, cst.And(), other)
+
+
 def in_parentheses_of(other: cst.BaseExpression, expression: _Expression) -> _Expression:
     """An expression with exactly the parentheses that another one has around it."""
     return expression.with_changes(lpar=other.lpar, rpar=other.rpar)
