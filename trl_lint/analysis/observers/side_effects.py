@@ -21,6 +21,7 @@ import libcst as cst
 from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -318,7 +319,7 @@ def _emit(
 ) -> None:
     """Emit an event for an effect, unless it is a different one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
-    if not _is_everywhere(frame, effect, on_disk, node):
+    if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)

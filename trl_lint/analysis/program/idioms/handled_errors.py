@@ -1,0 +1,56 @@
+"""Errors that the code around a call expects.
+
+try:
+    os.makedirs(folder)          the second rank finds it there
+except FileExistsError:
+    pass
+with suppress(FileNotFoundError):
+    os.remove(path)              the second rank finds nothing
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, below, last_name
+
+# What a call raises when another process has done the same to a file before, and what is raised for nothing else.
+_OF_FILES = frozenset({"FileExistsError", "FileNotFoundError"})
+_ANY = frozenset({"BaseException", "EnvironmentError", "Exception", "IOError", "OSError"})
+_SUPPRESS = "suppress"
+
+
+def expects_second_try(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a call may fail because another process has made it before: the code around it handles that error.
+
+    An error of another kind is handled only if the call is all that is tried: otherwise what follows would be left out.
+    """
+    path = (*ancestors(root, node), node)
+    return any(_handles(outer, inner) for outer, inner in pairwise(path))
+
+
+def _handles(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    """Whether an error in a part of a statement is handled by it."""
+    match outer:
+        case cst.Try(body=body, handlers=handlers) if inner is body:
+            return any(_is_for_second(each.type, body) and not _raises(each) for each in handlers)
+        case cst.With(items=items, body=body) if inner is body:
+            calls = [each.item for each in items if isinstance(each.item, cst.Call)]
+            given = (arg.value for call in calls if last_name(call.func) == _SUPPRESS for arg in call.args)
+            return any(_is_for_second(error, body) for error in given)
+    return False
+
+
+def _is_for_second(error: cst.BaseExpression | None, body: cst.BaseSuite) -> bool:
+    elements = [each.value for each in error.elements] if isinstance(error, cst.Tuple) else [error]
+    names = {"Exception" if each is None else last_name(each) for each in elements}
+    return bool(names & _OF_FILES) or (len(body.body) == 1 and bool(names & _ANY))
+
+
+def _raises(handler: cst.ExceptHandler) -> bool:
+    """Whether a handler raises the error again; one that tests its number raises only others."""
+    inside = list(below(handler.body))
+    tests_number = any(isinstance(each, cst.Attribute) and each.attr.value == "errno" for each in inside)
+    return not tests_number and any(isinstance(each, cst.Raise) for each in inside)
