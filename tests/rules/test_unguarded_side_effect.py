@@ -449,6 +449,17 @@ def test_what_is_read_again_is_not_written_by_one_rank(after, is_read):
     assert ("it is read again below" in reason(text)) is is_read
 
 
+def test_what_is_read_again_is_waited_for():
+    body = 'path = "x.pt"\ntorch.save(mask, path)\nmask = torch.load(path)'
+    guarded = "if accelerator.is_main_process:\n            torch.save(mask, path)\n        "
+    fixed = SNIPPETS.mended(loop(body), unsafe=True)
+    assert f"{guarded}accelerator.wait_for_everyone()\n        mask = torch.load(path)\n" in fixed
+    assert SNIPPETS.mended(loop(body)) == loop(body)
+    some = "import os\n" + loop(body.replace("torch.save", "if not os.path.exists(path):\n    torch.save"))
+    assert "it is read again below" in reason(some)
+    assert SNIPPETS.mended(some, unsafe=True) == some  # not all processes would reach the barrier
+
+
 def test_what_was_read_before_may_be_written_by_one_rank():
     text = loop('mask = torch.load("x.pt")\ntorch.save(mask, "x.pt")')
     assert "it is read again below" not in reason(text)
@@ -478,6 +489,14 @@ def test_a_trainer_says_itself_which_process_this_is(before, guard):
     """It did before it had an accelerator; in a file that uses an accelerator, the guard is like the file's others."""
     text = trainer(f'def training_step(self, model, inputs):\n    {before}torch.save(model, "x.pt")')
     assert f'        if {guard}:\n            torch.save(model, "x.pt")\n' in SNIPPETS.mended(text, unsafe=True)
+
+
+@pytest.mark.parametrize("test", ["not os.path.exists(path / 'x.bin')", "not (path / 'x.bin').exists()"])
+def test_a_path_with_parentheses_is_the_same(test):
+    text = "import os\nfrom pathlib import Path\n" + loop(
+        f"path = Path('a')\nif {test}:\n    rows = mask.cpu()\n    torch.save(rows, path / 'x.bin')"
+    )
+    assert "the condition tests for it" in reason(text)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, own_line
-from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix, Replace
+from trl_lint.fixes.support.edits import Enclose, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import OF_PATHS
@@ -45,6 +46,8 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return NoFix("its result is used by all processes")
         if not event.accelerator:
             return NoFix("no Accelerator is available here")
+        if not event.effect.shown and _is_read_again(event):
+            return _with_wait(event, found)
         reason = "" if event.effect.shown else _needed_by_others(event, found)
         if reason:
             return NoFix(reason)
@@ -85,26 +88,38 @@ def _main(event: SideEffect) -> str:
     return f"{event.accelerator}.is_main_process"
 
 
-def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> str:
-    """Why the other ranks need its effect, as far as the function shows; "" if nothing shows that they do."""
-    root = scope_of(event.function, event.module)
-    path = _path_of(event)
-    if not path:
-        return ""
+def _is_read_again(event: SideEffect) -> bool:
+    """Whether the function reads the same path below."""
+    root, path = scope_of(event.function, event.module), _path_of(event)
     reading_calls = (
         node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func))
     )
     reads = (node for node in reading_calls if any(text_of(arg.value) == path for arg in node.args))
-    if any(is_before(root, event.node, node) for node in reads):
-        return "it is read again below, so the other processes would have to wait for it"
-    for node in found.around:
+    return bool(path) and any(is_before(root, event.node, node) for node in reads)
+
+
+def _with_wait(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> FixPlan | NoFix:
+    """The plan to let the main process write what all processes read below, and the others wait for it."""
+    if event.control.uniformity is not Uniformity.UNIFORM or _main(event) != f"{event.accelerator}.is_main_process":
+        return NoFix("it is read again below, so the other processes would have to wait for it")
+    guard = Enclose(found.statement, f"if {_main(event)}")
+    wait = Insert(found.statement, f"{event.accelerator}.wait_for_everyone()", behind=True)
+    return FixPlan((guard, wait), caution="it is read again below, so the other processes wait for it in a barrier")
+
+
+def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> str:
+    """Why the other ranks need its effect, as far as the conditions show; "" if nothing shows that they do."""
+    path = _path_of(event)
+    for node in found.around if path else ():
         if isinstance(node, cst.If) and _mentions_path(node.test, path) and any(map(binds, nodes(node.body))):
             return "the condition tests for it, and other code under the condition is for all processes or none"
     return ""
 
 
 def _mentions_path(test: cst.BaseExpression, path: str) -> bool:
-    return any(isinstance(node, cst.BaseExpression) and text_of(node) == path for node in nodes(test))
+    """Whether a condition asks about a path; parentheses around it do not matter."""
+    parts = (node for node in nodes(test) if isinstance(node, cst.BaseExpression))
+    return any(text_of(part.with_changes(lpar=[], rpar=[])) == path for part in parts)
 
 
 def _path_of(event: SideEffect) -> str:
@@ -115,7 +130,7 @@ def _path_of(event: SideEffect) -> str:
         return text_of(func.value) if isinstance(func, cst.Attribute) and event.name in OF_PATHS else ""
     position, name = parameter
     arguments = [arg for index, arg in enumerate(event.node.args) if keyword_of(arg) == name or index == position]
-    return text_of(arguments[0].value) if arguments else ""
+    return text_of(arguments[0].value.with_changes(lpar=[], rpar=[])) if arguments else ""
 
 
 def _caution_for_arguments(event: SideEffect) -> str:
