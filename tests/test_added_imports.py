@@ -277,3 +277,33 @@ def test_an_unsorted_group_of_libraries_is_preferred_to_a_group_of_other_package
     last = "from datasets import Dataset\n"
     new = f"{last}from accelerate import PartialState\n"
     assert state_in(head) == dedent(head).strip("\n").replace(last, new)
+
+
+def test_in_an_unsorted_file_it_goes_to_the_libraries_that_import_it_too():
+    head = """
+    import wandb
+    from transformers import Trainer
+    from datasets import Dataset
+    import re
+    from .utils import tokenize
+    from panza import limited
+    """
+    last = "from datasets import Dataset\n"
+    assert state_in(head) == dedent(head).strip("\n").replace(last, f"{last}from accelerate import PartialState\n")
+
+
+def test_it_goes_to_the_imports_of_its_form():
+    head = """
+    import torch
+
+    from datasets import Dataset
+    from transformers import Trainer
+    """
+    new = "from accelerate import PartialState\nfrom datasets"
+    assert state_in(head) == dedent(head).strip("\n").replace("from datasets", new)
+    apart = head.replace("\n\n    from datasets", "\n    import re\n    from datasets")
+    assert state_in(apart) == dedent(apart).strip("\n").replace("from datasets", new)
+    torch_first = "from accelerate import Accelerator\nfrom datasets import Dataset\n"
+    assert (
+        torch_in(f"import numpy as np\n\n{torch_first}") == f"import numpy as np\nimport torch\n\n{torch_first}".strip()
+    )

@@ -29,13 +29,14 @@ if self.accelerator.is_main_process:
 
 ## Fix safety
 A call that is its own statement is put under `if accelerator.is_main_process:`, which changes nothing on one process.
+If all ranks read the file below, they wait for it first.
 
 - *Safe* for output that is only shown (a tracker, a printed table) and calls nothing else, and for `exist_ok=True`
   where the code has checked whether the folder exists.
 - *Unsafe* for files, because other ranks may need them and have to wait for them, and for `exist_ok=True` elsewhere,
   because an existing folder is no longer an error.
-- A *hint* if the call is part of a larger statement (`with open(…)`), if the function reads the file again, if other
-  code under a condition on it is meant for all ranks, and without an `Accelerator`.
+- A *hint* if the call is part of a larger statement (`with open(…)`), if the function reads the file again where not
+  all ranks could wait, if other code under a condition on it is meant for all ranks, and without an `Accelerator`.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;
@@ -62,7 +63,8 @@ that is only created under a test for the rank are not reported. Nor are guards 
 
 Also correct: runs with a `group` (unless all have the same name), functions that guard themselves (`Trainer.log`,
 `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for appending that
-only some ranks write to, and scripts that load a model with `device_map="auto"`, which run as one process.
+only some ranks write to, a call whose error is expected (`except FileExistsError`), and scripts that load a model with
+`device_map="auto"`, which run as one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

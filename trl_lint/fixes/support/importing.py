@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -220,13 +221,36 @@ def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Se
         same_section = _related_part(same_section, _package_of(_line_of(line))) or same_section
     if same_section:
         order = None if "isort:" in module.text else _order_of(same_section)
-        earlier = [each for each in same_section if order is None or order(each) <= order(_line_of(line))]
-        anchor, behind = (earlier[-1], True) if earlier else (same_section[0], False)
+        anchor, behind = _neighbour(block, same_section, _line_of(line), order)
         return Insert(anchor, f"{line}{_noqa_of(anchor)}", behind)
     earlier = [each for each in block if _section(module, _package_of(each)) < section]
     if earlier:
         return Insert(earlier[-1], f"\n{line}{_noqa_of(earlier[-1])}", behind=True)
     return Insert(block[0], f"{line}{_noqa_of(block[0])}")
+
+
+def _neighbour(
+    block: Sequence[cst.SimpleStatementLine],
+    lines: Sequence[cst.SimpleStatementLine],
+    new: cst.SimpleStatementLine,
+    order: _Order | None,
+) -> tuple[cst.SimpleStatementLine, bool]:
+    """Of the lines of a section in a block, the one next to which an import comes, and whether it comes behind it."""
+    if order is None:
+        related = [each for each in lines if _package_of(each) in _IMPORTED_BY.get(_package_of(new), ())]
+        start = next((index for index, each in enumerate(block) if related and each is related[-1]), len(block))
+        after = list(takewhile(lambda each: any(each is line for line in lines), block[start:]))
+        return (after or lines)[-1], True
+    earlier = [each for each in lines if order(each) <= order(new)]
+    later = lines[len(earlier) :]
+    # Lines of the same form (`from … import …`) may be in a group or a place of their own.
+    if earlier and (not later or _form(earlier[-1]) == _form(new) or _form(later[0]) != _form(new)):
+        return earlier[-1], True
+    return later[0], False
+
+
+def _form(line: cst.SimpleStatementLine) -> type[_ImportStatement]:
+    return type(_imports_of(line)[0])
 
 
 def _line_of(text: str) -> cst.SimpleStatementLine:
