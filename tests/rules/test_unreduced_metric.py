@@ -8,6 +8,7 @@ import pytest
 from snippets import Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability
+from trl_lint.fixes.support.logged import identifier
 
 SNIPPETS = Snippets("TRL003")
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
@@ -753,6 +754,19 @@ def test_two_values_before_one_guard_have_names_of_their_own():
         "mean_loss_2 = accelerator.gather(other.loss.mean()).mean()",
         "wandb.log({'a': mean_loss, 'b': mean_loss_2})",
     ]
+
+
+def test_one_value_before_two_guards_has_one_name():
+    guard = "if accelerator.is_main_process:\n    wandb.log({'a': loss.mean()})"
+    line = "mean_loss = accelerator.gather(loss.mean()).mean()"
+    assert added(loop(f"{guard}\nloss = loss * 2\n{guard}")).count(line) == 2
+    assert not any("mean_loss_2" in each for each in added(loop(f"{guard}\nloss = loss * 2\n{guard}")))
+
+
+def test_a_name_has_no_gap_where_a_key_has_a_part_of_its_own():
+    assert [identifier(key) for key in ("a/few_…_rows", "a/…_rows", "top-5 (%)", "5", "_a_")] == [
+        "few_rows", "rows", "top_5", "", "a",
+    ]  # fmt: skip
 
 
 def test_torch_is_imported_where_it_is_not():

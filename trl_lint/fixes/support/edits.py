@@ -154,26 +154,34 @@ class NoFix:
 
 def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
     """The rewrites with new names that do not collide, because each was planned independently."""
-    binding_of_name: dict[tuple[int, str], tuple[int, str]] = {}
+    binding_of_name: dict[tuple[int, str], list[Insert]] = {}
     found = []
     for rewrite in rewrites:
         binding = [(edit, edit.root) for edit in rewrite.edits if isinstance(edit, Insert) and edit.root is not None]
         renamed: dict[str, str] = {}
         for edit, root in binding:
             for name in edit.new_names:
-                if binding_of_name.get((id(root), name), _bound_by(edit)) != _bound_by(edit):
+                if any(_collide(edit, other) for other in binding_of_name.get((id(root), name), ())):
                     renamed[name] = _another_name(root, name, binding_of_name)
         rewrite = _renamed(rewrite, renamed) if renamed else rewrite
-        for each in rewrite.edits:
-            if isinstance(each, Insert):
-                binding_of_name.update({(id(each.root), name): _bound_by(each) for name in each.new_names})
+        for insert in (each for each in rewrite.edits if isinstance(each, Insert)):
+            for name in insert.new_names:
+                binding_of_name.setdefault((id(insert.root), name), []).append(insert)
         found.append(rewrite)
     return found
 
 
-def _bound_by(edit: Insert) -> tuple[int, str]:
-    """Identifies the statement that binds new names: the same text is put in one place only once."""
-    return id(edit.anchor), edit.code
+def _collide(one: Insert, other: Insert) -> bool:
+    """Whether two new statements may not bind the same name.
+
+    Each is read only at its anchor. The same text is put in one place only once; in two places, it binds a name anew.
+    """
+    if one.code != other.code:
+        return True
+    anchors = (one.anchor, other.anchor)
+    return one.anchor is not other.anchor and any(
+        each is inner for outer, inner in (anchors, anchors[::-1]) for each in nodes(outer)
+    )
 
 
 def _another_name(root: cst.CSTNode, name: str, names_in_use: Collection[tuple[int, str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -168,7 +169,7 @@ def assignment(root: cst.CSTNode, binder: cst.CSTNode) -> cst.CSTNode:
 def identifier(what: str) -> str:
     """A metric's key as the start of a name: `token_accuracy` for `eval/token_accuracy`."""
     last = what.replace("…", "").rstrip("/").rpartition("/")[2]
-    cleaned = "".join(char if char.isalnum() else "_" for char in last).strip("_").lower()
+    cleaned = "_".join(re.findall(r"[^\W_]+", last)).lower()
     return cleaned if cleaned.isidentifier() else ""
 
 
