@@ -144,6 +144,8 @@ class Ground:
         self.gaps: set[int] = set()
         # Names may be added to these imports.
         self.imports: set[int] = set()
+        # These may get another indentation.
+        self.indented: set[int] = set()
         statements = list(_statements(tree, ()))
         self._text = text.split("\n")
         for line in {finding.start.line for finding in findings}:
@@ -165,6 +167,7 @@ class Ground:
         if isinstance(above, ast.If) and own in above.body:
             # The rank test that kept other ranks away may be removed.
             self.lines.update(range(above.lineno, _head_end(above) + 1))
+            self.indented.update(range(above.lineno, above.body[-1].end_lineno + 1))
         functions = [index for index, node in enumerate(around) if isinstance(node, FUNCTIONS)]
         inside = around[functions[-1] + 1 :] if functions else around
         read = {node.id for node in ast.walk(own) if isinstance(node, ast.Name)}
@@ -192,7 +195,13 @@ class Ground:
             lines = range(hunk.first, hunk.last)
             if all(line + 1 in self.imports for line in lines):
                 return _names_in("\n".join(self._text[line] for line in lines)) <= _names_in("\n".join(new))
-            return all(line + 1 in self.lines or self._text[line] in kept for line in lines)
+            moved = {each.strip() for each in kept}
+            return all(
+                line + 1 in self.lines
+                or self._text[line] in kept
+                or (line + 1 in self.indented and self._text[line].strip() in moved)
+                for line in lines
+            )
         return hunk.first + 1 in self.gaps or all(_is_import(line) for line in new)
 
 

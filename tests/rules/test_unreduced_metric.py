@@ -552,6 +552,7 @@ def test_metrics_without_a_fix_do_not_keep_the_others_from_theirs():
 
 
 GUARDED = "if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"
+REST_HOLDS = "it is gathered whenever the rest of the condition holds, so that all ranks take part"
 HOISTED = ["mean_loss = accelerator.gather(loss).mean()", "wandb.log({'x': mean_loss.item()})"]
 
 
@@ -559,7 +560,10 @@ HOISTED = ["mean_loss = accelerator.gather(loss).mean()", "wandb.log({'x': mean_
     "body",
     [
         GUARDED,
-        "if accelerator.is_main_process and step % 10 == 0:\n    wandb.log({'x': loss.item()})",
+        "if accelerator.is_main_process and step % 10 == 0:"
+        + "\n    step + 1" * 12
+        + "\n    wandb.log({'x': loss.item()})",
+        "if accelerator.is_main_process and step % 10 == 0 and unknown():\n    wandb.log({'x': loss.item()})",
         "if accelerator.is_main_process:\n    if step % 10 == 0:\n        wandb.log({'x': loss.item()})",
         "if step % 10 == 0:\n    if accelerator.is_main_process:\n        wandb.log({'x': loss.item()})",
         "if accelerator.is_main_process:\n    with torch.no_grad():\n        wandb.log({'x': loss.item()})",
@@ -571,6 +575,24 @@ def test_under_a_guard_the_value_is_gathered_before_it(body):
     text = loop(body)
     assert added(text) == HOISTED
     assert applicability(text) is UNSAFE
+
+
+@pytest.mark.parametrize(
+    ("test", "shared"),
+    [
+        ("accelerator.is_main_process and step % 10 == 0", "step % 10 == 0"),
+        ("step % 10 == 0 and step > 3 and accelerator.is_main_process", "step % 10 == 0 and step > 3"),
+    ],
+)
+def test_what_all_ranks_test_stays_around_the_gather(test, shared):
+    text = loop(f"# only here\nif {test}:\n    wandb.log({{'x': loss.item()}})")
+    text = text.replace("wandb.log", "print(step)\n            wandb.log")
+    lines = [f"if {shared}:", HOISTED[0], "if accelerator.is_main_process:", "print(step)", HOISTED[1]]
+    mended = SNIPPETS.mended(text, unsafe=True)
+    assert [each.strip() for each in mended[mended.index("# only here") :].splitlines()[1:]] == lines
+    assert SNIPPETS.findings(mended) == []
+    finding = SNIPPETS.finding(text)
+    assert (finding.fix.applicability, finding.fix.reason) == (UNSAFE, REST_HOLDS)
 
 
 def test_the_line_before_a_guard_comes_before_its_comment_and_behind_the_blank_line():

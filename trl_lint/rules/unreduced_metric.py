@@ -32,7 +32,8 @@ Consecutive statements that log the same value share one reduction.
 - *Unsafe* if that is not known, if a Python number (`len(batch)`) becomes a tensor, or if a tensor with a gradient is
   kept in a dict that is used elsewhere (a gathered tensor has no gradient). Also unsafe under a condition on the rank
   (`if accelerator.is_main_process:`, `if accelerator.trackers:`): the value is then gathered before the outermost such
-  condition, in every iteration, or where it is computed if it is only logged or stored.
+  condition, in every iteration, or where it is computed if it is only logged or stored. A condition that also tests
+  what is the same on all ranks (`step % 10 == 0`) around a few lines is split, and the value gathered in between.
 - A *hint* for deviations, medians, quantiles and combinations of several reductions; if the value is also used
   elsewhere, or is a plain number on some path to the log (`else: loss = 0`); if more than the rank decides who logs;
   in lambdas, comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.

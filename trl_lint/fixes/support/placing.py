@@ -11,12 +11,27 @@ from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
-from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
+from trl_lint.fixes.support.divergent_region import LeftToAuthor
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Part, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, conditions_with
-from trl_lint.fixes.support.scope import binders, binds, free_name, is_before, is_pure, may_change_objects, nodes
+from trl_lint.fixes.support.rank_conditions import conjuncts, split
+from trl_lint.fixes.support.scope import (
+    binders,
+    binds,
+    contains,
+    free_name,
+    is_before,
+    is_pure,
+    may_change_objects,
+    nodes,
+)
 from trl_lint.fixes.support.tree import call_of, method_call, text_of
 
+_EVERY_ITERATION = "it is gathered before the condition, in every iteration, so that all ranks take part"
+_REST_HOLDS = "it is gathered whenever the rest of the condition holds, so that all ranks take part"
+# More lines are not indented again.
+_FEW = 12
 # Statements before which a value can be gathered: all ranks reach them, but not all enter them.
 _Guard: TypeAlias = cst.If | cst.For
 
@@ -101,8 +116,27 @@ def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> FixPlan | N
         lines.append(f"{name} = {text_of(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line, root=place.root) for line in lines]
-    caution = "it is gathered before the condition, in every iteration, so that all ranks take part"
-    return FixPlan((*edits, *found.imports), caution=caution)
+    part = _split_by_rank(place, guard)
+    if part is not None:
+        return FixPlan((*edits, part, *found.imports), caution=_REST_HOLDS)
+    return FixPlan((*edits, *found.imports), caution=_EVERY_ITERATION)
+
+
+def _split_by_rank(place: LogSite, guard: _Guard) -> Part | None:
+    """The split of a condition around a few lines into what is the same on all ranks and what tests the rank."""
+    if not isinstance(guard, cst.If) or not contains(guard.body, place.statement):
+        return None
+    if text_of(guard.body).count("\n") > _FEW:
+        return None
+    values = [(part, place.value_of(part)) for part in conjuncts(guard.test)]
+    shared = [part for part, value in values if value is not None and value.rank.state is State.SAME]
+    others = [value for part, value in values if part not in shared]
+    if not shared or any(value is None or value.rank.origins != Origin.RANK for value in others):
+        return None
+    try:
+        return split(guard, shared)
+    except LeftToAuthor:
+        return None
 
 
 def _as_tensor(found: Gathered, by: cst.BaseExpression) -> cst.BaseExpression:
