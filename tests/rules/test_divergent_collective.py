@@ -619,6 +619,15 @@ def test_the_rest_of_a_condition_goes_on_to_be_asked(body, fixed) -> None:
     assert mended(body) == loop(fixed)
 
 
+def test_one_process_has_the_group_that_the_file_starts() -> None:
+    body = under("not accelerator.is_main_process", "torch.distributed.barrier()")
+    text = "import torch.distributed\n" + loop(body)
+    started = text + "\n\ntorch.distributed.init_process_group()\n"
+    fixed = loop("torch.distributed.barrier()")
+    assert SNIPPETS.mended(text, unsafe=True) == text
+    assert SNIPPETS.mended(started, unsafe=True) == started.replace(loop(body), fixed)
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -631,6 +640,7 @@ def test_the_rest_of_a_condition_goes_on_to_be_asked(body, fixed) -> None:
         (under("not accelerator.is_main_process", SAVE), "one process skips this"),
         (under("accelerator.process_index == 1", SAVE), "one process skips this"),
         (under("accelerator.is_main_process", "print(1)") + f"else:\n    {SAVE}\n", "one process skips this"),
+        (under("not accelerator.is_main_process", "torch.distributed.barrier()"), "may have no process group"),
         (under("not (step % 5 == 0 and accelerator.is_main_process)", SAVE), "the rest of the condition"),
         (under("(step % 5 == 0 and accelerator.is_main_process) or step > 90", SAVE), "the rest of the condition"),
         # There is no place for the rest of the condition.

@@ -14,14 +14,16 @@ import libcst as cst
 from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
 from trl_lint.analysis.program.syntax import children
+from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.divergent_region import LeftToAuthor
 from trl_lint.fixes.support.edits import Part
-from trl_lint.fixes.support.scope import dotted, is_pure, nodes
+from trl_lint.fixes.support.scope import dotted, is_pure, nodes, root_name
 from trl_lint.fixes.support.tree import has_comment, text_of, without_parentheses
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.sync_points import SyncPoint
 
 # Collectives that have no effect on a single process.
@@ -52,7 +54,7 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
     ):
         raise LeftToAuthor("the call also depends on the rest of the condition")
     if not all(answer is None or answer is holds for answer in answers):
-        _check_without_effect(event.missing, parts)
+        _check_without_effect(event, parts)
     return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
 
 
@@ -129,12 +131,21 @@ def _reads_rank(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool:
     return seen[id(test)].rank.differs
 
 
-def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.BaseExpression]) -> None:
+def _check_without_effect(event: Divergence, parts: Sequence[cst.BaseExpression]) -> None:
     """If one process skips the code today, check that the collectives have no effect on one process."""
-    plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in collectives)
+    plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in event.missing)
     mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
     if not plain or mixed:
         raise LeftToAuthor("one process skips this today, and would run it")
+    if any(_needs_group(event.module, each) for each in event.missing):
+        raise LeftToAuthor("one process skips this today, and may have no process group")
+
+
+def _needs_group(module: Module, point: SyncPoint) -> bool:
+    """Whether a call fails without a process group, which the file may not start: it is one of torch's own."""
+    name = root_name(point.node.func) if isinstance(point.node, cst.Call) else ""
+    is_torch_s = library_name_of(module.names.get(name)).partition(".")[0] == "torch"
+    return is_torch_s and not module.mentions(rb"\binit_process_group\b")
 
 
 def _only(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression:
