@@ -758,6 +758,60 @@ def test_ranks_that_left_the_loop_are_not_there_in_its_next_round(test, expected
     assert applicability(loop(f"accelerator.log({{'x': loss.item()}})\nif {test}:\n    {leave}")) is expected
 
 
+# --- what is reduced already ------------------------------------------------------------------------------
+
+
+GATHERED = "average = accelerator.gather(loss.repeat(4)).mean()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "log"),
+    [
+        (GATHERED + "accelerator.log({'x': loss.item()})", "accelerator.log({'x': average.item()})"),
+        (GATHERED + "accelerator.log({'x': loss.detach().cpu()})", "accelerator.log({'x': average.cpu()})"),
+        (GATHERED + GUARDED, "wandb.log({'x': average.item()})"),
+        (
+            GATHERED + "if loss > 3:\n    accelerator.log({'x': loss.item()})",
+            "accelerator.log({'x': average.item()})",
+        ),
+        (
+            f"with torch.no_grad():\n    {GATHERED}accelerator.log({{'x': loss.item()}})",
+            "accelerator.log({'x': average.item()})",
+        ),
+        (
+            "most = accelerator.gather(loss).max()\naccelerator.log({'x': loss.item()})",
+            "accelerator.log({'x': accelerator.gather(loss).mean().item()})",
+        ),
+        (
+            GATHERED + "loss = loss * 2\naccelerator.log({'x': loss.item()})",
+            "accelerator.log({'x': accelerator.gather(loss).mean().item()})",
+        ),
+        (
+            GATHERED + "loss.mul_(2)\naccelerator.log({'x': loss.item()})",
+            "accelerator.log({'x': accelerator.gather(loss).mean().item()})",
+        ),
+        (
+            f"if step % 2 == 0:\n    {GATHERED}accelerator.log({{'x': loss.item()}})",
+            "accelerator.log({'x': accelerator.gather(loss).mean().item()})",
+        ),
+        (
+            GATHERED + "for _ in range(3):\n    accelerator.log({'x': loss.item()})\n    loss = loss * 2",
+            "accelerator.log({'x': accelerator.gather(loss).mean().item()})",
+        ),
+        (
+            f"accelerator.log({{'x': loss.item()}})\n{GATHERED}",
+            "accelerator.log({'x': accelerator.gather(loss).mean().item()})",
+        ),
+    ],
+)
+def test_what_is_reduced_before_is_logged(body, log):
+    assert added(loop(body)) == [log]
+
+
+def test_to_log_what_is_reduced_before_is_safe_wherever_it_is():
+    assert applicability(loop(GATHERED + "if loss > 3:\n    accelerator.log({'x': loss.item()})")) is SAFE
+
+
 # --- names and imports ------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.bound_numbers import bound_number
 from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
-from trl_lint.fixes.support.edits import FixPlan, NoFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
 from trl_lint.fixes.support.logged import (
     Gathered,
@@ -34,6 +34,7 @@ from trl_lint.fixes.support.logged import (
 )
 from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
+from trl_lint.fixes.support.reduced_before import reduced_before
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
 from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
@@ -76,6 +77,10 @@ class UnreducedMetricFix(RuleFix[Logged]):
 
 
 def _plan(place: LogSite) -> FixPlan | NoFix:
+    core, value, _ = core_of(place, place.expression, place.payload.value)
+    known = None if _needed_for_more(place) else reduced_before(place, core, value)
+    if known is not None:
+        return FixPlan((Replace(core, known),))
     found = _gathered(place)
     if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
         found = NoFix(reason)

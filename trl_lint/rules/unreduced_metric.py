@@ -26,7 +26,8 @@ self.store_metrics(metrics)
 The value is gathered after its reduction, and the reduction is repeated: each rank sends one element, and the value on
 one process is the same. Later steps (`.cpu()`, `.item()`, division by a constant) stay. `sum`, `mean`, `nanmean`,
 `max` and `min` can be repeated. For `(x * m).sum() / m.sum()`, both sums are added up over the ranks and divided once.
-Consecutive statements that log the same value share one reduction.
+Consecutive statements that log the same value share one reduction. If a name already has the value of all ranks
+(`mean_loss = accelerator.gather(loss).mean()`), that is logged instead.
 
 - *Safe* if every rank is known to get there together.
 - *Unsafe* if that is not known, if a Python number (`len(batch)`) becomes a tensor, or if a tensor with a gradient is
