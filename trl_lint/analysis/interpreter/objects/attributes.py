@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.objects import (
     models_in_losses,
     own_wrappers,
     present_on_some,
+    replaced_at_start,
     wrapped_before,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths
@@ -301,6 +302,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
         return custom.value
     value = frame.read_attribute(cls, name)
     if value is not None:
+        value = replaced_at_start.value_left(frame, cls, name, value)
         value = models_in_losses.wrapped_value(frame, cls, name, handed_models.passed_model(frame, cls, name, value))
         value = annotated_attributes.as_annotated(frame, cls, name, value)
         value = wrapped_before.wrapped_value(frame, cls, name, value)
@@ -320,9 +322,8 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
         found = _library_attribute(frame, base, name, receiver)
         if found is not None:
             if value is not None and found.wrapping is Wrapping.UNWRAPPED:
-                return wrapped_models.part(found).replace(
-                    wrapping=Wrapping.BARE
-                )  # the class assigns another model itself
+                # The class assigns another model itself.
+                return wrapped_models.part(found).replace(wrapping=Wrapping.BARE)
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name, frame) or UNKNOWN
 

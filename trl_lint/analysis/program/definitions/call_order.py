@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, self_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, precedes, self_attribute
 
 
 def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -54,6 +54,31 @@ def is_called_before_only(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNod
                 seen.add(caller.name)
                 names.append(caller.name)
     return is_called
+
+
+def is_only_called_before(cls: ClassInfo, method: FunctionInfo, within: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether a method is called, and all its calls, direct or through other methods, come before a node of `within`.
+
+    A call from outside the class, by whatever name of the object, does not.
+    """
+    todo, seen = [method], {method.name}
+    for each in todo:
+        calls = list(_calls_to(cls, each.name))
+        if each is within or not calls or _is_called_on_others(each):
+            return False
+        for caller, call in calls:
+            if caller is within:
+                if not precedes(within.node, call, node):
+                    return False
+            elif caller.name not in seen:
+                seen.add(caller.name)
+                todo.append(caller)
+    return True
+
+
+def _is_called_on_others(method: FunctionInfo) -> bool:
+    """Whether the file calls a method of this name on something other than `self`."""
+    return method.module.mentions(rb"(?<!\bself)\." + method.name.encode() + rb"\b")
 
 
 def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Call]]:

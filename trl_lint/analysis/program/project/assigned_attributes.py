@@ -56,6 +56,13 @@ def _collect(body: cst.BaseSuite, found: set[str]) -> None:
             _collect(child, found)
 
 
+def assigned_in_line(line: cst.SimpleStatementLine) -> set[str]:
+    """The names of all attributes that a line assigns."""
+    found: set[str] = set()
+    _collect_line(line, found)
+    return found
+
+
 def _collect_line(line: cst.SimpleStatementLine, found: set[str]) -> None:
     for small in line.body:
         for target in _targets(small):

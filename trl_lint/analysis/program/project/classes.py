@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import ChainMap
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -350,11 +350,14 @@ class ClassInfo:
 
     def values_assigned_by_others(self, name: str, writer: Hashable) -> Value:
         """The join of what other methods than `writer` have left in `self.name`; BOTTOM if nothing."""
-        own = writer[0] if isinstance(writer, tuple) else writer
+        return self.values_assigned_except(name, (writer[0] if isinstance(writer, tuple) else writer,))
+
+    def values_assigned_except(self, name: str, methods: Container[Hashable]) -> Value:
+        """The join of what methods have left in `self.name`, except those with such keys; BOTTOM if nothing."""
         merged: Value = BOTTOM
         for cls in self.project_lineage():
             for by, value in cls._assigned_values.get(name, {}).items():
-                if (by[0] if isinstance(by, tuple) else by) != own:
+                if (by[0] if isinstance(by, tuple) else by) not in methods:
                     merged = join(merged, value)
         return merged
 

@@ -1,0 +1,87 @@
+"""Attributes that a constructor replaces after methods that it has called assigned them."""
+
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+
+class BuiltThenPrepared:
+    def __init__(self, rows):
+        self.accelerator = Accelerator()
+        self.rows = rows
+        self.setup()
+        self.model, self.loader = self.accelerator.prepare(self.model, self.loader)
+
+    def setup(self):
+        self.build()
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: unknown
+
+    def build(self):
+        self.model = make_model()
+        self.loader = DataLoader(self.rows)
+
+    def train(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: shard
+            reveal_rank(self.model(batch).mean())  # revealed: partial(mean)
+
+
+class BuiltAgain:
+    """Another method builds the loader once more."""
+
+    def __init__(self, rows):
+        self.accelerator = Accelerator()
+        self.rows = rows
+        self.build()
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def build(self):
+        self.loader = DataLoader(self.rows)
+
+    def train(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: unknown
+        self.build()
+
+
+class PreparedOnRequest:
+    """The loader may stay as it was built."""
+
+    def __init__(self, rows, prepare):
+        self.accelerator = Accelerator()
+        self.rows = rows
+        self.build()
+        if prepare:
+            self.loader = self.accelerator.prepare(self.loader)
+
+    def build(self):
+        self.loader = DataLoader(self.rows)
+
+    def train(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: unknown
+
+
+class BuiltByOthers:
+    """Code outside the class builds the loader again."""
+
+    def __init__(self, rows):
+        self.accelerator = Accelerator()
+        self.rows = rows
+        self.construct()
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def construct(self):
+        self.loader = DataLoader(self.rows)
+
+    def train(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: unknown
+
+
+BuiltThenPrepared(read_rows()).train()
+BuiltAgain(read_rows()).train()
+PreparedOnRequest(read_rows(), read_setting()).train()
+trainer = BuiltByOthers(read_rows())
+trainer.construct()
+trainer.train()
