@@ -33,6 +33,8 @@ def value_left(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
     init = cls.origin.find("__init__")
     if init is None or frame.function is init or init.cls is None or name not in init.cls.certain_attributes():
         return value
+    if not any(base.is_assigned_by_others(name, init) for base in cls.project_lineage()):
+        return value
     replaced = _replaced(cls.origin, init, name)
     if not replaced or any(each is frame.function for each in replaced):
         return value
@@ -52,5 +54,5 @@ def _find_replaced(cls: ClassInfo, init: FunctionInfo, name: str) -> tuple[Funct
     if not isinstance(body, cst.IndentedBlock) or name not in always_assigned(body):
         return ()
     lines = [each for each in body.body if isinstance(each, cst.SimpleStatementLine) and name in assigned_in_line(each)]
-    methods = (each for base in cls.project_lineage() for each in base.methods.values())
+    methods = (each for base in cls.project_lineage() if name in base.assigned() for each in base.methods.values())
     return tuple(each for each in methods if call_order.is_only_called_before(cls, each, init, lines[-1]))
