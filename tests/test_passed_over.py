@@ -184,3 +184,54 @@ def test_behind_the_init_of_its_base_an_heir_has_the_wrapped_model(tmp_path: Pat
     assert found(folder) == [("writer.py", 7, "TRL002")]
     written(tmp_path, {"writer.py": init.format(before="", behind="        self.model = make()\n" + read)})
     assert found(folder) == []
+
+
+def test_a_step_in_a_file_without_a_library_waits_where_the_wrapped_model_is_passed(tmp_path: Path) -> None:
+    engine = (
+        "import math\n\n\ndef train_one_epoch(model, criterion, loader, optimizer):\n    for x, y in loader:\n"
+        "        loss = criterion(model(x), y)\n        if not math.isfinite(loss.item()):\n            continue\n"
+        "        optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()\n"
+    )
+    main = (
+        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "from torch.utils.data import DataLoader, DistributedSampler\nfrom engine import train_one_epoch\n\n\n"
+        "def main(net, data):\n    torch.distributed.init_process_group()\n"
+        "    loader = DataLoader(data, sampler=DistributedSampler(data))\n"
+        "    optimizer = torch.optim.SGD(net.parameters())\n"
+        "    train_one_epoch({}, torch.nn.CrossEntropyLoss(), loader, optimizer)\n"
+    )
+    folder = written(tmp_path, {"engine.py": engine, "main.py": main.format("DDP(net)")})
+    assert found(folder) == [("engine.py", 8, "TRL006")]
+    written(tmp_path, {"main.py": main.format("net")})
+    assert found(folder) == []
+
+
+def test_a_forward_in_a_file_without_a_library_bypasses_the_wrapper_that_is_passed(tmp_path: Path) -> None:
+    engine = (
+        "def step(model, criterion, x, y, optimizer):\n    loss = criterion({}(x), y)\n"
+        "    loss.backward()\n    optimizer.step()\n"
+    )
+    main = (
+        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom engine import step\n\n\n"
+        "def main(net, x, y):\n    torch.distributed.init_process_group()\n    model = DDP(net)\n"
+        "    step(model, torch.nn.CrossEntropyLoss(), x, y, torch.optim.SGD(net.parameters()))\n"
+    )
+    folder = written(tmp_path, {"engine.py": engine.format("model.module"), "main.py": main})
+    assert found(folder) == [("engine.py", 2, "TRL009")]
+    written(tmp_path, {"engine.py": engine.format("model")})
+    assert found(folder) == []
+
+
+def test_ranks_that_a_decorator_keeps_out_are_not_reported_there(tmp_path: Path) -> None:
+    ranks = (
+        "import torch.distributed as dist\n\n\ndef rank_zero_only(function):\n    def run(*args):\n"
+        "        if dist.get_rank() == 0:\n            return function(*args)\n    return run\n\n\n"
+        "def together(x):\n    found = [None] * 2\n    dist.all_gather_object(found, x)\n    return found\n"
+    )
+    helper = "from ranks import rank_zero_only, together\n\n\n@rank_zero_only\ndef write(x):\n    print(together(x))\n"
+    train = (
+        "import torch.distributed as dist\nfrom helper import write\n\n\ndef main():\n"
+        "    dist.init_process_group()\n    write(1)\n\n\nmain()\n"
+    )
+    folder = written(tmp_path, {"ranks.py": ranks, "helper.py": helper, "train.py": train})
+    assert not any(name == "helper.py" for name, _, _ in found(folder))

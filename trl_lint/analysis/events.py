@@ -90,6 +90,7 @@ class CollectiveCalled(Event):
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
+    anywhere = True
 
     node: Call
     row: Collective
@@ -147,6 +148,7 @@ class ModelCalled(Event):
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
+    anywhere = True
 
     model: Value
     path: str = ""
@@ -278,6 +280,7 @@ class MetricShown(Event):
     """A metric of an evaluation, computed from the batches of `loop`, is shown by `sink`, as `what` in the call."""
 
     mentions = (LIBRARIES, mentions.EVALUATIONS, mentions.SHOWN)
+    anywhere = True
 
     sink: str
     what: str
@@ -303,6 +306,7 @@ class Divergence(Event):
     """
 
     mentions = (LIBRARIES, mentions.SYNC_POINTS)
+    anywhere = True
 
     condition: Step
     sync_point: SyncPoint
@@ -316,6 +320,10 @@ class Divergence(Event):
     missing: tuple[SyncPoint, ...] = ()
     node_values: Mapping[int, Value] = field(default_factory=dict)
     knows_sharding: bool = False
+
+    def is_sure_without_library(self) -> bool:
+        """Not if a decorator lets only some ranks in: what else it does is up to the file that runs the function."""
+        return self.by is not DividedBy.DECORATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,6 +423,7 @@ class Averaged(Event):
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES, mentions.AVERAGES)
+    anywhere = True
 
     means: frozenset[Mean]
     passed_by: frozenset[Write]

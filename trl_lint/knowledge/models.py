@@ -89,6 +89,16 @@ EMBEDDED_INPUTS = "inputs_embeds"
 GENERATES = frozenset({"generate"})
 # Methods that are the forward itself.
 FORWARDS = frozenset({"__call__", "forward"})
+# Modules of torch.nn that always have parameters, and what freezes a module.
+HAVE_PARAMETERS = frozenset(
+    {
+        *("Bilinear", "Embedding", "EmbeddingBag", "GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "LazyLinear"),
+        *("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "MultiheadAttention"),
+        *("RNN", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"),
+        "TransformerEncoderLayer",
+    }
+)
+FREEZE = frozenset({"requires_grad", "requires_grad_", "no_grad", "eval", "freeze"})
 # Methods that run a part of the model: one of the towers of CLIP and similar models (transformers, open_clip).
 RUN_A_TOWER = frozenset(
     {

@@ -26,6 +26,7 @@ from trl_lint.knowledge.schema import (
     Parameter,
     Row,
     Synchronisation,
+    Transfer,
     instance,
 )
 
@@ -43,7 +44,8 @@ _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
 # Iterating over it yields different indices on each rank.
-_SHARDED_SAMPLER = LibraryInstance("torch.utils.data.DistributedSampler")
+DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
+_SHARDED_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
 
 
 def _c10d(name: str, operand: Parameter, result: str, *, into: Parameter | None = None, lists: bool = False,
@@ -108,12 +110,14 @@ _CLASSES: tuple[Row, ...] = (
           others=SAME),
     Class(name="torch.utils.data.DataLoader", source="torch/utils/data/dataloader.py::DataLoader",
           makes=LOADER),
-    Class(name="torch.utils.data.DistributedSampler", source=_SAMPLER, makes=_SHARDED_SAMPLER),
+    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=_SHARDED_SAMPLER),
     *(
         Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", makes=SAME)
-        for name in ("BatchSampler", "RandomSampler", "SequentialSampler", "SubsetRandomSampler",
-                     "WeightedRandomSampler")
+        for name in ("RandomSampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler")
     ),
+    # Its batches are of the rows that its sampler picks.
+    Class(name="torch.utils.data.BatchSampler", source="torch/utils/data/sampler.py::BatchSampler",
+          makes=Transfer.FIRST),
 )
 
 _FUNCTIONS: tuple[Row, ...] = (

@@ -1,7 +1,7 @@
 """The origin of batches: a prepared loader, a sampler that shards, or neither."""
 
 from accelerate import Accelerator
-from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler
 from torch.utils.data.distributed import DistributedSampler as Sampler
 from tqdm.auto import tqdm
 
@@ -21,6 +21,21 @@ sampler = Sampler(dataset, shuffle=True) if option("shuffle") else DistributedSa
 for inputs, labels in DataLoader(dataset, batch_size=2, sampler=sampler):
     reveal_rank(inputs)  # revealed: shard
     reveal_rank(labels)  # revealed: shard
+
+batches_of = BatchSampler(DistributedSampler(dataset), 4, drop_last=True)
+for batch in DataLoader(dataset, batch_sampler=batches_of):
+    reveal_rank(batch["x"])  # revealed: shard
+for batch in DataLoader(dataset, batch_sampler=BatchSampler(RandomSampler(dataset), 4, drop_last=True)):
+    reveal_rank(batch["x"])  # revealed: unknown
+
+
+class Repeated(DistributedSampler):
+    def __iter__(self):
+        return iter([index for index in super().__iter__() for _ in range(3)])
+
+
+for batch in DataLoader(dataset, sampler=Repeated(dataset)):
+    reveal_rank(batch["x"])  # revealed: shard
 
 prepared = accelerator.prepare(plain)
 for batch in prepared:

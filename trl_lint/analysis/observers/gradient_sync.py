@@ -18,6 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.definitions.trained_parts import is_trained_part
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -156,6 +157,8 @@ def _is_forward(model: Value, method: str) -> bool:
         return True
     cls = class_of(model)
     function = cls.find(method) if cls is not None else None
+    if cls is not None and function is None:
+        return is_trained_part(cls, method)
     if cls is None or function is None or function.decorators & WITHOUT_GRADIENTS or not function.parameters:
         return False
     return _runs_a_part(function.node.body, function.parameters[0].name, cls)

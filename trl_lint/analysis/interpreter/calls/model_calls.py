@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, own_wrappers
+from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.learned_outputs import learned_parts
 from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.syntax import callee_of
@@ -42,7 +43,8 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         )
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
-    if PART_OF_MODEL.fits(name) and not args.differing():
+    output = output_of(frame, args)
+    if PART_OF_MODEL.fits(name) and not output.rank.differs:
         return wrapped_models.part(receiver)
     for observe in frame.observers.model_method:
         observe(frame, receiver, name, node)
@@ -52,7 +54,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         return receiver
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
         return forward(frame, receiver, args)
-    return UNKNOWN if args.differing() else SAME
+    return UNKNOWN if output.rank.differs else SAME
 
 
 def _returns_itself(receiver: Value, name: str) -> bool:
@@ -93,7 +95,8 @@ def output_of(frame: Frame, args: Arguments) -> Value:
     rank = args.rank()
     for value in args.all():
         if value.kind is Kind.CONTAINER:
-            rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
+            of_dicts = (element_of(frame, each) for each in values_of_dicts(frame, value))
+            rank = ranks.combine_all((rank, *(each.rank for each in (containers.iterate(frame, value)[0], *of_dicts))))
     rank = ranks.nonlinear(rank)
     output = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).replace(writes=NO_WRITES)
     return in_role(output, BatchRole.OUTPUT)

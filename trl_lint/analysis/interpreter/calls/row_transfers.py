@@ -11,7 +11,7 @@ from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter.calls import metric_calls
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
-from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectModel
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.idioms.kind_tests import kind_tests
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
@@ -58,6 +58,7 @@ from trl_lint.knowledge.schema import (
     Class,
     Transfer,
 )
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 _NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
 _PREPARED = "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
@@ -331,13 +332,19 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     key = "sampler" if "sampler" in args.keywords else "batch_sampler"
-    is_sharded = library_name_of(args.keywords.get(key)) == "torch.utils.data.DistributedSampler"
-    is_sharded = is_sharded and not _is_for_one_kind(frame, args.expression(key))
+    is_sharded = _shards(args.keywords.get(key)) and not _is_for_one_kind(frame, args.expression(key))
     batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
         return LOADER.with_parts(_full(batch))
     return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None))
+
+
+def _shards(sampler: Value | None) -> bool:
+    """Whether a sampler gives each rank its own rows: torch's own, or one of a project class that inherits from it."""
+    if isinstance(sampler, ProjectInstance):
+        return DISTRIBUTED_SAMPLER in sampler.cls.library_bases()
+    return library_name_of(sampler) == DISTRIBUTED_SAMPLER
 
 
 def _is_for_one_kind(frame: Frame, sampler: cst.BaseExpression | None) -> bool:

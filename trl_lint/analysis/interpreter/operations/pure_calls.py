@@ -58,7 +58,7 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
             element = SAME
         if element.kind in (Kind.CONTAINER, Kind.TUPLE):
             element = _element_of(frame, element, depth - 1)
-        for each in _values_of_dicts(frame, value):
+        for each in values_of_dicts(frame, value):
             element = join(element, _element_of(frame, each, depth - 1))
         rank = element.rank
         if length.differs and rank.state is State.SAME:
@@ -73,7 +73,7 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
     return as_source(value)
 
 
-def _values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
+def values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
     """The values of a dict, which iterating over it does not yield."""
     cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else ()
     return (each for cell in cells if cell.shape == "dict" for each in cell.values())
