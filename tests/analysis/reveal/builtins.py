@@ -1,5 +1,6 @@
 """Python's own functions."""
 
+import os
 from typing import cast
 
 from transformers import Trainer
@@ -47,6 +48,7 @@ class Builtins(Trainer):
         reveal_rank(tuple(mixed)[1])  # revealed: local(data)
         reveal_rank(dict(a=loss)["a"])  # revealed: local(data)
         reveal_rank(list(range(3))[0])  # revealed: same
+        reveal_rank(list(range(len(os.listdir("out")), 9))[0])  # revealed: local(io)
         reveal_rank(list(map(float, mixed))[0])  # revealed: local(data)
         reveal_rank([v for v in filter(None, equal)][0])  # revealed: same
         reveal_rank(next(iter(equal)))  # revealed: same

@@ -120,6 +120,7 @@ class Runs(Definitions):
         self.wraps_on_one_path = False
         self.job_flags = JobFlags()
         self.earlier_points: tuple[SyncPoint, ...] = ()
+        self.caller_values: tuple[Mapping[int, Value], ...] = ()
         self._running: list[tuple[Hashable, ...]] = []
 
     def note_stored(self, *what: object) -> None:
@@ -139,16 +140,17 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, receiver)
         before = len(frame.sync_points)
-        earlier_points = self.earlier_points
-        if before and frame.memory.control.uniformity is not Uniformity.UNIFORM:
+        earlier_points, caller_values = self.earlier_points, self.caller_values
+        if frame.memory.control.uniformity is not Uniformity.UNIFORM:
             self.earlier_points = (*earlier_points, *frame.sync_points)
+            self.caller_values = (frame.node_values, *caller_values)
         try:
             if function.closure is not None or isinstance(function.node, cst.Lambda):
                 value, exchanged = self._inline(frame, function, names, node)
             else:
                 value, exchanged = self._summarised(frame, function, names, node, receiver)
         finally:
-            self.earlier_points = earlier_points
+            self.earlier_points, self.caller_values = earlier_points, caller_values
         for name, argument in exchanged.items():
             expressions = expression_of(function, name, args, receiver)
             if expressions is not None:

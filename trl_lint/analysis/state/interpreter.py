@@ -36,6 +36,7 @@ class Interpreter(Protocol):
         means: By the expression that computes it, each mean over a rank-local count.
         job_flags: The settings that show whether there are several ranks.
         earlier_points: The points at which all ranks have synchronised in the callers of the current run.
+        caller_values: The facts of the parts of conditions in the callers of the current run, by the id of the node.
         reducers: The user's own collectives.
         wraps_on_one_path: Whether a model was seen that is wrapped on one path and unwrapped on another.
     """
@@ -46,6 +47,7 @@ class Interpreter(Protocol):
     domains: Domains[Frame]
     job_flags: JobFlags
     earlier_points: tuple[SyncPoint, ...]
+    caller_values: tuple[Mapping[int, Value], ...]
     observers: Observers[Frame]
     project: Project
     reducers: tuple[tuple[str, str], ...]

@@ -226,9 +226,10 @@ def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if all(size_of(value) is not RAGGED for value in args.all()):
         rank = ranks.of_counts(rank, (value.rank for value in args.all()))
     # `range(rank, total, world)`; epochs that start at a checkpoint's number have the same count.
-    starts_apart = len(args.positional) > 1 and args.positional[0].rank.differs
-    number = ranks.nonlinear(args.positional[0].rank) if starts_apart else ranks.SAME
-    return IterableValue(ranks.SAME, NumberValue(number, scalar=True, dtype="int"), rank)
+    start = args.positional[0]
+    starts_apart = len(args.positional) > 1 and start.rank.differs
+    first = ranks.nonlinear(start.rank) if starts_apart else ranks.SAME
+    return IterableValue(ranks.SAME, derived(first, Kind.NUMBER, start, scalar=True, dtype="int"), rank)
 
 
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -25,6 +25,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
 
@@ -131,7 +132,7 @@ def part_for_all_ranks(frame: Frame, condition: Control) -> str:
 def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
     if by_rank:
         return NAMES_ENGINE.fits(code)
-    value = frame.node_values.get(id(part))
+    value = _value_of(frame, part)
     return value is not None and value.rank == ranks.SETTING
 
 
@@ -154,7 +155,7 @@ def tests_tracker_run(frame: Frame, test: cst.CSTNode) -> bool:
             return any(tests) and all(
                 is_test or _is_same(frame, part) for is_test, part in zip(tests, (left, right), strict=True)
             )
-    value = frame.node_values.get(id(test))
+    value = _value_of(frame, test)
     return isinstance(value, LibraryInstance) and value.name in RUNS
 
 
@@ -175,16 +176,22 @@ def depends_on_progress(frame: Frame, condition: Control) -> bool:
 
 def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether an operand is the counter, or its last value: `global_step == max_train_steps`."""
-    value = frame.node_values.get(id(node))
+    value = _value_of(frame, node)
     is_count = COUNTER.fits(last_name(node)) or LAST_COUNT.fits(last_name(node))
     return value is not None and is_count and not value.rank.origins & ~Origin.IO
 
 
 def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(node))
+    value = _value_of(frame, node)
     return value is not None and (value.rank.is_uniform or value.rank == ranks.SETTING)
 
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(node))
+    value = _value_of(frame, node)
     return value is not None and value.rank.is_uniform
+
+
+def _value_of(frame: Frame, node: cst.CSTNode) -> Value | None:
+    """The fact of a part of a condition, which may be one under which the function is called."""
+    of_each = (values.get(id(node)) for values in (frame.node_values, *frame.engine.caller_values))
+    return next((value for value in of_each if value is not None), None)
