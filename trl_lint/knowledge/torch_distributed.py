@@ -45,7 +45,7 @@ _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
 # Iterating over it yields different indices on each rank.
 DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
-_SHARDED_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
+SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
 
 
 def _c10d(name: str, operand: Parameter, result: str, *, into: Parameter | None = None, lists: bool = False,
@@ -110,7 +110,7 @@ _CLASSES: tuple[Row, ...] = (
           others=SAME),
     Class(name="torch.utils.data.DataLoader", source="torch/utils/data/dataloader.py::DataLoader",
           makes=LOADER),
-    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=_SHARDED_SAMPLER),
+    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER),
     *(
         Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", makes=SAME)
         for name in ("RandomSampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler")

@@ -21,6 +21,7 @@ from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
+from trl_lint.analysis.program.idioms.sharding_samplers import as_shared_out
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
@@ -187,6 +188,7 @@ class Engine(Runs):
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
                 value = used.get(name) or by_name(function.module, name) or value
+            value = as_shared_out(function.module, name, value)
             refined = settings.parameter_by_name(name, value)
             value = value if refined is not value and self._may_differ(cls, function, name) else refined
             value = settings.option(name, value) if function.is_command else value

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, given_fields, present_on_some, subscripts
+from trl_lint.analysis.program.idioms.sharding_samplers import as_shared_out
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -22,6 +23,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Assign a value to a name, attribute, subscript or pattern."""
     if type(target) is cst.Name:
+        value = as_shared_out(frame.module, target.value, value)
         if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
         else:
@@ -32,7 +34,9 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
             _assign_part(frame, receiver, target, value)
         else:
-            attributes.assign_attribute(frame, receiver, target, value)
+            attributes.assign_attribute(
+                frame, receiver, target, as_shared_out(frame.module, target.attr.value, value)
+            )
     elif type(target) is cst.Subscript:
         _assign_subscript(frame, target, value)
     elif type(target) is cst.Tuple or type(target) is cst.List:

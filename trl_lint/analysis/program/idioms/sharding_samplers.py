@@ -1,0 +1,43 @@
+"""Loaders and samplers of unknown origin that give each rank its own share, as `set_epoch` of a sampler shows.
+
+For example, with `loader` from another package:
+
+    loader.sampler.set_epoch(epoch)          batches of `loader` are this rank's own
+    sampler.set_epoch(epoch)                 so are those of a loader with this sampler
+
+Only samplers that take a share of an order that all ranks draw alike have this method
+(torch/utils/data/distributed.py::DistributedSampler.set_epoch).
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge.schema import LOADED_BATCH, LOADER
+from trl_lint.knowledge.torch_distributed import SHARDING_SAMPLER
+
+_ANY = rb"sampler\.set_epoch\("
+
+
+def as_shared_out(module: Module, name: str, value: Value) -> Value:
+    """A value, or the loader or sampler that its name in a file shows it to be if nothing else is known of it."""
+    if not _is_open(value) or not module.mentions(_ANY):
+        return value
+    word = rb"\b" + re.escape(name.encode()) + rb"\."
+    if module.mentions(word + rb"(?:batch_)?" + _ANY) or module.mentions(word + rb"batch_sampler\." + _ANY):
+        return LOADER.with_parts(LOADED_BATCH)
+    if value.kind is Kind.UNKNOWN and name.endswith("sampler") and module.mentions(word + rb"set_epoch\("):
+        return SHARDING_SAMPLER
+    return value
+
+
+def _is_open(value: Value) -> bool:
+    """Whether nothing is known of a value, or only that it is a loader that `prepare` has not seen."""
+    if isinstance(value, LoaderValue):
+        batch = value.batch
+        return batch is None or (batch.rank.state is State.UNKNOWN and batch.wrapping is not Wrapping.WRAPPED)
+    return value.kind is Kind.UNKNOWN and value.rank.state is State.UNKNOWN
