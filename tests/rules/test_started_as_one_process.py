@@ -40,6 +40,8 @@ IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    trai
         ({"run.sh": "python -m torch.distributed.launch --nproc_per_node=1 train.py\n"}, False),
         ({"run.sh": "python train.py\npython -m accelerate.commands.launch train.py\n"}, True),
         ({"run.sh": "python train.py\nsrun --ntasks=8 python train.py\n"}, True),
+        ({"README.md": "```\nsrun python -u train.py --ddp\n```\n"}, True),  # in an allocation of any size
+        ({"run.sh": "#!/bin/bash\n#SBATCH --mem=4G\nsrun python -u train.py\n"}, False),
         ({"run.sh": "python train.py\nRANK=0 WORLD_SIZE=4 python train.py\n"}, True),
         ({"run.sh": "python train.py --device_map auto\n"}, False),
         ({"run.sh": "uv run train.py\n"}, False),

@@ -1,7 +1,7 @@
 """Classes and functions of model libraries: Diffusers, timm, open_clip, torchvision, sentence_transformers.
 
 Read from diffusers 0.40.0.dev0, timm 1.0.29.dev0, open_clip 4.2.0.dev0, sentence_transformers 3.1.0.dev0 and the
-documentation of torchvision 0.24.
+documentation of kornia 0.8 and torchvision 0.24.
 """
 
 from __future__ import annotations
@@ -57,7 +57,13 @@ ROWS: tuple[Row, ...] = (
 MODEL_FUNCTIONS = "torchvision.models."
 NO_MODEL_FUNCTIONS = frozenset({"get_model_builder", "get_model_weights", "get_weight", "list_models"})
 # The modules of classes whose instances only compute.
-PURE_CLASSES = ("einops.layers.", "torchvision.transforms.")
+PURE_CLASSES = (
+    "einops.layers.",
+    "kornia.augmentation.",
+    "timm.data.Mixup",
+    "timm.data.mixup.",
+    "torchvision.transforms.",
+)
 # sentence_transformers/trainer.py::SentenceTransformerTrainer.override_model_in_loss: on several processes, the wrapper
 # replaces the model that a loss keeps in this attribute. The loss is passed by this name.
 LOSS_TRAINERS = frozenset({"CrossEncoderTrainer", "SentenceTransformerTrainer", "SparseEncoderTrainer"})

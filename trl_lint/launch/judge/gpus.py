@@ -81,6 +81,16 @@ def is_one_of_several(start: Start) -> bool:
     return gpus(start).gpus is Gpus.OWN_LAUNCHER and not (places_model or one_gpu)
 
 
+def may_be_one_of_several(start: Start) -> bool:
+    """Whether `srun` starts it in an allocation that is made elsewhere, with an unknown number of tasks.
+
+    A batch script, whose `#SBATCH` lines are read, has one task unless they say otherwise.
+    """
+    wrappers = (*_outer(start.command), *start.wrappers)
+    in_batch = any(each.kind == "slurm" for each in start.command.surroundings.hints)
+    return any(each.name == "srun" for each in wrappers) and not in_batch and gpus(start).gpus is Gpus.UNKNOWN
+
+
 def _outer(command: Command) -> tuple[Wrapper, ...]:
     return tuple(wrapper for words in command.surroundings.around for wrapper in unwrap(words).wrappers)
 

@@ -34,9 +34,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
             _assign_part(frame, receiver, target, value)
         else:
-            attributes.assign_attribute(
-                frame, receiver, target, as_shared_out(frame.module, target.attr.value, value)
-            )
+            attributes.assign_attribute(frame, receiver, target, as_shared_out(frame.module, target.attr.value, value))
     elif type(target) is cst.Subscript:
         _assign_subscript(frame, target, value)
     elif type(target) is cst.Tuple or type(target) is cst.List:
