@@ -119,6 +119,11 @@ def test_further_uses_are_told_with_the_first():
         ("if args.log and rank == 0:\n    run = args.start()\nif args.log:\n    run.log(1)", "run"),
         ("for batch in loader:\n    if rank == 0:\n        loss = batch.mean()\n    print(loss)", "loss"),
         ("for batch in loader:\n    if rank == 0:\n        loss = batch.mean()\nprint(loss)", "loss"),
+        (
+            "if rank == 0:\n    best = 1.0\nstart_epoch = int(os.listdir(args.dir)[0])\n"
+            "for epoch in range(start_epoch, 9):\n    print(best)",
+            "best",
+        ),
         ("if rank == 0:\n    best = 1.0\nbest += 1", "best"),
         ("if rank == 0:\n    best = 1.0\nshown = [best for _ in range(3)]", "best"),
         ("if rank == 0:\n    best = 1.0\nif args.show:\n    print(best)", "best"),

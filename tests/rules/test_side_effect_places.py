@@ -14,9 +14,12 @@ PROGRAM = """\
 import importlib
 import os
 from pathlib import Path
+import torch
 import wandb
 from accelerate import Accelerator
-from somewhere import given
+from diffusers import StableDiffusionPipeline
+from diffusers.loaders import LoraLoaderMixin
+from somewhere import given, newest
 
 def main(args, cfg, output_dir, folder, epoch, me, tokens):
     accelerator = Accelerator()
@@ -54,6 +57,53 @@ def is_reported(body: str) -> bool:
 )
 def test_places_and_conditions_that_follow_from_settings(body):
     assert is_reported(body)
+
+
+RESUMED = """\
+global_step = int(newest(os.listdir(args.output_dir)).split("-")[1])
+first_epoch = global_step // args.steps_per_epoch
+resume_step = global_step % args.steps_per_epoch
+for epoch in range(first_epoch, args.epochs):
+    for step, batch in enumerate(given(args)):
+        if args.resume and epoch == first_epoch and step < resume_step:
+            continue
+        train_steps = epoch * args.steps_per_epoch + step
+        param_update_steps = train_steps // 2
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('if train_steps % args.log_every == 0:\n    open("x", "w")', True),
+        ('if param_update_steps % args.log_every == 0:\n    open("x", "w")', True),
+        ('os.remove(os.path.join(args.output_dir, str(epoch), "x"))', True),
+        ('torch.save(batch, f"{args.output_dir}/{epoch}-{train_steps}.pt")', True),
+        ('open(f"{args.output_dir}/{me}-{epoch}.txt", "w")', False),
+        ('open(f"{args.output_dir}/{accelerator.process_index}-{epoch}.txt", "w")', False),
+        ('if accelerator.process_index == epoch:\n    open("x", "w")', False),
+        ('if me == train_steps:\n    open("x", "w")', False),
+    ],
+)
+def test_a_resumed_training_goes_on_at_the_same_step_on_all_ranks(body, expected):
+    assert is_reported(RESUMED.format(body.replace("\n", "\n        "))) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("StableDiffusionPipeline.save_lora_weights(args.output_dir, unet_lora_layers=given(args))", True),
+        ("LoraLoaderMixin.save_lora_weights(save_directory=args.output_dir)", True),
+        ('LoraLoaderMixin.save_lora_weights(f"{args.output_dir}/{me}")', False),
+        ("StableDiffusionPipeline.load_lora_weights(args.output_dir)", False),
+        ("given(args).config.save_pretrained(args.output_dir)", True),
+        ("given(args).adapter.save_pretrained(args.output_dir)", False),
+        ("given(args).config.save_pretrained(me)", False),
+    ],
+)
+def test_what_is_called_on_a_class_and_what_only_its_name_tells(body, expected):
+    assert is_reported(body) is expected
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ METHODS: dict[str, Effect] = {
     "save_vocabulary": Effect("writes the same files", (0, "save_directory")),
     "to_json_file": Effect("writes the same file", (0, "json_file_path")),
 }
+# Of these, the ones that are called on a class: `StableDiffusionXLPipeline.save_lora_weights(folder, …)`.
+CALLED_ON_CLASS = frozenset({"save_lora_weights"})
 # Methods of a `pathlib.Path`, which is the changed path itself.
 OF_PATHS: dict[str, Effect] = {
     "mkdir": Effect("creates the same folder", fails=True, unless=("exist_ok",), makes=True,

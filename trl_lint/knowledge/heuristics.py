@@ -193,15 +193,17 @@ PICTURE_FILE = Guess(
 )
 SAVED_TOKENIZER = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?:^|_)(?:tokenizer|processor|feature_extractor)$",
-    says="What is called so, is of no known class and has `save_pretrained` or `push_to_hub` is a tokenizer or a "
-    "processor, which each rank has alike.",
+    pattern=r"(?:^|_)(?:config|tokenizer|processor|feature_extractor)$",
+    says="What is called so, is of no known class and has `save_pretrained` or `push_to_hub` is a tokenizer, a "
+    "processor or a config, which each rank has alike.",
     because="MervinPraison/PraisonAI, train/llm/trainer.py: every process saves `self.hf_tokenizer` to one folder",
 )
 COUNTER = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:(?:cur|curr|current|global|train|training|completed|optimizer|optim|update)_)?(?:epoch|step|iteration)s?$"
-    r"|^batch_(?:idx|index|nb)$|^(?:global|num)_updates?$|^(?:cur|curr|current|global)_iter$|^iter_num$|^n_iter$",
+    pattern=r"^(?:(?:actual|completed|cur|curr|current|global|optim|optimizer|param|train|training|update)_){0,2}"
+    r"(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$|^(?:global|num)_updates?$"
+    r"|^(?:cur|curr|current|global)_iter$|^iter_num$|^n_iter$|^milestone$"
+    r"|^(?:epochs|steps|iterations|iters)_trained(?:_in_current_epoch)?$",
     says="An otherwise unknown parameter, item or number with such a name counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
 )
@@ -210,7 +212,8 @@ LAST_COUNT = Guess(
     pattern=r"^(?:total|max|num|n)_(?:(?:train|training|update|optim|optimization|optimizer)_)?(?:epoch|step|iter|iteration)s$"
     r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing|sample|print|test)_(?:steps|epochs)$"
     r"|_(?:every|freq|frequency|interval)$|_(?:every|per)_(?:n_)?(?:step|epoch|iter|iteration|update)s?$"
-    r"|^(?:steps|iters|iterations)_per_epoch$",
+    r"|^(?:steps|iters|iterations)_per_epoch$"
+    r"|^(?:begin|first|init|initial|last|resume|resumed|start|starting)_(?:global_)?(?:epoch|step|iter|iteration)s?$",
     says="An otherwise unknown number with such a name, compared with a count, says when all ranks do something.",
     because="huggingface/distil-whisper, training/run_distillation.py: every process saves a tokenizer where "
     "`(cur_step % training_args.save_steps == 0) or cur_step == total_train_steps`",

@@ -45,6 +45,7 @@ from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
+    CALLED_ON_CLASS,
     DESCRIBE_RUN,
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
@@ -90,8 +91,11 @@ class SideEffects(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in CALLED_BY_EACH and not job_flags.asks_for_one_device(name, args):
             frame.trace.launched |= not is_test(frame.function)
+        last = name.rpartition(".")[2]
         if name in OPENERS:
             _opened(frame, name, args, node)
+        elif last in CALLED_ON_CLASS:
+            _emit(frame, METHODS[last], last, args, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None

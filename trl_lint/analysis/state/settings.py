@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 SETTING = Value(ranks.SETTING)
 # The kinds that a setting may have; for any other kind more is known than its name.
 _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
+# What may be known of a counter: nothing, or that it was read from a file or a file's name. The result of a function
+# that only computes is assumed to be a tensor.
+_COUNTED = frozenset({ranks.UNKNOWN, ranks.IO_LOCAL})
+_KINDS_OF_COUNTERS = _KINDS | {Kind.TENSOR}
 
 
 def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value) -> Value:
@@ -91,8 +95,11 @@ def is_assigned(frame: Frame, name: str) -> bool:
 
 
 def count_by_name(expression: cst.BaseExpression, value: Value) -> Value:
-    """A value put into a text; the fact of a setting for a counter of which only its name is known."""
-    is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(expression))
+    """A value put into a text; the fact of a setting for a counter of which only its name is known.
+
+    Or for one that each rank has read from a checkpoint: it is the same one.
+    """
+    is_count = value.rank in _COUNTED and value.kind in _KINDS_OF_COUNTERS and COUNTER.fits(last_name(expression))
     return value.replace(rank=ranks.SETTING) if is_count else value
 
 

@@ -35,14 +35,18 @@ _LOOPS = (cst.For, cst.While)
 def is_no_guard(condition: Control) -> bool:
     """Whether an unknown condition only determines when all ranks are done, with a loop or with the whole program.
 
-    `if batch is None: break` ends a loop that all ranks have run by then; `try: main()` catches what went wrong.
+    `if batch is None: break` ends a loop that all ranks have run by then; `try: main()` catches what went wrong. Where
+    a loop starts may have been read from a checkpoint: `for epoch in range(first_epoch, epochs)`.
     """
     place = place_of(condition)
-    if condition.uniformity is not Uniformity.UNKNOWN or place is None:
+    is_read = condition.rank.origins == Origin.IO
+    if place is None or not (condition.uniformity is Uniformity.UNKNOWN or is_read):
         return False
     root = condition.provenance.module.tree
     if _controls_loop(root, place):
         return Origin.RANK not in condition.rank.origins
+    if condition.uniformity is not Uniformity.UNKNOWN:
+        return False
     if isinstance(place, (cst.Try, cst.TryStar)):
         return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
     branch = branch_of(root, place)
