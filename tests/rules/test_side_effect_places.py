@@ -401,3 +401,40 @@ class Module({}):
 )
 def test_what_lightning_runs_on_every_process(base, decorator, hook, guard, is_reported):
     assert bool(SNIPPETS.findings(LIGHTNING.format(base, decorator, hook, guard))) is is_reported
+
+
+CALLED_BY_PROGRESS = """\
+import torch.distributed as dist
+from somewhere import given, steps
+
+def save(args, global_step):
+    open(f"{{args.output_dir}}/{{global_step}}.txt", "w")
+
+def main(args, cfg):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    global_step, picked = given(args)
+    for batch in steps(args):
+        global_step += 1
+        if {}:
+            save(args, global_step)
+
+if __name__ == "__main__":
+    main(given(), given())
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("global_step % args.save_every == 0", True),
+        ("global_step % 500 == 0 or args.save_always", True),
+        ("global_step > cfg.train.start_step and global_step % cfg.save_steps == 0", True),
+        ("global_step % args.save_every == picked", False),
+        ("global_step % args.save_every == rank", False),
+        ("global_step == args.rank", False),
+        ("given(global_step)", False),
+    ],
+)
+def test_a_helper_that_a_caller_runs_at_some_steps(condition, expected):
+    assert bool(SNIPPETS.findings(CALLED_BY_PROGRESS.format(condition))) is expected

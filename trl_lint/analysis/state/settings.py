@@ -50,9 +50,9 @@ SETTING = Value(ranks.SETTING)
 # The kinds that a setting may have; for any other kind more is known than its name.
 _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
 # What may be known of a counter: nothing, or that it was read from a file or a file's name. The result of a function
-# that only computes is assumed to be a tensor.
+# that only computes is assumed to be a tensor, and so is a sum with something unknown.
 _COUNTED = frozenset({ranks.UNKNOWN, ranks.IO_LOCAL})
-_KINDS_OF_COUNTERS = _KINDS | {Kind.TENSOR}
+_KINDS_OF_COUNTERS = _KINDS | {Kind.BATCH, Kind.TENSOR}
 
 
 def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value) -> Value:
@@ -71,6 +71,13 @@ def length_by_name(frame: Frame, expression: cst.BaseExpression | None, length: 
     if length != ranks.UNKNOWN or not isinstance(expression, cst.Attribute):
         return length
     return ranks.SETTING if _is_setting(frame, expression.value, UNKNOWN, expression.attr.value) else length
+
+
+def is_named_setting(module: Module, node: cst.CSTNode) -> bool:
+    """Whether an expression of a file is a setting by its names alone: `args.save_every`, which the file never sets."""
+    if not isinstance(node, cst.Attribute) or _is_rank_name(node.attr.value):
+        return False
+    return _are_settings(node.value) and not _assigned_in(module, node.attr.value)
 
 
 def may_be_set_by_rank(frame: Frame, node: cst.Attribute) -> bool:
@@ -342,7 +349,10 @@ def _more_than_options(text: str) -> Iterator[str]:
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
-    module = frame.module
+    return _assigned_in(frame.module, name)
+
+
+def _assigned_in(module: Module, name: str) -> Sequence[str]:
     return module.notes.cached(_assigned, lambda: _all_assigned(module.text)).get(name, ())
 
 
