@@ -188,12 +188,15 @@ class Engine(Runs):
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
                 value = used.get(name) or by_name(function.module, name) or value
-            value = as_shared_out(function.module, name, value)
-            refined = settings.parameter_by_name(name, value)
-            value = value if refined is not value and self._may_differ(cls, function, name) else refined
-            value = settings.option(name, value) if function.is_command else value
+            value = self._as_setting(cls, function, name, as_shared_out(function.module, name, value))
             names[name] = self._traced(frame, parameter, value, name)
         return names
+
+    def _as_setting(self, cls: ClassInfo | None, function: FunctionInfo, name: str, value: Value) -> Value:
+        """A parameter that is a setting, by its name or as an option of a command."""
+        refined = settings.parameter_by_name(name, value)
+        value = value if refined is not value and self._may_differ(cls, function, name) else refined
+        return settings.option(name, value) if function.is_command else value
 
     def _may_differ(self, cls: ClassInfo | None, function: FunctionInfo, name: str) -> bool:
         return cls is not None and function.name == "__init__" and creations.may_differ(self.project, cls, name)

@@ -73,13 +73,6 @@ def length_by_name(frame: Frame, expression: cst.BaseExpression | None, length: 
     return ranks.SETTING if _is_setting(frame, expression.value, UNKNOWN, expression.attr.value) else length
 
 
-def is_named_setting(module: Module, node: cst.CSTNode) -> bool:
-    """Whether an expression of a file is a setting by its names alone: `args.save_every`, which the file never sets."""
-    if not isinstance(node, cst.Attribute) or _is_rank_name(node.attr.value):
-        return False
-    return _are_settings(node.value) and not _assigned_in(module, node.attr.value)
-
-
 def may_be_set_by_rank(frame: Frame, node: cst.Attribute) -> bool:
     """Whether code sets an attribute of a settings object by the rank: `args.save_logs = is_master(args)`.
 
@@ -349,10 +342,7 @@ def _more_than_options(text: str) -> Iterator[str]:
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
-    return _assigned_in(frame.module, name)
-
-
-def _assigned_in(module: Module, name: str) -> Sequence[str]:
+    module = frame.module
     return module.notes.cached(_assigned, lambda: _all_assigned(module.text)).get(name, ())
 
 

@@ -15,13 +15,10 @@ For example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
 from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, last_name, of_class, operands
-from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -31,9 +28,6 @@ from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
-
-if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.project import Module
 
 _LOOPS = (cst.For, cst.While)
 
@@ -173,15 +167,13 @@ def depends_on_progress(frame: Frame, condition: Control) -> bool:
     """Whether a condition depends on the progress of the training: `global_step % args.log_every == 0`.
 
     A resumed program reads the counter from a checkpoint's folder name or file: it is not known to be the same
-    everywhere, but the ranks train together. All other operands have to be known. Those of a condition in a caller are
-    judged by their names.
+    everywhere, but the ranks train together. All other operands have to be known.
     """
     test = place_of(condition)
     if test is None or condition.rank.origins & ~Origin.IO:
         return False
     parts = list(operands(test))
-    module = condition.provenance.module
-    unsettled = [part for part in parts if not (_is_settled(frame, part) or _is_settled_by_name(frame, module, part))]
+    unsettled = [part for part in parts if not _is_settled(frame, part)]
     counts_up = bool(unsettled) and any(COUNTER.fits(last_name(part)) for part in parts)
     return counts_up and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
 
@@ -191,13 +183,6 @@ def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
     value = _value_of(frame, node)
     is_count = COUNTER.fits(last_name(node)) or LAST_COUNT.fits(last_name(node))
     return is_count and (value is None or not value.rank.origins & ~Origin.IO)
-
-
-def _is_settled_by_name(frame: Frame, module: Module, node: cst.CSTNode) -> bool:
-    """Whether an operand in another function is a literal or, by its names, a setting."""
-    if id(node) in frame.node_values:
-        return False
-    return isinstance(node, (cst.BaseNumber, cst.SimpleString)) or settings.is_named_setting(module, node)
 
 
 def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
