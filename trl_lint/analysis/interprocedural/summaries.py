@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
-from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags, set_before_return
+from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags, set_before_return, shared_calls
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
@@ -148,7 +148,8 @@ class Runs(Definitions):
             if function.closure is not None or isinstance(function.node, cst.Lambda):
                 value, exchanged = self._inline(frame, function, names, node)
             else:
-                value, exchanged = self._summarised(frame, function, names, node, receiver)
+                names, memory = shared_calls.entered_by_all(frame, function, names, args, node, receiver)
+                value, exchanged = self._summarised(frame, function, names, memory, node, receiver)
         finally:
             self.earlier_points, self.caller_values = earlier_points, caller_values
         for name, argument in exchanged.items():
@@ -232,10 +233,16 @@ class Runs(Definitions):
         return ranks.SAME
 
     def _summarised(
-        self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode, receiver: Value | None
+        self,
+        frame: Frame,
+        function: FunctionInfo,
+        names: dict[str, Value],
+        memory: Memory,
+        node: cst.CSTNode,
+        receiver: Value | None,
     ) -> tuple[Value, dict[str, Value]]:
         cls = class_of(receiver) or function.cls
-        context = self._context(function, names, frame.memory, cls)
+        context = self._context(function, names, memory, cls)
         key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
             return BOTTOM, {}

@@ -84,8 +84,11 @@ class CollectiveOrder(Observer["Frame"]):
         if name in GENERATES and _may_be_sharded(frame, receiver):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
-        if is_loss and any(point.kind == "forward" for point in frame.sync_points):
+        if is_loss and _has_forward(frame):
             _note(frame, node, name, BACKWARD.kind)
+        elif is_loss and frame.function is not None:
+            point = SyncPoint(node, name, BACKWARD.kind, frame.memory.control, frame.unroll_index)
+            _leave_to_caller(frame, node, point)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
@@ -105,8 +108,9 @@ class CollectiveOrder(Observer["Frame"]):
                 _note(frame, node, function.name, HIDDEN)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        fills = bool(run.sync_points) and _fills_cache(frame, node)
-        for point in run.sync_points[:_MAX_PASSED]:
+        passed = run.sync_points[:_MAX_PASSED]
+        fills = bool(passed) and _fills_cache(frame, node)
+        for point in passed:
             copy = _note(
                 frame,
                 node,
@@ -116,17 +120,48 @@ class CollectiveOrder(Observer["Frame"]):
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
-            inner = _inner_conditions(point.control, run.entry)
-            copy.grad = point.grad
-            copy.certain = point.certain and not inner and not point.control.engine and not fills
-            known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
-            copy.by_settings = (
-                not (copy.certain or fills)
-                and known
-                and all(_is_loop(function, each) or _is_on_untested_settings(frame, each, node) for each in inner)
-            )
-            text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
-            copy.via = Step(function.module, point.node, text, point.via)
+            _describe(frame, copy, point, function, run.entry, fills)
+        left = run.trace.notes.of(LeftToCallers).points if run.trace is not frame.trace else {}
+        for point in left.values():
+            copy = SyncPoint(node, point.name, point.kind, frame.memory.control, frame.unroll_index)
+            _describe(frame, copy, point, function, run.entry, False)
+            if _has_forward(frame):
+                frame.sync_points.append(copy)
+            else:
+                _leave_to_caller(frame, node, copy)
+
+
+class LeftToCallers:
+    """The backward passes of losses that a function is passed: they reduce gradients if its callers ran a wrapper."""
+
+    def __init__(self) -> None:
+        self.points: dict[int, SyncPoint] = {}
+
+
+def _leave_to_caller(frame: Frame, node: cst.CSTNode, point: SyncPoint) -> None:
+    frame.trace.notes.of(LeftToCallers).points[id(node)] = point
+    frame.engine.note_stored(LeftToCallers, frame.function, node)
+
+
+def _has_forward(frame: Frame) -> bool:
+    return any(point.kind == "forward" for point in frame.sync_points)
+
+
+def _describe(
+    frame: Frame, copy: SyncPoint, point: SyncPoint, function: FunctionInfo, entry: Control, fills: bool
+) -> None:
+    """Say of the point at a call how certain it is, and where in the called function it happens."""
+    inner = _inner_conditions(point.control, entry)
+    copy.grad = point.grad
+    copy.certain = point.certain and not inner and not point.control.engine and not fills
+    known = (point.certain or point.by_settings) and (entry.engine or not point.control.engine)
+    copy.by_settings = (
+        not (copy.certain or fills)
+        and known
+        and all(_is_loop(function, each) or _is_on_untested_settings(frame, each, copy.node) for each in inner)
+    )
+    text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
+    copy.via = Step(function.module, point.node, text, point.via)
 
 
 def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:

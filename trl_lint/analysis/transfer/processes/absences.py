@@ -91,6 +91,17 @@ def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, aroun
     return [Division(frame, test, holds, condition.provenance, around) for holds in outcomes]
 
 
+def in_branch(frame: Frame, branch: cst.If, holds: bool, bound: cst.CSTNode) -> Absence | None:
+    """The absence, on the ranks of the other branch, of a value for which they have None; None if they are unknown."""
+    conditions = frame.memory.control.conditions
+    condition = next((each for each in conditions if place_of(each) is branch.test), None)
+    if condition is None:
+        return None
+    around = frame.memory.control.without_conditions(frozenset((id(condition.provenance),)))
+    divisions = _divisions(frame, branch.test, condition, around)
+    return next((each.absence(bound, True) for each in divisions if each.holds is holds), None)
+
+
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
     """Whether a part of a test asks if there is only one process: `not args.distributed or rank == 0`."""
     if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
