@@ -41,6 +41,9 @@ ROWS: tuple[Row, ...] = (
 # Methods that update such a metric, and that compute its result.
 FEEDS = frozenset({"add", "add_batch"})
 COMPUTES = frozenset({"compute"})
+# The method that updates a running mean, `update(value, n=1)`, and the attributes with its results.
+UPDATES = frozenset({"update"})
+RESULTS = frozenset({"avg", "sum", "val"})
 # fmt: on
 
 

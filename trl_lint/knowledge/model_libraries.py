@@ -19,6 +19,9 @@ _FACTORY = "open_clip/factory.py"
 PIPELINE = "diffusers.DiffusionPipeline"
 _PIPELINES = "pipelines/pipeline_utils.py::DiffusionPipeline"
 
+# Objects that run the backward pass of the loss with which they are called, and step the optimizer.
+STEPS = frozenset({"timm.utils.ApexScaler", "timm.utils.NativeScaler"})
+
 ROWS: tuple[Row, ...] = (
     Class(name=PIPELINE, source=_PIPELINES),
     # Apart from a few small files, it writes the model.
@@ -49,6 +52,9 @@ ROWS: tuple[Row, ...] = (
              source=f"{_FACTORY}::create_model_from_pretrained", returns=items(BARE_MODEL, PURE)),
     Function(name="open_clip.get_tokenizer", source=f"{_FACTORY}::get_tokenizer", returns=PURE),
     Function(name="timm.create_model", source="timm/models/_factory.py::create_model", returns=BARE_MODEL),
+    Function(name="timm.utils.accuracy", source="timm/utils/metrics.py::accuracy", returns="pure"),
+    Function(name="timm.utils.AverageMeter", source="timm/utils/metrics.py::AverageMeter", returns="metric"),
+    *(Class(name=name, source=f"timm/utils/cuda.py::{name.rpartition('.')[2]}") for name in STEPS),
     Function(name="torchvision.models.get_model", source="torchvision/models/_api.py::get_model",
              returns=BARE_MODEL),
 )
@@ -60,6 +66,7 @@ NO_MODEL_FUNCTIONS = frozenset({"get_model_builder", "get_model_weights", "get_w
 PURE_CLASSES = (
     "einops.layers.",
     "kornia.augmentation.",
+    "timm.data.FastCollateMixup",
     "timm.data.Mixup",
     "timm.data.mixup.",
     "torchvision.transforms.",

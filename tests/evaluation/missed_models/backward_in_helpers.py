@@ -55,3 +55,16 @@ def train_own(rows):
         if torch.isnan(loss):
             continue
         step(loss, optimizer)
+
+
+def train_with_timm(rows):
+    from timm.utils import NativeScaler
+
+    dist.init_process_group("nccl")
+    model, scaler = DDP(torch.nn.Linear(2, 2)), NativeScaler()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for x, y in loader_of(rows):
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        if torch.isnan(loss):
+            continue  # expect: TRL006
+        scaler(loss, optimizer, parameters=model.parameters())

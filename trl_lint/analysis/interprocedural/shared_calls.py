@@ -1,9 +1,9 @@
 """Calls that all ranks make, some of them in one branch of a condition and some in the other.
 
-    if rank == 0:
-        train(model, loader, logger)      all ranks run `train`; `logger` is None on the others
-    else:
-        train(model, loader, None)
+if rank == 0:
+    train(model, loader, logger)      all ranks run `train`; `logger` is None on the others
+else:
+    train(model, loader, None)
 """
 
 from __future__ import annotations

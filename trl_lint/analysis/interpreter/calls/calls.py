@@ -43,6 +43,7 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, models
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
+from trl_lint.knowledge.model_libraries import STEPS
 from trl_lint.knowledge.python import PASS_FIRST_ARGUMENT
 from trl_lint.knowledge.schema import SOME_MODEL
 
@@ -162,6 +163,9 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
             return _call_model(frame, callee, args, node)
         case LibraryInstance(name=engines.ENGINE):
             return _call_model(frame, SOME_MODEL, args, node)
+        case LibraryInstance(name=name) if name in STEPS and args.positional:
+            frame.trace.backward = True
+            return method_calls.call_member(frame, args.positional[0], "backward", Arguments(), node)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
             return pure_calls.module_output(name, args)
         case PureObject():

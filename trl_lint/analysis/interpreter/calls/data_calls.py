@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import container_methods
-from trl_lint.analysis.interpreter.objects import assignment, attributes
+from trl_lint.analysis.interpreter.objects import assignment, model_outputs
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -68,7 +68,7 @@ def _call_on_batch(receiver: Value, name: str, args: Arguments) -> Value:
         return SAME
     known = None
     if name in ("get", "pop") and args.positional and role_of(receiver) is not BatchRole.WHOLE:
-        known = attributes.output_entry(receiver, args.positional[0].const)
+        known = model_outputs.entry(receiver, args.positional[0].const)
     return element.replace(shape=None) if known is None else known
 
 

@@ -5,9 +5,14 @@ For example:
     metric = evaluate.load("accuracy")
     metric.add_batch(predictions=preds, references=labels)     preds: shard
     metric.compute()["accuracy"]                               local(data)
+    meter = timm.utils.AverageMeter()
+    meter.update(loss.item(), len(batch))                      loss.item(): partial(mean)
+    meter.avg                                                  local(data)
 """
 
 from __future__ import annotations
+
+from functools import reduce
 
 import libcst as cst
 
@@ -19,7 +24,7 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import NONE, MetricObject, NumberValue
 from trl_lint.domain.ranks import METRIC, Rank, State
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.evaluation import COMPUTES, FEEDS
+from trl_lint.knowledge.evaluation import COMPUTES, FEEDS, UPDATES
 
 
 def new_metric(frame: Frame, node: cst.CSTNode) -> Value:
@@ -28,8 +33,8 @@ def new_metric(frame: Frame, node: cst.CSTNode) -> Value:
 
 
 def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    if name in FEEDS:
-        fed = _counted(frame, args, node)
+    if name in FEEDS or name in UPDATES:
+        fed = _counted(frame, args if name in FEEDS else Arguments(args.positional[:1]), node)
         if fed is not None:
             frame.update(
                 receiver, lambda cell: Cell("list", rest=fed if cell.rest is None else _merged(cell.rest, fed))
@@ -37,13 +42,23 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
         return NONE
     if name not in COMPUTES:
         return frame.engine.unresolved(frame, args, node)
-    found = [cell.rest for cell in frame.memory.cells(receiver) if cell.rest is not None]
+    found = _fed(frame, receiver)
     fed_now = _counted(frame, args, node)
     result: Value | None = None
     for value in (*found, fed_now) if fed_now is not None else found:
         result = value if result is None else _merged(result, value)
     frame.update(receiver, lambda cell: Cell("list"))
     return UNKNOWN if result is None else frame.allocate(node, Cell("dict", rest=result))
+
+
+def result(frame: Frame, receiver: MetricObject) -> Value:
+    """The result of a running mean so far."""
+    found = _fed(frame, receiver)
+    return reduce(_merged, found) if found else UNKNOWN
+
+
+def _fed(frame: Frame, receiver: MetricObject) -> list[Value]:
+    return [cell.rest for cell in frame.memory.cells(receiver) if cell.rest is not None]
 
 
 def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:

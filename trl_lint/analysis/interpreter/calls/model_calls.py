@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, own_wrappers
+from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.learned_outputs import learned_parts
 from trl_lint.analysis.program.definitions.objects import ProjectModel
@@ -78,7 +78,7 @@ def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
         return output
     computed = containers.iterate(frame, output)[0]
     return TupleValue(
-        output.rank, [attributes.LEARNED if each else computed for each in parts], provenance=output.provenance
+        output.rank, [model_outputs.LEARNED if each else computed for each in parts], provenance=output.provenance
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, given_fields, present_on_some, subscripts
+from trl_lint.analysis.interpreter.objects import attributes, given_fields, model_outputs, present_on_some, subscripts
 from trl_lint.analysis.program.idioms.sharding_samplers import as_shared_out
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -80,8 +80,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
             bind_target(frame, element.value, _size_at(frame, value, index, len(elements)))
         else:
             name = element.value
-            is_learned = isinstance(name, cst.Name) and attributes.is_learned_scale(value, name.value)
-            item = attributes.LEARNED if is_learned else containers.iterate(frame, value)[0]
+            is_learned = isinstance(name, cst.Name) and model_outputs.is_learned_scale(value, name.value)
+            item = model_outputs.LEARNED if is_learned else containers.iterate(frame, value)[0]
             bind_target(frame, name, item)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead
+from trl_lint.analysis.interpreter.calls import metric_calls
 from trl_lint.analysis.interpreter.objects import (
     annotated_attributes,
     given_fields,
     handed_models,
+    model_outputs,
     models_in_losses,
     own_wrappers,
     present_on_some,
@@ -41,6 +43,7 @@ from trl_lint.domain.kinds import (
     InstanceValue,
     LibraryInstance,
     LibraryName,
+    MetricObject,
     ModelValue,
     NumberValue,
     PathValue,
@@ -50,7 +53,6 @@ from trl_lint.domain.kinds import (
     SizesValue,
     StoreFactory,
     StringValue,
-    TensorValue,
     library_name_of,
     role_of,
 )
@@ -60,6 +62,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
+from trl_lint.knowledge.evaluation import RESULTS
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
@@ -95,6 +98,8 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
     match receiver:
         case ClassValue():
             return _of_class(frame, receiver, name)
+        case MetricObject() if name in RESULTS:
+            return metric_calls.result(frame, receiver)
         case ContainerValue():
             part = None if called else containers.part_of_dict(frame, receiver, name)
             return BoundMethod(receiver, name) if part is None else part
@@ -102,8 +107,6 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
-# A model parameter that is returned with the outputs.
-LEARNED = TensorValue(ranks.SAME)
 
 
 def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
@@ -146,33 +149,11 @@ def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
 
 def _of_data(receiver: Value, name: str) -> Value:
     if role_of(receiver) is BatchRole.OUTPUT:
-        return output_attribute(receiver, name)
+        return model_outputs.attribute(receiver, name)
     found = tensors.attribute(receiver, name)
     if found is not None:
         return found
     return derived(receiver.rank, Kind.BATCH if receiver.kind is not Kind.TENSOR else Kind.TENSOR, receiver)
-
-
-def output_attribute(receiver: Value, name: str) -> Value:
-    """A field of a model's output: its loss is a local mean over an unknown count."""
-    if is_learned_scale(receiver, name):
-        return LEARNED
-    if name in ("loss", "aux_loss"):
-        rank = ranks.Rank(State.LOCAL, receiver.rank.origins, "mean") if receiver.rank.differs else receiver.rank
-        return derived(rank, Kind.TENSOR, receiver, scalar=True, dtype="float")
-    return derived(receiver.rank, Kind.BATCH, receiver)
-
-
-def output_entry(receiver: Value, key: object) -> Value | None:
-    """`outputs["loss"]`: a part of a model's output, or of metrics, if the key says what it is."""
-    if isinstance(key, str) and (key == "loss" or is_learned_scale(receiver, key)):
-        return output_attribute(receiver, key)
-    return None
-
-
-def is_learned_scale(receiver: Value, name: str) -> bool:
-    """Whether a part of this name of a model's output is a parameter, as CLIP returns one with the features."""
-    return role_of(receiver) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
 
 
 # --- models ---------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes
+from trl_lint.analysis.interpreter.objects import attributes, model_outputs
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state.arguments import Arguments
@@ -67,7 +67,7 @@ def _item_of_batch(batch: BatchValue, index: Value) -> Value:
         return UNKNOWN
     if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
         return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
-    entry = attributes.output_entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
+    entry = model_outputs.entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
     return tensors.indexed(batch, index) if entry is None else entry
 
 

@@ -1,0 +1,43 @@
+"""Parts of a model's output: its loss, a parameter that it returns, and tensors with a row per sample.
+
+For example:
+
+    outputs = model(**inputs)         this rank's own
+    outputs.loss                      local(data), a mean over an unknown count
+    outputs["logits"]                 shard
+    outputs.logit_scale               same: a parameter, as CLIP returns one
+"""
+
+from __future__ import annotations
+
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import BatchRole, TensorValue, role_of
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import heuristics
+
+# A model parameter that is returned with the outputs.
+LEARNED = TensorValue(ranks.SAME)
+
+
+def attribute(receiver: Value, name: str) -> Value:
+    """A field of a model's output: its loss is a local mean over an unknown count."""
+    if is_learned_scale(receiver, name):
+        return LEARNED
+    if name in ("loss", "aux_loss"):
+        rank = ranks.Rank(State.LOCAL, receiver.rank.origins, "mean") if receiver.rank.differs else receiver.rank
+        return derived(rank, Kind.TENSOR, receiver, scalar=True, dtype="float")
+    return derived(receiver.rank, Kind.BATCH, receiver)
+
+
+def entry(receiver: Value, key: object) -> Value | None:
+    """`outputs["loss"]`: a part of a model's output, or of metrics, if the key says what it is."""
+    if isinstance(key, str) and (key == "loss" or is_learned_scale(receiver, key)):
+        return attribute(receiver, key)
+    return None
+
+
+def is_learned_scale(receiver: Value, name: str) -> bool:
+    """Whether a part of this name of a model's output is a parameter, as CLIP returns one with the features."""
+    return role_of(receiver) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
