@@ -52,7 +52,10 @@ ROWS: tuple[Row, ...] = (
              source=f"{_FACTORY}::create_model_from_pretrained", returns=items(BARE_MODEL, PURE)),
     Function(name="open_clip.get_tokenizer", source=f"{_FACTORY}::get_tokenizer", returns=PURE),
     Function(name="timm.create_model", source="timm/models/_factory.py::create_model", returns=BARE_MODEL),
-    Function(name="timm.utils.accuracy", source="timm/utils/metrics.py::accuracy", returns="pure"),
+    *(
+        Function(name=name, source="timm/utils/metrics.py::accuracy", returns="pure")
+        for name in ("timm.utils.accuracy", "timm.utils.metrics.accuracy")
+    ),
     Function(name="timm.utils.AverageMeter", source="timm/utils/metrics.py::AverageMeter", returns="metric"),
     *(Class(name=name, source=f"timm/utils/cuda.py::{name.rpartition('.')[2]}") for name in STEPS),
     Function(name="torchvision.models.get_model", source="torchvision/models/_api.py::get_model",
