@@ -652,3 +652,91 @@ def test_a_weight_from_the_settings_is_no_loss_of_the_caller(added, is_reported)
         f"        loss = loss + {added}\n        accelerator.backward(loss)\n"
     )
     assert SNIPPETS.places(text) == ["model.module(batch)"] * is_reported
+
+
+WRAPPED_ELSEWHERE = """\
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def wrap(net):
+    net.cuda()
+    return DDP(net)
+
+
+class Base:
+    def __init__(self, model, loader):
+        self.model = model
+        self.model = DDP(self.model)
+        self.loader = loader
+        self.optimizer = torch.optim.SGD(self.model.parameters())
+
+    def train(self):
+        for x in self.loader:
+            self.loss(x).backward()
+            self.optimizer.step()
+
+    def loss(self, x):
+        raise NotImplementedError
+
+
+class Policy(Base):
+    def __init__(self, policy, loader):
+        {first}
+        {second}
+
+    def loss(self, x):
+        return {called}(x).mean()
+
+
+def main(rows):
+    dist.init_process_group("nccl")
+    loader = DataLoader(rows, sampler=DistributedSampler(rows))
+    Policy(Net(), loader).train()
+    net = Net()
+    {outer} = wrap(net)
+    optimizer = torch.optim.SGD({outer}.parameters())
+    for x in loader:
+        net(x).mean().backward()
+        optimizer.step()
+"""
+BY_BASE, KEPT = "super().__init__(policy, loader)", "self.policy = policy"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "called", "outer", "places"),
+    [
+        # The base class wraps it, and the class keeps the module inside the wrapper.
+        (BY_BASE, KEPT, "self.policy", "net", ["self.policy(x)"]),
+        (BY_BASE, KEPT, "self.model", "net", []),
+        # A copy, or the wrapper itself, is kept.
+        (BY_BASE, "self.policy = self.model", "self.policy", "net", []),
+        # A function wraps it and returns the wrapper under another name, or under this one.
+        (BY_BASE, KEPT, "self.model", "wrapped", ["net(x)"]),
+    ],
+)
+def test_models_that_a_base_class_or_a_function_wraps(first, second, called, outer, places):
+    text = WRAPPED_ELSEWHERE.format(first=first, second=second, called=called, outer=outer)
+    assert SNIPPETS.places(text) == places
+
+
+def test_a_wrapper_that_only_its_own_call_names_is_no_other_forward():
+    text = WRAPPED_ELSEWHERE.format(first="self.other = DDP(policy)", second=KEPT, called="self.policy", outer="net")
+    text = text.replace("class Policy(Base)", "class Policy").replace(
+        "    def loss(self",
+        "    def train(self):\n        for x in []:\n            self.loss(x).backward()\n\n    def loss(self",
+    )
+    assert SNIPPETS.places(text) == ["self.policy(x)"]
+    assert SNIPPETS.places(text.replace("return self.policy(x)", "return self.other(x)")) == []

@@ -391,7 +391,7 @@ class Engine(Runs):
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps
-                summary.trace.trains |= method.name in library.TRAINING_HOOKS
+                summary.trace.trains |= method.name in library.TRAINING_HOOKS or caller.backward
                 yield summary
 
     def _logged_stores(self, cls: ClassInfo) -> list[EventTrace]:

@@ -93,7 +93,7 @@ class Summary:
         self.names: dict[str, Value] = {}
         self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
         self.final: dict[Identity, Cell] = {}
-        self.exchanged: dict[str, Value] = {}  # arguments that are the same on all ranks from now on
+        self.exchanged: dict[str, Value] = {}  # arguments that it has changed for its callers
         self.trace = EventTrace()
         self.sync_points: tuple[list[SyncPoint], Control] = ([], UNIFORM)
         self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
@@ -180,7 +180,7 @@ class Runs(Definitions):
         self._running.pop()
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
-        changed = aliases.became_uniform(function.node, names, inner.memory.names)
+        changed = aliases.changed_for_caller(function.node, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
@@ -331,7 +331,7 @@ class Runs(Definitions):
             summary.result = UNKNOWN
             kept = summary.final.keys() & shared
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
-        summary.exchanged = aliases.became_uniform(function.node, names, frame.memory.names)
+        summary.exchanged = aliases.changed_for_caller(function.node, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies

@@ -1,4 +1,4 @@
-"""Tensors that a collective changes in place under another name.
+"""Tensors that a collective changes in place under another name, and models that are wrapped under another name.
 
 For example:
 
@@ -6,6 +6,7 @@ For example:
     for x in (total, count): dist.all_reduce(x)        and so has this loop
     for x in sums.values(): dist.all_reduce(x)         the values in the dict are reduced
     [dist.all_reduce(x) for x in (total, count)]       a comprehension acts like a loop
+    def wrap(m): return DDP(m)                         after wrap(net), `net` is the module inside the wrapper
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, IterableValue, TupleValue
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import Kind, Value, Wrapping
 
 # Loops over at most this many tensors are run once for each.
 _MAX_TENSORS = 8
@@ -40,6 +41,19 @@ def became_uniform(code: cst.CSTNode, before: Mapping[str, Value], after: Mappin
         for name in _bound_in(code):
             found.pop(name, None)
     return found
+
+
+def changed_for_caller(code: cst.CSTNode, before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
+    """The arguments that a function has changed: tensors that became uniform, and models that it has wrapped."""
+    wrapped = {name: after[name] for name, value in before.items() if name in after and _is_inside(value, after[name])}
+    for name in _bound_in(code) if wrapped else ():
+        wrapped.pop(name, None)
+    return {**became_uniform(code, before, after), **wrapped}
+
+
+def _is_inside(before: Value, after: Value) -> bool:
+    """Whether a bare model is the module inside a wrapper now."""
+    return before.kind is Kind.MODEL and before.wrapping is Wrapping.BARE and after.wrapping is Wrapping.UNWRAPPED
 
 
 def _bound_in(code: cst.CSTNode) -> Iterator[str]:

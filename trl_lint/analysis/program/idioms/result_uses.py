@@ -180,7 +180,9 @@ def calls_a_name_in(tree: cst.CSTNode, node: cst.CSTNode, excluded: cst.CSTNode,
     around = [each for each in ancestors(tree, node) if isinstance(each, cst.FunctionDef)]
     if not around or around[-1] is excluded:
         return False
-    calls = _calls_of(around[-1], names := frozenset(used_names(node)), names)
+    wrapped = node.args if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else [node]
+    names = frozenset(name for each in wrapped for name in used_names(each))
+    calls = _calls_of(around[-1], names, names)
     return any(not ignored & contexts_around(around[-1], each) for each in calls)
 
 

@@ -196,12 +196,26 @@ def replicated(value: Value) -> Value:
 def note_wrapped(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper."""
     for index, value in enumerate(args.positional):
-        name = args.expression(index)
-        is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
-        if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+        if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.BARE:
+            continue
+        name = _name_of(frame, args.expression(index), value)
+        if name:
             provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
             inner = value.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
-            frame.memory.names[name.value] = replicated(inner) if by_ddp else inner
+            frame.memory.names[name] = replicated(inner) if by_ddp else inner
+
+
+def _name_of(frame: Frame, expression: cst.BaseExpression | None, model: Value) -> str:
+    """The name that holds a bare model: its own, or the one that `self.model = model` was assigned; "" if none does."""
+    if isinstance(expression, cst.Name):
+        return expression.value if frame.memory.names.get(expression.value) is model else ""
+    attribute = None if expression is None else self_attribute(expression)
+    for each in of_class(frame.root, cst.Assign) if attribute else ():
+        held = frame.memory.names.get(each.value.value) if isinstance(each.value, cst.Name) else None
+        is_held = held is not None and held.kind is Kind.MODEL and held.wrapping is Wrapping.BARE
+        if is_held and any(self_attribute(target.target) == attribute for target in each.targets):
+            return cst.ensure_type(each.value, cst.Name).value
+    return ""
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
