@@ -12,10 +12,9 @@ For example:
 
 from __future__ import annotations
 
-from functools import reduce
-
 import libcst as cst
 
+from trl_lint.analysis.interpreter.operations import metric_results
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -37,28 +36,19 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
         fed = _counted(frame, args if name in FEEDS else Arguments(args.positional[:1]), node)
         if fed is not None:
             frame.update(
-                receiver, lambda cell: Cell("list", rest=fed if cell.rest is None else _merged(cell.rest, fed))
+                receiver,
+                lambda cell: Cell("list", rest=fed if cell.rest is None else metric_results.merged(cell.rest, fed)),
             )
         return NONE
     if name not in COMPUTES:
         return frame.engine.unresolved(frame, args, node)
-    found = _fed(frame, receiver)
+    found = metric_results.fed(frame, receiver)
     fed_now = _counted(frame, args, node)
     result: Value | None = None
     for value in (*found, fed_now) if fed_now is not None else found:
-        result = value if result is None else _merged(result, value)
+        result = value if result is None else metric_results.merged(result, value)
     frame.update(receiver, lambda cell: Cell("list"))
     return UNKNOWN if result is None else frame.allocate(node, Cell("dict", rest=result))
-
-
-def result(frame: Frame, receiver: MetricObject) -> Value:
-    """The result of a running mean so far."""
-    found = _fed(frame, receiver)
-    return reduce(_merged, found) if found else UNKNOWN
-
-
-def _fed(frame: Frame, receiver: MetricObject) -> list[Value]:
-    return [cell.rest for cell in frame.memory.cells(receiver) if cell.rest is not None]
 
 
 def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
@@ -74,14 +64,3 @@ def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     provenance = None if first is None else first.provenance
     step = frame.step(node, "it counts only this rank's own samples", provenance)
     return NumberValue(Rank(State.LOCAL, rank.origins, METRIC), scalar=True, provenance=step)
-
-
-def _merged(one: Value, other: Value) -> Value:
-    """A metric over two sets of samples."""
-    main = one if one.rank.differs or not other.rank.differs else other
-    return main.replace(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))
-
-
-def _combined(one: Rank, other: Rank) -> Rank:
-    rank = ranks.combine(one, other)
-    return rank._replace(how=METRIC) if rank.state is State.LOCAL else rank

@@ -5,7 +5,6 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead
-from trl_lint.analysis.interpreter.calls import metric_calls
 from trl_lint.analysis.interpreter.objects import (
     annotated_attributes,
     given_fields,
@@ -17,7 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
     replaced_at_start,
     wrapped_before,
 )
-from trl_lint.analysis.interpreter.operations import dict_constructors, paths
+from trl_lint.analysis.interpreter.operations import dict_constructors, metric_results, paths
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
@@ -99,7 +98,7 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
         case ClassValue():
             return _of_class(frame, receiver, name)
         case MetricObject() if name in RESULTS:
-            return metric_calls.result(frame, receiver)
+            return metric_results.result(frame, receiver)
         case ContainerValue():
             part = None if called else containers.part_of_dict(frame, receiver, name)
             return BoundMethod(receiver, name) if part is None else part
