@@ -91,7 +91,15 @@ def test_a_finding_says_what_where_why_and_how():
         ("train = Dataset.from_list(random.sample(list(rows), 5))", "`random.Random(42).sample(…)`"),
     ],
 )
-@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n', "DistributedSampler(train)\n"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        LOOP,
+        'Trainer(model="m", train_dataset=train)\n',
+        "DistributedSampler(train)\n",
+        "loader = DataLoader(train, batch_size=2)\nDistributedSampler(loader.dataset)\n",
+    ],
+)
 def test_every_draw_is_reported_wherever_the_ranks_share_it_out(draw: str, help_: str, use: str):
     assert help_ in SNIPPETS.finding(script(LOAD, draw + "\n", use)).help
 

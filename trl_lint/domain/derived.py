@@ -75,6 +75,8 @@ def presence_of(value: Value) -> NumberValue | None:
 
 
 def of_drawn_table(table: Value, result: Value) -> Value:
-    """The result of a method, attribute or column of a table whose rows were drawn at random."""
+    """The result of a method, attribute or column of a table whose rows were drawn at random, or `loader.dataset`."""
+    if table.kind is Kind.LOADER and table.provenance is not None:  # its data set is drawn
+        return Value(DRAWN, provenance=table.provenance)
     is_drawn = table.rank == DRAWN and table.kind is Kind.UNKNOWN
     return table if is_drawn and result.rank.state is State.UNKNOWN else result

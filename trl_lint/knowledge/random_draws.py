@@ -99,7 +99,8 @@ ROWS_OF_TABLES = frozenset({
     "apply", "assign", "astype", "copy", "drop", "dropna", "fillna", "head", "map", "rename", "reset_index", "tail",
     "to_dict", "to_list", "to_numpy", "tolist",
 })  # fmt: skip
-PARTS_OF_TABLES = frozenset({"iloc", "index", "loc", "values"})
+# Of a loader, the data set.
+PARTS_OF_TABLES = frozenset({"dataset", "iloc", "index", "loc", "values"})
 # Methods after which the order of a data set no longer depends on the draw.
 ORDERS = frozenset({"sort"})
 # Functions that cache by name: files that a caller names exist for all ranks.

@@ -17,6 +17,10 @@ for batch in loader:
     loss, parts = options.loss_fn(logits, batch["labels"])
     reveal_rank(parts["entropy"])  # revealed: local(data)
     reveal_rank(options.ref_model(batch["x"], use_cache=False).logits)  # revealed: shard
+    inputs = [batch["x"], batch["labels"]] if options.pairs else [batch["x"]]
+    reveal_rank(options.loss_fn(network, inputs))  # revealed: local(data)
+    reveal_rank(options.loss_fn(network, [build(), build()]))  # revealed: unknown
+    reveal_rank(options.loss_fn(network, [accelerator.gather(batch["x"])]))  # revealed: unknown
     # Nothing of this rank is passed, or only its number.
     reveal_rank(options.criterion(build(), 3))  # revealed: unknown
     reveal_rank(options.loss_fn(accelerator.process_index))  # revealed: unknown

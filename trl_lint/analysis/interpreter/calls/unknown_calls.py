@@ -46,7 +46,7 @@ def _computed(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """What a model computes from this rank's own data, or a loss that does not gather it; None for other callees."""
     name = last_name(callee_of(node))
     is_loss = heuristics.CALLED_LOSS.fits(name)
-    if not (is_loss or heuristics.CALLED_MODEL.fits(name)) or not _gets_own_data(args):
+    if not (is_loss or heuristics.CALLED_MODEL.fits(name)) or not _gets_own_data(frame, args):
         return None
     names = [*args.keywords, *(last_name(arg.value) for arg in args.nodes.values())]
     if is_loss and any(map(heuristics.CONTRASTED.fits, names)):
@@ -55,12 +55,16 @@ def _computed(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     return output.replace(rank=ranks.Rank(State.LOCAL, output.rank.origins)) if is_loss else output
 
 
-def _gets_own_data(args: Arguments) -> bool:
-    """Whether tensors are passed that are computed from this rank's own data."""
+def _gets_own_data(frame: Frame, args: Arguments) -> bool:
+    """Whether tensors are passed, also in a list or tuple, that are computed from this rank's own data."""
+    passed = (element_of(frame, value) if value.kind in _HOLDERS else value for value in args.all())
     return any(
         value.kind in (Kind.TENSOR, Kind.BATCH) and value.rank.differs and Origin.DATA in value.rank.origins
-        for value in args.all()
+        for value in passed
     )
+
+
+_HOLDERS = frozenset({Kind.CONTAINER, Kind.TUPLE})
 
 
 def _calls_generate(node: cst.CSTNode) -> bool:
