@@ -8,6 +8,7 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
+from test_fix_properties import BROKEN, FIXTURES, identity, linter, plain
 
 from trl_lint.fixes.support.breaking import on_several_lines
 from trl_lint.fixes.support.joining import joined
@@ -244,6 +245,20 @@ def test_a_file_shows_that_black_has_formatted_it(tmp_path: Path):
     assert limit_for(tmp_path / "a.py", 2 * OPENED) == USUAL
     assert limit_for(tmp_path / "a.py", 3 * OPENED + f"x = {'a' * 90}\n") == USUAL
     assert limit_for(tmp_path / "a.py", 3 * OPENED + f"x = 1  # {'a' * 90}\n") == 88
+
+
+@pytest.mark.parametrize("length", [100, 120])
+def test_a_formatted_file_is_formatted_after_its_fixes(tmp_path: Path, length: int):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.ruff]\nline-length = {length}\n")
+    for path in BROKEN:
+        (tmp_path / f"{identity(path).replace('/', '_')}.py").write_text(plain(path))
+    formatting = [sys.executable, "-m", "ruff", "format", "--no-cache", str(tmp_path)]
+    subprocess.run(formatting, check=True, capture_output=True)
+    for path in BROKEN:
+        copy = tmp_path / f"{identity(path).replace('/', '_')}.py"
+        copy.write_bytes(linter(FIXTURES / "x.py").fix(copy, copy.read_bytes(), unsafe=True).source)
+    checked = subprocess.run([*formatting, "--check"], check=False, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_a_mended_line_is_broken(tmp_path: Path):

@@ -14,7 +14,7 @@ from trl_lint.fixes.support.joining import joined
 from trl_lint.fixes.support.node_types import BLOCKS
 from trl_lint.fixes.support.scope import names_spelled, nodes
 from trl_lint.fixes.support.sharing import edits_of
-from trl_lint.fixes.support.wrapping import READABLE, fits, in_one, lines_of, wrapped
+from trl_lint.fixes.support.wrapping import READABLE, fits, in_one, laid_out_anew, lines_of, wrapped
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -128,13 +128,24 @@ class Editing(cst.CSTTransformer):
             updated_node = updated_node.with_changes(body=self._neighbours_joined(updated_node.body))
         before, below, behind = (self._lines(each.get(key, ())) for each in (self.before, self.below, self.behind))
         if key in self.splits:
-            return _split(updated_node, self.splits[key], before, behind)
+            return _split(self._with_deeper_body(updated_node), self.splits[key], before, behind)
         if not before and not below and not behind:
             return updated_node
         if isinstance(updated_node, cst.If) and not updated_node.body.body:
             return cst.FlattenSentinel(_in_place_of(updated_node, [*before, *behind]))
         *above, own = _placed_before(before, updated_node)
         return cst.FlattenSentinel([*above, *_placed_below(below, own), *behind])
+
+    def _with_deeper_body(self, block: cst.If) -> cst.If:
+        """An `if` whose lines get another level of indentation: broken if they no longer fit."""
+        self.indents.append(self.indents[-1] + self.unit)
+        deeper = self.indents[-1] + self.unit
+        body = [
+            self._wrapped(line, line, deeper) if isinstance(line, cst.SimpleStatementLine) else line
+            for line in block.body.body
+        ]
+        self.indents.pop()
+        return block.with_deep_changes(block.body, body=body)
 
     def _lines(self, lines: Sequence[_New]) -> list[_Statement]:
         """New lines for these texts, and copies of the moved lines."""
@@ -156,8 +167,13 @@ class Editing(cst.CSTTransformer):
         old = lines_of(before)
         if len(old) == 1 and not fits(before, self.limit, self.indents[-1]):
             return line
-        if len(old) > 1 and (shorter := in_one(before, line, self.limit, indent)) is not None:
-            return shorter
+        if len(old) > 1:
+            indents = (self.indents[-1], indent)
+            new = laid_out_anew(before, line, self.limit, indents, self.unit) or in_one(
+                before, line, self.limit, indent
+            )
+            if new is not None:
+                return new
         return wrapped(line, self.limit, indent, self.unit, () if len(old) == 1 else frozenset(old))
 
     def _neighbours_joined(self, statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:

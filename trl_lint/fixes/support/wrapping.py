@@ -46,7 +46,23 @@ def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[s
         found = next((new for new in forms if fits(new, bound, indent)), None)
         if found is not None:
             return found
+    if on_one is not None and (chain := _in_chain(on_one, unit)) is not None:
+        line, known = chain, ()
     return on_several_lines(line, limit, indent, unit, known) or line
+
+
+def laid_out_anew(before: _Line, line: _Line, limit: int, indents: tuple[str, str], unit: str) -> _Line | None:
+    """A changed statement in the layout of formatters, if it was in theirs before; otherwise None.
+
+    indents: the text before the statement, before and after the change.
+    """
+    old, new = joined(before), joined(line)
+    if old is None or new is None or ends_in_comma(before):
+        return None
+    if code_of(wrapped(old, limit, indents[0], unit)) != code_of(before):
+        return None
+    found = wrapped(new, limit, indents[1], unit)
+    return found if fits(found, limit, indents[1]) else None
 
 
 def in_one(before: _Line, line: _Line, limit: int, indent: str) -> _Line | None:
@@ -86,8 +102,8 @@ def _broken_forms(line: _Line, unit: str) -> Iterator[_Line]:
             yield line.with_changes(body=[_with_value(small, one_element_per_line(value, "", unit))])
     elif value is not None and not value.lpar and not isinstance(small, cst.Expr):
         yield line.with_changes(body=[_in_parentheses(small, value, unit)])
-        if (chain := _in_chain(value, unit)) is not value:
-            yield line.with_changes(body=[_in_parentheses(small, chain, unit)])
+        if (chain := _in_chain(line, unit)) is not None:
+            yield chain
 
 
 def _has_call(node: cst.BaseExpression) -> bool:
@@ -106,19 +122,25 @@ def _in_parentheses(small: _WithValue, value: cst.BaseExpression, unit: str) -> 
     return _with_value(small, inside)
 
 
-def _in_chain(value: cst.BaseExpression, unit: str) -> cst.BaseExpression:
-    """`f(x)`, `.mean()` and `.cpu()` on separate lines; unchanged with fewer calls behind the first."""
-    calls: list[tuple[cst.Call, cst.Attribute]] = []
+def _in_chain(line: _Line, unit: str) -> _Line | None:
+    """`x = (`, `f(x)`, `.mean()` and `.cpu()` on separate lines; None with fewer steps behind the first call."""
+    match line.body:
+        case [cst.Assign() | cst.AugAssign() | cst.Return() as small] if small.value is not None:
+            value = small.value
+        case _:
+            return None
+    behind: list[cst.Attribute] = []
     node = value
-    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Call):
-        calls.append((node, node.func))
-        node = node.func.value
-    if len(calls) < 2:
-        return value
-    for call, func in reversed(calls):
-        dot = func.dot.with_changes(whitespace_before=new_line(unit))
-        node = call.with_changes(func=func.with_changes(value=node, dot=dot))
-    return node
+    while isinstance(node, (cst.Attribute, cst.Call)):
+        if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Call):
+            behind.append(node)
+        node = node.value if isinstance(node, cst.Attribute) else node.func
+    if value.lpar or len(behind) < 2:
+        return None
+    dot = cst.Dot(whitespace_before=new_line(unit))
+    for each in behind:  # the last step first: those before it are still in the tree
+        value = value.with_deep_changes(each, dot=dot)
+    return line.with_changes(body=[_in_parentheses(small, value, unit)])
 
 
 def _with_value(small: _WithValue, value: cst.BaseExpression) -> _WithValue:
