@@ -132,6 +132,7 @@ ORIGINS: dict[str, Rank] = {
     "torch.xpu.memory_allocated": ranks.MEMORY_LOCAL,
     "tracemalloc.": ranks.MEMORY_LOCAL,
     "uuid.": ranks.RANK_LOCAL,
+    "wandb.util.generate_id": ranks.RNG_LOCAL,
 }
 
 # Results that do not depend on what goes in.

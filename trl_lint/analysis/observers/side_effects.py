@@ -47,6 +47,7 @@ from trl_lint.knowledge.effects import (
     ASKS_FOR_RUN,
     CALLED_ON_CLASS,
     DESCRIBE_RUN,
+    GROUPS_RUN,
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
@@ -382,13 +383,21 @@ def _takes_effect(frame: Frame, effect: Effect, args: Arguments) -> bool:
 
 def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     """Whether the arguments are the same on all ranks, as far as known."""
-    if effect.apart and not all(map(_is_shared, _identifying_arguments(args))):
+    is_alone = GROUPS_RUN not in args.keywords
+    if effect.apart and not all(
+        _is_shared(each) or (is_alone and _is_random(each)) for each in _identifying_arguments(args)
+    ):
         return False
     if path is None and effect.path is None:
         return True
     if path is None or path.kind is Kind.NONE:
         return effect.optional
     return _is_shared(path)
+
+
+def _is_random(name: Value) -> bool:
+    """Whether a run's name is drawn at random: it distinguishes the runs of ranks, but by nothing that the user knows."""
+    return name.rank.differs and name.rank.origins == Origin.RNG
 
 
 def _identifying_arguments(args: Arguments) -> list[Value]:
