@@ -396,7 +396,7 @@ def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
 
 
 def _is_random(name: Value) -> bool:
-    """Whether a run's name is drawn at random: it distinguishes the runs of ranks, but by nothing that the user knows."""
+    """Whether a name is drawn at random: it tells the runs of ranks apart, but by nothing that the user knows."""
     return name.rank.differs and name.rank.origins == Origin.RNG
 
 
