@@ -456,11 +456,11 @@ CASES = {
         Surroundings.ACCELERATE,
     ),
     "READS_FILE": Case(
-        mended("TRL008", "    if accelerator.is_main_process"),
+        mended("TRL008", "accelerator.wait_for_everyone()"),
         loop('torch.save(mask, "x.pt")\nload_part("x.pt")'),
-        False,
-        loop('torch.save(mask, "x.pt")\nshow("x.pt")'),
         True,
+        loop('torch.save(mask, "x.pt")\nshow("x.pt")'),
+        False,
     ),
     "BEFORE_ACCELERATE": Case(
         surroundings,

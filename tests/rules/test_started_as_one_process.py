@@ -343,6 +343,8 @@ TRAINS = "def main(loss):\n    loss.backward()\n" + MAIN
         ({"run.sh": "python tune.py\n", "tune.py": TRAINS}, False),
         ({"run.sh": "python tune.py\n", "tune.py": "from lib.tuning import main" + MAIN, "lib/tuning.py": TRAINS},
          False),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=3 python tune.py\n", "tune.py": TRAINS}, False),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=2,3 python tune.py\n", "tune.py": TRAINS}, True),
         ({"run.sh": "python plot.py\n", "plot.py": MAIN, "tune.py": TRAINS}, True),
         ({"tune.py": TRAINS}, True),
         ({"run.sh": "python tune.py\n", "many.sh": "torchrun $SCRIPT\n", "tune.py": TRAINS}, True),

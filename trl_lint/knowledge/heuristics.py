@@ -630,7 +630,7 @@ CLOCK_METRIC = Guess(
 METRIC_OF_ONE_RANK = Guess(
     group=METRICS,
     pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d"
-    r"|(^|[_\-/ ])(per[_\-/ ](rank|gpu|device|process|worker)|(main|this|own)[_\-/ ](rank|process))($|[_\-/ ])",
+    r"|(^|[_\-/ ])(per[_\-/ ](rank|gpu|device|process|worker)|main[_\-/ ](rank|process))($|[_\-/ ])",
     says="A metric with such a name is meant for one rank, for TRL003 and for `trl-lint verify`.",
     because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`; jh5117-debug/Video_inpainting_DPO, "
     "training/dpo/train_stage1.py: `rank0/dpo_loss` beside `global/implicit_acc`; IDEA-Research/V-Reflection, "

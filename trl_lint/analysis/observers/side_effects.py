@@ -33,10 +33,11 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.state.run_arguments import makes_correct
 from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
+from trl_lint.analysis.transfer.processes.shared_places import is_the_same
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
-from trl_lint.domain.provenance import LauncherVariable, OneByOne, RankLocalFile, SharedName, Step, source_step
+from trl_lint.domain.provenance import LauncherVariable, OneByOne, RankLocalFile, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
 from trl_lint.domain.values import Kind, Value
@@ -46,12 +47,9 @@ from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
     CALLED_ON_CLASS,
-    DESCRIBE_RUN,
-    GROUPS_RUN,
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
-    NOWHERE,
     OF_LOADED,
     OF_MODELS,
     OF_NAMED,
@@ -60,7 +58,6 @@ from trl_lint.knowledge.effects import (
     ONLY_PATHS_HAVE,
     OPENED,
     OPENERS,
-    PLACES_RUN,
     RUN_OF_TRACKER,
     SAVES,
     SAVES_PICTURE,
@@ -327,7 +324,7 @@ def _emit(
     if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
-    is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
+    is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not is_the_same(effect, args, path)
     if is_right and name == STARTS_RUN:
         _note_run_per_rank(frame)
     if is_right or args.double is not None or not _takes_effect(frame, effect, args):
@@ -379,39 +376,6 @@ def _takes_effect(frame: Frame, effect: Effect, args: Arguments) -> bool:
     argument = args.keywords.get(effect.given)
     is_relevant = not effect.given or (argument is not None and argument.const is True)
     return is_relevant and not (effect.looks and frame.memory.control.first_rank is not None)
-
-
-def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
-    """Whether the arguments are the same on all ranks, as far as known."""
-    is_alone = GROUPS_RUN not in args.keywords
-    if effect.apart and not all(
-        _is_shared(each) or (is_alone and _is_random(each)) for each in _identifying_arguments(args)
-    ):
-        return False
-    if path is None and effect.path is None:
-        return True
-    if path is None or path.kind is Kind.NONE:
-        return effect.optional
-    return _is_shared(path)
-
-
-def _is_random(name: Value) -> bool:
-    """Whether a name is drawn at random: it tells the runs of ranks apart, but by nothing that the user knows."""
-    return name.rank.differs and name.rank.origins == Origin.RNG
-
-
-def _identifying_arguments(args: Arguments) -> list[Value]:
-    """The arguments that may distinguish runs: a run's name and place, not its description."""
-    named = {key: value for key, value in args.keywords.items() if key not in DESCRIBE_RUN}
-    return [*args.positional, *(value for key, value in named.items() if key not in PLACES_RUN or value.rank.differs)]
-
-
-def _is_shared(path: Value) -> bool:
-    """Whether a path names the same place on all ranks, or one that they all find; `sys.stdout` names none."""
-    if path.kind is Kind.MODULE or path.const == NOWHERE:
-        return False
-    by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
-    return path.rank.is_uniform or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
 
 
 def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNode) -> bool:

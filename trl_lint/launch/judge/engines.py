@@ -45,7 +45,7 @@ from trl_lint.knowledge.engines import (
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.gpus import is_one_of_several, may_be_one_of_several, options
+from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
 from trl_lint.launch.judge.one_gpu import one_gpu_variables, sees_one_gpu
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
@@ -103,10 +103,14 @@ class Group(str, Enum):
 
 
 class BareStart(NamedTuple):
-    """A program that bare python starts, as a path, and the names of the options passed to it."""
+    """A program that bare python starts, as a path, and the names of the options passed to it.
+
+    sees_several: whether it is certain to see several GPUs.
+    """
 
     program: str
     options: frozenset[str] = frozenset()
+    sees_several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +285,7 @@ def _starts(
         elif start is not None and is_one_of_several(start):
             launches.append(LaunchEngines(program=_path_of(start)))
         elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):
-            bare.add(BareStart(path, _option_names(start.arguments)))
+            bare.add(BareStart(path, _option_names(start.arguments), gpus(start).gpus is Gpus.SEVERAL))
     return tuple(launches), frozenset(bare)
 
 

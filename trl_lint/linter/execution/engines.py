@@ -313,8 +313,9 @@ def _trains_as_one(project: ProjectScan) -> bool:
 
 
 def _may_be_several(shown: FileEngines) -> bool:
-    """Whether a file shows anything of a start as several processes."""
-    return bool(shown.engines or shown.launches or shown.spawns) or shown.one_process is False
+    """Whether a file shows anything of a start as several processes, or on several GPUs."""
+    on_several = shown.one_process is False or any(each.sees_several for each in shown.bare)
+    return on_several or bool(shown.engines or shown.launches or shown.spawns)
 
 
 def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:

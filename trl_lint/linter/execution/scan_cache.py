@@ -86,7 +86,7 @@ class _Row(TypedDict, total=False):
     beside: list[str]
     launches: list[_LaunchRow]
     program: bool
-    bare: list[tuple[str, list[str]]]
+    bare: list[tuple[str, list[str], bool]]
     spawns: bool
     spawns_ranks: bool
     one_process: bool | None
@@ -103,7 +103,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         tuple(map(TrainingEngine, row.get("beside", ()))),
         tuple(map(_launch, row.get("launches", ()))),
         row.get("program", False),
-        frozenset(BareStart(program, frozenset(options)) for program, options in row.get("bare", ())),
+        frozenset(BareStart(name, frozenset(options), several) for name, options, several in row.get("bare", ())),
         row.get("spawns", False),
         row.get("spawns_ranks", False),
         row.get("one_process"),

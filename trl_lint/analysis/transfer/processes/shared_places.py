@@ -1,0 +1,50 @@
+"""Whether what a call writes, or the run that it starts, is the same one on all ranks, by the arguments that name it.
+
+For example:
+
+    torch.save(state, "last.pt")             one file for all
+    torch.save(state, f"last_{rank}.pt")     one for each rank
+    wandb.init(name=f"run-{uuid4()}")        a run for each, but nothing tells the user whose it is
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.domain.provenance import SharedName, source_step
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.effects import DESCRIBE_RUN, GROUPS_RUN, NOWHERE, PLACES_RUN
+from trl_lint.knowledge.schema import Effect
+
+
+def is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
+    """Whether the arguments are the same on all ranks, as far as known."""
+    is_alone = GROUPS_RUN not in args.keywords
+    if effect.apart and not all(
+        _is_shared(each) or (is_alone and _is_random(each)) for each in _identifying_arguments(args)
+    ):
+        return False
+    if path is None and effect.path is None:
+        return True
+    if path is None or path.kind is Kind.NONE:
+        return effect.optional
+    return _is_shared(path)
+
+
+def _is_random(name: Value) -> bool:
+    """Whether a name is drawn at random: it tells the runs of ranks apart, but by nothing that the user knows."""
+    return name.rank.differs and name.rank.origins == Origin.RNG
+
+
+def _identifying_arguments(args: Arguments) -> list[Value]:
+    """The arguments that may distinguish runs: a run's name and place, not its description."""
+    named = {key: value for key, value in args.keywords.items() if key not in DESCRIBE_RUN}
+    return [*args.positional, *(value for key, value in named.items() if key not in PLACES_RUN or value.rank.differs)]
+
+
+def _is_shared(path: Value) -> bool:
+    """Whether a path names the same place on all ranks, or one that they all find; `sys.stdout` names none."""
+    if path.kind is Kind.MODULE or path.const == NOWHERE:
+        return False
+    by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
+    return path.rank.is_uniform or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
