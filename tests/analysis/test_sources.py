@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from trl_lint.analysis.observers.side_effects import _is_shared
+from trl_lint.analysis.transfer.processes.shared_places import is_shared
 from trl_lint.domain.kinds import StringValue
 from trl_lint.domain.provenance import source_step
 from trl_lint.domain.ranks import Origin, Rank, State
@@ -21,4 +21,4 @@ def test_the_first_of_a_chain():
 
 @pytest.mark.parametrize("origin", [Origin.IO, Origin.CLOCK])
 def test_a_path_that_differs_for_no_known_reason_is_no_shared_one(origin):
-    assert not _is_shared(StringValue(Rank(State.LOCAL, origin)))
+    assert not is_shared(StringValue(Rank(State.LOCAL, origin)))

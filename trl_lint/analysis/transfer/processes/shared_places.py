@@ -21,14 +21,14 @@ def is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     """Whether the arguments are the same on all ranks, as far as known."""
     is_alone = GROUPS_RUN not in args.keywords
     if effect.apart and not all(
-        _is_shared(each) or (is_alone and _is_random(each)) for each in _identifying_arguments(args)
+        is_shared(each) or (is_alone and _is_random(each)) for each in _identifying_arguments(args)
     ):
         return False
     if path is None and effect.path is None:
         return True
     if path is None or path.kind is Kind.NONE:
         return effect.optional
-    return _is_shared(path)
+    return is_shared(path)
 
 
 def _is_random(name: Value) -> bool:
@@ -42,7 +42,7 @@ def _identifying_arguments(args: Arguments) -> list[Value]:
     return [*args.positional, *(value for key, value in named.items() if key not in PLACES_RUN or value.rank.differs)]
 
 
-def _is_shared(path: Value) -> bool:
+def is_shared(path: Value) -> bool:
     """Whether a path names the same place on all ranks, or one that they all find; `sys.stdout` names none."""
     if path.kind is Kind.MODULE or path.const == NOWHERE:
         return False
