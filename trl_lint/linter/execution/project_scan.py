@@ -45,11 +45,8 @@ def all_launches(project: ProjectScan) -> list[LaunchEngines]:
 
 def started_names(project: ProjectScan) -> set[str]:
     """The file names of the programs that commands in files of a project start."""
-    shown = [each.shown for each in project.files]
-    started = {each.program for one in shown for each in one.launches} | {
-        each.program for one in shown for each in one.bare
-    }
-    return {PurePosixPath(each).name for each in started} - {""}
+    starts = (start for each in project.files for start in (*each.shown.launches, *each.shown.bare))
+    return {PurePosixPath(start.program).name for start in starts} - {""}
 
 
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
@@ -71,13 +68,13 @@ def names_one(project: ProjectScan, file: FileScan, path: str, programs: Collect
         return False
     if (there := str(file.folder.joinpath(*parts))) in project.importers.code:
         return there in programs
+    is_from_root = path.startswith("/")  # of a disk, or of an unknown folder
     for program in (each for name in programs for each in _spellings(name)):
         folders = file.folder, program.parent
-        is_below_unknown = path.startswith("/")
-        is_meant = len(parts) > 1 or is_below_unknown or is_around(*folders) or is_around(*reversed(folders))
+        is_meant = len(parts) > 1 or is_from_root or is_around(*folders) or is_around(*reversed(folders))
         if is_meant and program.parts[-len(parts) :] == parts:
             return True
-        if path.startswith("/") and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
+        if is_from_root and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
             return True
     return False
 
