@@ -45,8 +45,9 @@ def all_launches(project: ProjectScan) -> list[LaunchEngines]:
 
 def started_names(project: ProjectScan) -> set[str]:
     """The file names of the programs that commands in files of a project start."""
-    starts = (start for each in project.files for start in (*each.shown.launches, *each.shown.bare))
-    return {PurePosixPath(start.program).name for start in starts} - {""}
+    programs = {launch.program for launch in all_launches(project)}
+    programs |= {start.program for each in project.files for start in each.shown.bare}
+    return {PurePosixPath(each).name for each in programs} - {""}
 
 
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
