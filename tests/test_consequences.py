@@ -163,6 +163,22 @@ LOOP = HEAD + "total = 0\nfor step, batch in enumerate(loader):\n    loss = mode
             True,
         ),
         ('accelerator.log({"loss": loss.item()})', True),
+        (
+            LOSSES + "loss, place = losses.max(0)\naccelerator.backward(loss)\naccelerator.log(dict(x=loss.item()))",
+            False,
+        ),
+        (
+            LOSSES + 'loss, [kl, _] = losses.max(0)\naccelerator.backward(loss)\naccelerator.log({"x": kl.item()})',
+            True,
+        ),
+        (
+            'kl, loss = batch["kl"].mean(), loss\naccelerator.backward(loss)\naccelerator.log({"kl": kl.item()})',
+            True,
+        ),
+        (
+            'kl, loss = loss.max(), loss\naccelerator.backward(loss)\naccelerator.log({"loss": loss.item()})',
+            False,
+        ),
     ],
 )
 def test_the_bare_training_loss_has_to_be_asked_for(body: str, is_reported: bool, tmp_path: Path):

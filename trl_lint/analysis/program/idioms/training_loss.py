@@ -171,13 +171,26 @@ def _backward_starts(call: cst.Call) -> Iterator[cst.BaseExpression]:
         yield func.value
 
 
+def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """The names of a target, each with its value: all of it if it is unpacked out of sight (`loss, logs = step(x)`)."""
+    match target, value:
+        case cst.Name(name), _:
+            yield name, value
+        case cst.Tuple(targets) | cst.List(targets), cst.Tuple(values) | cst.List(values) if len(targets) == len(values):
+            for one, part in zip(targets, values, strict=True):
+                yield from _assigned(one.value, part.value)
+        case cst.Tuple(targets) | cst.List(targets), _:
+            for one in targets:
+                yield from _assigned(one.value, value)
+
+
 def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:
     """The names that a statement binds, their new values, whether these are added, and whether they scale."""
     match node:
         case cst.Assign(targets=targets, value=value):
             for each in targets:
-                if isinstance(each.target, cst.Name):
-                    yield each.target.value, [value], False, False
+                for name, part in _assigned(each.target, value):
+                    yield name, [part], False, False
         case cst.AnnAssign(target=cst.Name(name), value=cst.BaseExpression() as value):
             yield name, [value], False, False
         case cst.AugAssign(target=cst.Name(name), operator=operator, value=value):
