@@ -133,7 +133,7 @@ def _length_on_some_ranks(a: Cell, b: Cell, divided: Rank) -> Rank | None:
     bare = [each.is_empty or each.length.how == ranks.HELD for each in (a, b)]
     if (a.is_empty and b.is_empty) or not any(bare):
         return None
-    by_rank = divided.differs and divided.origins == Origin.RANK
+    by_rank = divided.is_by_rank
     if not (by_rank or (all(bare) and ranks.HELD in (a.length.how, b.length.how))):
         return None
     return ranks.RANK_LOCAL._replace(how=ranks.HELD)

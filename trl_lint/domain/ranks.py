@@ -69,6 +69,11 @@ class Rank(NamedTuple):
         return self.state >= State.SHARD
 
     @property
+    def is_by_rank(self) -> bool:
+        """Whether it differs by the number of the rank, and by nothing else."""
+        return self.differs and self.origins == Origin.RANK
+
+    @property
     def is_uniform(self) -> bool:
         """Whether it is the same on all ranks, or depends on settings only, which are the same."""
         return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")

@@ -31,7 +31,7 @@ def answer(value: Value, negated: bool) -> Value:
     known = presence_of(value)
     if known is not None:
         return known
-    by_rank = value.rank.differs and value.rank.origins == Origin.RANK
+    by_rank = value.rank.is_by_rank
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
     if by_rank and value.const in (MISSING, NONE_ON_SOME):

@@ -20,7 +20,6 @@ from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
 from trl_lint.analysis.program.syntax import below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COUNTER
 
@@ -119,8 +118,7 @@ def _is_environment(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def is_of_rank(frame: Frame, tested: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(tested), UNKNOWN)
-    return value.rank.differs and value.rank.origins == Origin.RANK
+    return frame.node_values.get(id(tested), UNKNOWN).rank.is_by_rank
 
 
 def is_uniform(frame: Frame, tested: cst.CSTNode) -> bool:

@@ -17,6 +17,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
 )
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
+from trl_lint.analysis.interpreter.control_flow.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
@@ -24,7 +25,6 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
-from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import single_process_value
@@ -89,10 +89,10 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     lacking = absences.lacking_after(frame, node, before, branches, division)
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both_end else {}
     absent = _none_on_some_ranks(taken.memory, skipped.memory, division) if both_end else ()
-    unknown_names = _reduced_on_one_branch(node, taken.memory, skipped.memory, test, division) if both_end else ()
+    reduced_on_one = reduced_on_one_branch(node, taken.memory, skipped.memory, test, division, both_end)
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     is_reached = join_branches(frame, branches, inside, after, test.rank)
-    frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in unknown_names})
+    reduced_on_one.forget(frame.memory)
     frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
     frame.memory.attributes.update(wrapped_on_one[1])
     _note_differing(frame, node, absent, set_on_some, division, skipped.memory if both_end else None)
@@ -129,7 +129,7 @@ def _run_branch(
     of_self = _narrowed_models(before, frame.memory) if frame.engine.wraps_on_one_path else {}
     shown_wrapped = unwrapped_beside.shown_by_other_branch(frame, node, is_true)
     frame.memory.names.update(shown_wrapped)
-    sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
+    sets = data_sets.marked(frame.memory, narrowed) if division.rank.is_by_rank else {}
     start = (len(frame.exits), len(frame.sync_points))
     written = frame.objects.fork()
     through = run_body(frame, node.body) if is_true else run_else(frame, node.orelse, node.test)
@@ -137,41 +137,6 @@ def _run_branch(
     end = (len(frame.exits), len(frame.sync_points))
     _widen(before, frame.memory, shown_wrapped)
     return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=not through and start == end)
-
-
-def _is_by_rank(division: Control) -> bool:
-    return division.rank.differs and division.rank.origins == Origin.RANK
-
-
-def _reduced_on_one_branch(
-    node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control
-) -> tuple[str, ...]:
-    """Names that are reduced on one branch only, and on which ranks agree all the same. Three cases.
-
-    The condition is itself reduced, and whatever reads the name has the same condition:
-
-    stops = agreed(stops)
-    if stops: steps = agreed(steps)
-
-    Some ranks receive the value, and the ranks that sent it keep their own:
-
-    told = agreed(stops)
-    if rank != 0: stops = told
-
-    A setting says whether there are other ranks to agree with:
-
-    if args.distributed: loss = agreed(loss)
-    """
-    is_consistent = test.rank == ranks.REDUCED or _is_by_rank(division)
-    if not is_consistent and not (not test.rank.differs and job_flags.mentions_job(node.test)):
-        return ()
-    return tuple(
-        name
-        for name, value in taken.names.items()
-        if (other := skipped.names.get(name)) is not None
-        and ranks.REDUCED in (value.rank, other.rank)
-        and (value.rank.differs or other.rank.differs)
-    )
 
 
 def _none_on_some_ranks(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:

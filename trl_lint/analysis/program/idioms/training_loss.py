@@ -173,15 +173,14 @@ def _backward_starts(call: cst.Call) -> Iterator[cst.BaseExpression]:
 
 def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The names of a target, each with its value: all of it if it is unpacked out of sight (`loss, logs = step(x)`)."""
-    match target, value:
-        case cst.Name(name), _:
-            yield name, value
-        case cst.Tuple(targets) | cst.List(targets), cst.Tuple(values) | cst.List(values) if len(targets) == len(values):
-            for one, part in zip(targets, values, strict=True):
-                yield from _assigned(one.value, part.value)
-        case cst.Tuple(targets) | cst.List(targets), _:
-            for one in targets:
-                yield from _assigned(one.value, value)
+    if isinstance(target, cst.Name):
+        yield target.value, value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        parts = [each.value for each in value.elements] if isinstance(value, (cst.Tuple, cst.List)) else []
+        if len(parts) != len(target.elements):
+            parts = [value] * len(target.elements)
+        for one, part in zip(target.elements, parts, strict=True):
+            yield from _assigned(one.value, part)
 
 
 def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:

@@ -1,0 +1,99 @@
+"""Values that are reduced on one branch only, and on which ranks agree all the same. Three cases.
+
+The condition is itself reduced, and whatever reads the value has the same condition:
+
+    stops = agreed(stops)
+    if stops: steps = agreed(steps)
+
+Some ranks receive the value, and the ranks that sent it keep their own:
+
+    told = agreed(stops)
+    if rank != 0: stops = told
+
+A setting says whether there are other ranks to agree with:
+
+    if args.distributed: losses["eval"] = agreed(losses["eval"])
+
+What the value is after the branch is unknown: not this rank's own, which the join of both would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple, TypeVar
+
+import libcst as cst
+
+from trl_lint.analysis.transfer.processes import job_flags
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control
+from trl_lint.domain.heap import REST, Cell, Memory
+from trl_lint.domain.kinds import Identity
+from trl_lint.domain.values import Value
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class ReducedOnOneBranch(NamedTuple):
+    """Where such values are: names, attributes by object, and the keys of containers."""
+
+    names: tuple[str, ...] = ()
+    attributes: tuple[tuple[Hashable, str], ...] = ()
+    items: tuple[tuple[Identity, Hashable], ...] = ()
+
+    def forget(self, memory: Memory) -> None:
+        """Make their ranks unknown. memory: the join of the branches."""
+        for name in self.names:
+            memory.names[name] = _of_unknown_rank(memory.names[name])
+        for attribute in self.attributes:
+            memory.attributes[attribute] = _of_unknown_rank(memory.attributes[attribute])
+        for identity, key in self.items:
+            memory.heap[identity] = _forgotten(memory.heap[identity], key)
+
+
+def reduced_on_one_branch(
+    node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control, both_end: bool
+) -> ReducedOnOneBranch:
+    """Where the values are that only one of the branches of an `if` reduces. test: the value of its condition.
+
+    both_end: whether both branches reach their end; else there is nothing to join.
+    """
+    is_of_job = not test.rank.differs and job_flags.mentions_job(node.test)
+    if not both_end or not (is_of_job or division.rank.is_by_rank or test.rank == ranks.REDUCED):
+        return ReducedOnOneBranch()
+    heap = skipped.heap
+    items = (
+        (identity, key)
+        for identity, cell in taken.heap.items()
+        if (other := heap.get(identity)) is not None and other is not cell and other.shape == cell.shape
+        for key in _differing(_contents(cell), _contents(other))
+    )
+    return ReducedOnOneBranch(
+        _differing(taken.names, skipped.names), _differing(taken.attributes, skipped.attributes), tuple(items)
+    )
+
+
+def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value]) -> tuple[_Key, ...]:
+    """The keys of values that are reduced in one mapping, and this rank's own in the other."""
+    return tuple(
+        key
+        for key, value in taken.items()
+        if (other := skipped.get(key)) is not None
+        and ranks.REDUCED in (value.rank, other.rank)
+        and (value.rank.differs or other.rank.differs)
+    )
+
+
+def _contents(cell: Cell) -> dict[Hashable, Value]:
+    return cell.entries if cell.rest is None else {**cell.entries, REST: cell.rest}
+
+
+def _forgotten(cell: Cell, key: Hashable) -> Cell:
+    if key is REST:
+        return cell.holding(cell.entries, None if cell.rest is None else _of_unknown_rank(cell.rest))
+    found = cell.entries.get(key)
+    return cell if found is None else cell.holding({**cell.entries, key: _of_unknown_rank(found)}, cell.rest)
+
+
+def _of_unknown_rank(value: Value) -> Value:
+    return value.replace(rank=ranks.UNKNOWN)
