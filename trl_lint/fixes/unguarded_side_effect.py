@@ -7,6 +7,7 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
@@ -25,6 +26,8 @@ _NO_ERROR = "an existing one is no longer an error, on one process as well"
 _EXIST_OK = "exist_ok"
 # A condition with another part may be this long.
 _LONGEST = 88
+# Texts that are no longer than this name no file: modes, separators, extensions.
+_SHORT = 5
 # With this many positional arguments, `exist_ok` may be one of them.
 _BY_POSITION = 3
 
@@ -44,8 +47,8 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         only = found.statement.body[0]
         if not isinstance(only, cst.Expr) or only.value is not event.node:
             return NoFix("its result is used by all processes")
-        if not event.accelerator:
-            return NoFix("no Accelerator is available here")
+        if not _main(event):
+            return NoFix("nothing here tells the main process from the others")
         if not event.effect.shown and _is_read_again(event):
             return _with_wait(event, found)
         reason = "" if event.effect.shown else _needed_by_others(event, found)
@@ -82,25 +85,46 @@ def _guarded(found: StatementInBlock[cst.SimpleStatementLine], main: str) -> Rep
 
 
 def _main(event: SideEffect) -> str:
-    """The condition for the main process; a Trainer had `is_world_process_zero` before it had an accelerator."""
+    """The condition for the main process; a Trainer had `is_world_process_zero` before it had an accelerator.
+
+    Code without one has a condition of its own, or none ("").
+    """
+    if not event.accelerator:
+        return main_process_test(event.module, event.function, event.node)
     if event.trainer and not event.module.mentions(rb"\.accelerator\b"):
         return f"{event.trainer}.is_world_process_zero()"
     return f"{event.accelerator}.is_main_process"
 
 
 def _is_read_again(event: SideEffect) -> bool:
-    """Whether the function reads the same path below."""
+    """Whether the function reads the same path below, or other code of the file one with the same text in its name."""
     root, path = scope_of(event.function, event.module), _path_of(event)
-    reading_calls = (
-        node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func))
-    )
-    reads = (node for node in reading_calls if any(text_of(arg.value) == path for arg in node.args))
-    return bool(path) and any(is_before(root, event.node, node) for node in reads)
+    if not path:
+        return False
+    below = (each for each in _reading_calls(root) if is_before(root, event.node, each))
+    if any(text_of(arg.value) == path for each in below for arg in each.args):
+        return True
+    texts = _texts(cst.parse_expression(path))
+    inside = {id(each) for each in _reading_calls(root)}
+    elsewhere = (each for each in _reading_calls(event.module.tree) if id(each) not in inside)
+    return bool(texts) and any(texts & _texts(arg.value) for each in elsewhere for arg in each.args)
+
+
+def _reading_calls(root: cst.CSTNode) -> list[cst.Call]:
+    return [node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func))]
+
+
+def _texts(path: cst.CSTNode) -> set[str]:
+    """The pieces of text in the expression of a path that may name a file: `"{}/scores.csv"`, but not `"w"`."""
+    texts = {node.raw_value for node in nodes(path) if isinstance(node, cst.SimpleString)}
+    texts |= {node.value for node in nodes(path) if isinstance(node, cst.FormattedStringText)}
+    return {text for text in texts if len(text) > _SHORT}
 
 
 def _with_wait(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> FixPlan | NoFix:
     """The plan to let the main process write what all processes read below, and the others wait for it."""
-    if event.control.uniformity is not Uniformity.UNIFORM or _main(event) != f"{event.accelerator}.is_main_process":
+    is_of_accelerator = bool(event.accelerator) and _main(event) == f"{event.accelerator}.is_main_process"
+    if event.control.uniformity is not Uniformity.UNIFORM or not is_of_accelerator:
         return NoFix("it is read again below, so the other processes would have to wait for it")
     guard = Enclose(found.statement, f"if {_main(event)}")
     wait = Insert(found.statement, f"{event.accelerator}.wait_for_everyone()", behind=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
+from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
@@ -101,14 +102,19 @@ _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the expression for it there, if known."""
-    surroundings = surroundings_of(event.module, event.function, accelerator or getattr(event, "accelerator", ""))
+    accelerator = accelerator or getattr(event, "accelerator", "")
+    surroundings = surroundings_of(event.module, event.function, accelerator)
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
     if about == "main" and surroundings is _ACCELERATE:  # it is available without an Accelerator, too
         own = "PartialState()"
     if about == "generate" and surroundings in _HAVE_TRL and _has_trl(event.module):
         about = "generate with trl"
+    if about == "main" and not accelerator and surroundings in (_ACCELERATE, _TORCH):
+        own_test = main_process_test(event.module, event.function, event.node)
+        if own_test:
+            return f"`if {own_test}:`"
     names = {
-        "accelerator": accelerator or getattr(event, "accelerator", "") or own,
+        "accelerator": accelerator or own,
         "state": _state(event.function),
         "dist": _dist(event.module),
     }

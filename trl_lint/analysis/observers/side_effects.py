@@ -32,7 +32,7 @@ from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.state.run_arguments import makes_correct
-from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
+from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, wide_conditions
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -127,6 +127,7 @@ class SideEffects(Observer["Frame"]):
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         """Code that tests the rank is run by several processes."""
+        main_process_tests.note(frame, branch.test)
         if _tests_rank(frame, branch):
             _note_all_ranks(frame, branch.provenance)
 

@@ -1,0 +1,126 @@
+"""TRL008 in code without an Accelerator: the guard is the test of the rank that the code has, in its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from snippets import Snippets
+
+SNIPPETS = Snippets("TRL008")
+HEAD = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def is_main_process():
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+def train(args, model, data, path):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        model(batch).mean().backward()
+"""
+
+
+def guards(text: str) -> list[str]:
+    """The guards that the fixes insert, and the help if there is none."""
+    after = Counter(line.strip() for line in SNIPPETS.mended(HEAD + text, unsafe=True).split("\n"))
+    after.subtract(line.strip() for line in (HEAD + text).split("\n"))
+    return [line for line in after.elements() if line.startswith("if ")]
+
+
+def helps(text: str) -> list[str]:
+    return [finding.help.partition("only: ")[2] for finding in SNIPPETS.findings(HEAD + text)]
+
+
+RANKED = "    rank = dist.get_rank()\n    if rank == 0:\n        print(1)\n"
+ASKED = "    if is_main_process():\n        print(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "guard"),
+    [
+        # In the same function.
+        (RANKED + '    torch.save(1, "a.pt")\n', "if rank == 0:"),
+        (ASKED + '    torch.save(1, "a.pt")\n', "if is_main_process():"),
+        (
+            '    if not is_main_process():\n        data = data[:1]\n    torch.save(1, "a.pt")\n',
+            "if is_main_process():",
+        ),
+        (
+            '    if path and is_main_process():\n        print(1)\n    torch.save(1, "a.pt")\n',
+            "if is_main_process():",
+        ),
+        (
+            '    torch.save(1, "a.pt")\n    if dist.get_rank() == 0:\n        print(1)\n',
+            "if dist.get_rank() == 0:",
+        ),
+        # The nearer one, and the one for the job.
+        (
+            f'{ASKED}{ASKED}{RANKED}    save()\n\ndef save():\n    torch.save(1, "a.pt")\n',
+            "if is_main_process():",
+        ),
+        (
+            "    local_rank = int(os.environ['LOCAL_RANK'])\n    if local_rank == 0:\n        print(1)\n"
+            f'{ASKED}    torch.save(1, "a.pt")\n',
+            "if is_main_process():",
+        ),
+    ],
+)
+def test_the_guard_is_the_test_that_the_code_has(text: str, guard: str):
+    assert guards(text) == [guard]
+    assert helps(text) == [f"`{guard}`"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The name has its value later, or not always, or another one.
+        '    torch.save(1, "a.pt")\n' + RANKED,
+        "    if path:\n        rank = dist.get_rank()\n        if rank == 0:\n            print(1)\n"
+        '    torch.save(1, "a.pt")\n',
+        RANKED + '    rank = 1\n    torch.save(1, "a.pt")\n',
+        # It is asked only where there is a process group.
+        '    if path:\n        if dist.get_rank() == 0:\n            print(1)\n    torch.save(1, "a.pt")\n',
+        # It is of another function.
+        RANKED + '    save()\n\ndef save():\n    torch.save(1, "a.pt")\n',
+        '    if dist.get_rank() == 0:\n        print(1)\n    save(1)\n\ndef save(dist):\n    torch.save(1, "a.pt")\n',
+        # Others may need the file.
+        ASKED + '    torch.save(1, "a.pt")\n    return torch.load("a.pt")\n',
+        ASKED + '    torch.save(1, "best.pt")\n    return read()\n\ndef read():\n    return torch.load("best.pt")\n',
+        f'{ASKED}    name = torch.save(1, "a.pt")\n',
+    ],
+)
+def test_what_cannot_be_asked_there_is_left_to_the_author(text: str):
+    assert SNIPPETS.findings(HEAD + text)
+    assert guards(text) == []
+
+
+def test_methods_ask_their_object():
+    text = """
+class Runner:
+    def __init__(self):
+        self.rank = dist.get_rank()
+        SAVE
+
+    def log(self):
+        if self.rank == 0:
+            print(1)
+
+    def save(self):
+        torch.save(1, "b.pt")
+        dist.barrier()
+
+def run():
+    dist.init_process_group("nccl")
+    runner = Runner()
+    runner.log()
+    runner.save()
+"""
+    assert guards(text.replace("SAVE", "pass")) == ["if self.rank == 0:"]
+    # While the object is made, it may not know yet.
+    assert guards(text.replace("SAVE", 'torch.save(1, "a.pt")')) == ["if self.rank == 0:"]

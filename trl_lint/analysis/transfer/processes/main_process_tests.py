@@ -1,0 +1,151 @@
+"""The conditions by which code tells the main process from the others, to ask the same elsewhere in the same words.
+
+For example, in a script of plain `torch.distributed`:
+
+    def train(args):
+        rank = dist.get_rank()
+        torch.save(state, "last.pt")           all ranks write it; `if rank == 0:` is how this function would ask
+        if rank == 0:
+            torch.save(state, "best.pt")
+
+    def report(table):
+        table.to_csv("table.csv")              `if is_main_process():`, as another function asks
+
+    def evaluate(loader):
+        if is_main_process(): ...
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import is_bound, is_lasting, parts_of
+from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class, precedes, value_names
+from trl_lint.domain.constants import ONE_PROCESS_TRUE
+from trl_lint.domain.kinds import library_name_of, single_process_value
+from trl_lint.knowledge.heuristics import MAIN_PROCESS, MAY_ASK_FOR_RANK
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
+    from trl_lint.analysis.state.frame import Frame
+
+# Nodes whose contents may not run, or run at another time.
+_MAY_BE_SKIPPED = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match, cst.FunctionDef, cst.Lambda)
+
+
+class _Test(NamedTuple):
+    """A condition that holds on the main process alone, and the function that asks it, None for the file's own code."""
+
+    function: FunctionInfo | None
+    condition: cst.BaseExpression
+
+
+class MainProcessTests:
+    """The conditions of a file that hold on the main process alone, by the identity of their nodes."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, _Test] = {}
+
+
+def note(frame: Frame, condition: cst.CSTNode) -> None:
+    """Note the parts of a condition that hold on the main process alone."""
+    for part in _parts(condition):
+        value = frame.node_values.get(id(part))
+        if value is None or not value.rank.is_by_rank or not _is_plain(part):
+            continue
+        if single_process_value(value) is ONE_PROCESS_TRUE:
+            frame.module.notes.of(MainProcessTests).found.setdefault(id(part), _Test(frame.function, part))
+            frame.engine.note_stored(MainProcessTests, frame.module, part)
+
+
+def _parts(condition: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The operands of a conjunction, without a negation."""
+    for part in parts_of(condition):
+        if isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not):
+            yield part.expression
+        elif isinstance(part, cst.BaseExpression):
+            yield part
+
+
+def _is_plain(test: cst.BaseExpression) -> bool:
+    """Whether a test of the rank shows at once that it is for the main process: `rank == 0`, `args.is_main`."""
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer("0"))]):
+            return True
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In())]):
+            return True
+        case cst.Name() | cst.Attribute() | cst.Call(args=[]):
+            name = last_name(test.func if isinstance(test, cst.Call) else test)
+            return MAIN_PROCESS.fits(name) or MAY_ASK_FOR_RANK.fits(name)
+    return False
+
+
+def main_process_test(module: Module, function: FunctionInfo | None, place: cst.CSTNode) -> str:
+    """The condition for the main process as the code around a place would write it; "" if it has none.
+
+    One of the same function is taken before those of others, one for the whole job before one for each machine, and the
+    most frequent before rarer ones. function: that of the place, None for the file's own code.
+    """
+    counted = Counter(
+        (each.function is not function, _is_of_machine(each.condition), module.tree.code_for_node(each.condition))
+        for each in module.notes.of(MainProcessTests).found.values()
+        if _holds_at(module, function, place, each)
+    )
+    best = min(counted, key=lambda key: (key[:2], -counted[key], len(key[2]), key[2]), default=None)
+    return "" if best is None else best[2]
+
+
+def _is_of_machine(test: cst.BaseExpression) -> bool:
+    return any("local" in name.lower() for name in identifiers(test))
+
+
+def _holds_at(module: Module, function: FunctionInfo | None, place: cst.CSTNode, test: _Test) -> bool:
+    """Whether a condition can be asked at a place, and has the same answer there."""
+    condition = test.condition
+    if any(character in module.tree.code_for_node(condition) for character in "\n#"):
+        return False
+    root = module.tree if function is None else function.node
+    names = list(value_names(condition))
+    if not all(is_lasting(root, each) for each in (*names, *of_class(condition, cst.Attribute))):
+        return False
+    if test.function is function:
+        is_asked = not _needs_group(module, condition) or _is_asked_always(root, condition)
+        return is_asked and all(_is_bound_before(root, place, each) for each in names)
+    return not _needs_group(module, condition) and all(_is_shared(module, function, test, each) for each in names)
+
+
+def _needs_group(module: Module, test: cst.BaseExpression) -> bool:
+    """Whether a condition fails without a process group: it calls torch itself."""
+    calls = of_class(test, cst.Call)
+    names = (name.value for call in calls for name in value_names(call.func))
+    return any(library_name_of(module.names.get(name)).partition(".")[0] == "torch" for name in names)
+
+
+def _is_asked_always(root: cst.CSTNode, condition: cst.BaseExpression) -> bool:
+    """Whether a function asks it unconditionally: the only branch around it is the one that it decides on."""
+    around = [each for each in ancestors(root, condition)[1:] if isinstance(each, _MAY_BE_SKIPPED)]
+    return len(around) == 1
+
+
+def _is_bound_before(root: cst.CSTNode, place: cst.CSTNode, name: cst.Name) -> bool:
+    """Whether a name has its value at a place: it is not bound in the function, or unconditionally before."""
+    bindings = [each for each in of_class(root, cst.AssignTarget) if name.value in {n.value for n in value_names(each)}]
+    if not bindings:
+        return not is_bound(root, name)
+    around = [each for each in ancestors(root, bindings[0])[1:] if isinstance(each, _MAY_BE_SKIPPED)]
+    return len(bindings) == 1 and not around and precedes(root, bindings[0], place)
+
+
+def _is_shared(module: Module, function: FunctionInfo | None, test: _Test, name: cst.Name) -> bool:
+    """Whether a name means the same in two functions: it is one of the file, or the object of their methods."""
+    both = [each for each in (function, test.function) if each is not None]
+    parameters = [parameter.name for each in both for parameter in each.parameters]
+    if len(both) == 2 and both[0].cls is not None and both[0].cls is both[1].cls and name.value == "self":
+        return parameters.count("self") == 2 and both[0].name != "__init__"
+    is_own = name.value in parameters or any(is_bound(each.node, name) or each.closure is not None for each in both)
+    return not is_own and name.value in module.names
