@@ -124,3 +124,40 @@ def run():
     assert guards(text.replace("SAVE", "pass")) == ["if self.rank == 0:"]
     # While the object is made, it may not know yet.
     assert guards(text.replace("SAVE", 'torch.save(1, "a.pt")')) == ["if self.rank == 0:"]
+
+
+OPENED = '    with open("a.json", "w") as file:\n'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        json.dump({'x': 1}, file)\n",
+        "        # What was measured.\n        for name, value in sorted(args.items()):\n"
+        "            file.write(f'{name}: {value}\\n')\n        print('done', file=file)\n",
+        "        writer = csv.writer(file)\n        writer.writerow(['a', ', '.join(args)])\n",
+    ],
+)
+def test_a_file_that_a_block_writes_is_written_by_the_main_process(body: str):
+    text = "\n\nimport csv\nimport json\n\ndef save(args):\n" + OPENED + body + "\nif __name__ == '__main__':\n    "
+    text = ASKED + "    save(args)\n" + text + "train({}, Net(), [], '')\n"
+    fixed = SNIPPETS.mended(HEAD + text, unsafe=True)
+    assert "    if is_main_process():\n    " + OPENED in fixed
+    assert "".join(f"    {line}\n" for line in body.rstrip("\n").split("\n")) in fixed
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        scores = [1]\n        json.dump(scores, file)\n    return scores\n",  # others use what it binds
+        "        json.dump({}, file)\n        return 1\n",
+        "        json.dump(collect(), file)\n",  # a call of the project may communicate
+        "        json.dump(dist.get_world_size(), file)\n",
+        "        args.model.report(file)\n",
+    ],
+)
+def test_a_block_on_which_more_depends_is_left_to_the_author(body: str):
+    text = "\n\nimport json\n\ndef collect():\n    return []\n\ndef save(args):\n" + OPENED + body
+    text = ASKED + "    save(args)\n" + text
+    assert SNIPPETS.findings(HEAD + text)
+    assert SNIPPETS.mended(HEAD + text, unsafe=True) == HEAD + text

@@ -13,6 +13,7 @@ from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, Insert, NoFix, Replace
+from trl_lint.fixes.support.file_blocks import file_block
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import OF_PATHS
@@ -41,12 +42,9 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return _for_all(event)
         if event.looked and event.effect.fails:
             return NoFix("it has no argument `exist_ok`")
-        found = own_line(scope_of(event.function, event.module), event.node)
-        if found is None:
-            return NoFix("it is part of a larger statement")
-        only = found.statement.body[0]
-        if not isinstance(only, cst.Expr) or only.value is not event.node:
-            return NoFix("its result is used by all processes")
+        found = _statement(event)
+        if isinstance(found, NoFix):
+            return found
         if not _main(event):
             return NoFix("nothing here tells the main process from the others")
         if not event.effect.shown and _is_read_again(event):
@@ -61,6 +59,20 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         return "Let all ranks create it" if _is_for_all(event) else "Do it on the main process only"
 
 
+def _statement(event: SideEffect) -> StatementInBlock[cst.SimpleStatementLine | cst.With] | NoFix:
+    """The statement that does nothing but this, or why there is none."""
+    root = scope_of(event.function, event.module)
+    block = file_block(event.module, root, event.node)
+    if block is not None:
+        return block
+    found = own_line(root, event.node)
+    if found is None:
+        return NoFix("it is part of a larger statement")
+    only = found.statement.body[0]
+    is_all = isinstance(only, cst.Expr) and only.value is event.node
+    return found if is_all else NoFix("its result is used by all processes")
+
+
 def _is_for_all(event: SideEffect) -> bool:
     """Whether an argument makes the call correct on all ranks, which need its result."""
     return _EXIST_OK in event.effect.unless
@@ -73,7 +85,7 @@ def _for_all(event: SideEffect) -> FixPlan | NoFix:
     return FixPlan((Replace(event.node, with_keyword(event.node, _EXIST_OK, cst.Name("True"))),), caution=caution)
 
 
-def _guarded(found: StatementInBlock[cst.SimpleStatementLine], main: str) -> Replace | Enclose:
+def _guarded(found: StatementInBlock[cst.SimpleStatementLine | cst.With], main: str) -> Replace | Enclose:
     """The edit that lets only the main process run a line: a part of the condition around it, or another condition."""
     outer = found.around[-2] if len(found.around) > 1 else None
     if isinstance(outer, cst.If) and len(found.siblings) == 1 and outer.orelse is None:
@@ -121,7 +133,7 @@ def _texts(path: cst.CSTNode) -> set[str]:
     return {text for text in texts if len(text) > _SHORT}
 
 
-def _with_wait(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> FixPlan | NoFix:
+def _with_wait(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine | cst.With]) -> FixPlan | NoFix:
     """The plan to let the main process write what all processes read below, and the others wait for it."""
     is_of_accelerator = bool(event.accelerator) and _main(event) == f"{event.accelerator}.is_main_process"
     if event.control.uniformity is not Uniformity.UNIFORM or not is_of_accelerator:
@@ -131,7 +143,7 @@ def _with_wait(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLin
     return FixPlan((guard, wait), caution="it is read again below, so the other processes wait for it in a barrier")
 
 
-def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> str:
+def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine | cst.With]) -> str:
     """Why the other ranks need its effect, as far as the conditions show; "" if nothing shows that they do."""
     path = _path_of(event)
     for node in found.around if path else ():

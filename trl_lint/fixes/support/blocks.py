@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
 NO_PLACE = NoFix("there is no place for an import after what the file sets up for its imports")
-_Kind = TypeVar("_Kind", bound=cst.BaseStatement)
+_Kind_co = TypeVar("_Kind_co", bound=cst.BaseStatement, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class StatementInBlock(Generic[_Kind]):
+class StatementInBlock(Generic[_Kind_co]):
     """A statement that new ones can be put before. around: the nodes around it, the last of which is the block."""
 
-    statement: _Kind
+    statement: _Kind_co
     block: Block
     around: Path
 

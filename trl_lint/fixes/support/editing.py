@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -26,6 +26,7 @@ _NEW_BLOCKS = (cst.With, cst.If)
 _NOT_NEW = "pass"
 # A new line: its text, or a line that was moved there.
 _New: TypeAlias = str | cst.SimpleStatementLine
+_Indented = TypeVar("_Indented", cst.If, cst.With)
 
 
 def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
@@ -118,11 +119,8 @@ class Editing(cst.CSTTransformer):
         if replacement is not None:
             return replacement.deep_clone()
         if key in self.enclosed:
-            statement = cst.ensure_type(original_node, cst.SimpleStatementLine)
-            line = cst.ensure_type(updated_node, cst.SimpleStatementLine)
-            if fits(statement, READABLE, self.indents[-1]):
-                line = self._wrapped(statement, line, self.indents[-1] + self.unit)
-            updated_node = _enclosed(line, self.enclosed[key], self.unit if self.unit != self.default else None)
+            deeper = self._deeper(original_node, updated_node)
+            updated_node = _enclosed(deeper, self.enclosed[key], self.unit if self.unit != self.default else None)
             self.blocks[id(updated_node)] = self.enclosed[key]
         elif self.blocks and isinstance(updated_node, BLOCKS):
             updated_node = updated_node.with_changes(body=self._neighbours_joined(updated_node.body))
@@ -136,8 +134,17 @@ class Editing(cst.CSTTransformer):
         *above, own = _placed_before(before, updated_node)
         return cst.FlattenSentinel([*above, *_placed_below(below, own), *behind])
 
-    def _with_deeper_body(self, block: cst.If) -> cst.If:
-        """An `if` whose lines get another level of indentation: broken if they no longer fit."""
+    def _deeper(self, before: cst.CSTNode, statement: _Statement) -> cst.SimpleStatementLine | cst.With:
+        """A line, or a `with`, that gets another level of indentation: lines are broken if they no longer fit."""
+        if isinstance(statement, cst.With):
+            return self._with_deeper_body(statement)
+        original, line = cst.ensure_type(before, cst.SimpleStatementLine), statement
+        line = cst.ensure_type(line, cst.SimpleStatementLine)
+        is_readable = fits(original, READABLE, self.indents[-1])
+        return self._wrapped(original, line, self.indents[-1] + self.unit) if is_readable else line
+
+    def _with_deeper_body(self, block: _Indented) -> _Indented:
+        """An `if` or `with` whose lines get another level of indentation: broken if they no longer fit."""
         self.indents.append(self.indents[-1] + self.unit)
         deeper = self.indents[-1] + self.unit
         body = [
@@ -218,8 +225,8 @@ def _is_unused_after_edits(drop: Drop, edits: Iterable[Edit]) -> bool:
     return drop.name not in new and all(id(name) in removed for name in names_spelled(drop.root, drop.name))
 
 
-def _enclosed(line: cst.SimpleStatementLine, head: str, indent: str | None) -> cst.BaseStatement:
-    """The line in a new block, after the comments above it. indent: None for that of the file."""
+def _enclosed(line: cst.SimpleStatementLine | cst.With, head: str, indent: str | None) -> cst.BaseStatement:
+    """The line, or the `with`, in a new block, after the comments above it. indent: None for that of the file."""
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])], indent=indent)
     around = cst.parse_statement(f"{head}:\n    pass\n")
     return around.with_changes(body=block, leading_lines=line.leading_lines)

@@ -49,9 +49,9 @@ class Insert:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclose:
-    """Put a line into a block with this head: `with lock()`, `if first`."""
+    """Put a line, or a `with`, into a block with this head: `with lock()`, `if first`."""
 
-    statement: cst.SimpleStatementLine
+    statement: cst.SimpleStatementLine | cst.With
     head: str
 
 
