@@ -161,3 +161,32 @@ def test_a_block_on_which_more_depends_is_left_to_the_author(body: str):
     text = ASKED + "    save(args)\n" + text
     assert SNIPPETS.findings(HEAD + text)
     assert SNIPPETS.mended(HEAD + text, unsafe=True) == HEAD + text
+
+
+HELPER = """\
+from transformers import Trainer, TrainingArguments
+
+def save(folder):
+    tokenizer.save_pretrained("out")
+    READ
+
+def main(model, rows):
+    trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)
+    trainer.train()
+    save("out")
+
+main(Net(), [])
+"""
+
+
+def test_files_that_use_accelerate_ask_its_state():
+    text = HELPER.replace("READ", "pass")
+    assert SNIPPETS.mended(text) == text
+    fixed = SNIPPETS.mended(text, unsafe=True)
+    assert '    if PartialState().is_main_process:\n        tokenizer.save_pretrained("out")\n' in fixed
+    assert fixed.startswith("from accelerate import PartialState\n")
+
+
+def test_what_all_processes_read_again_is_waited_for():
+    fixed = SNIPPETS.mended(HELPER.replace("READ", 'AutoTokenizer.from_pretrained("out")'), unsafe=True)
+    assert "    PartialState().wait_for_everyone()\n    AutoTokenizer" in fixed

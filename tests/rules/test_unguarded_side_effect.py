@@ -398,7 +398,8 @@ def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
         ('wandb.log({"x": measured(loss)})', "unsafe"),
         ('torch.save(loss, "loss.pt")', "unsafe"),
         ('file = open("losses.txt", "w")', "display"),
-        ('with open("losses.txt", "w") as file:\n    file.write("x")', "display"),
+        ('with open("losses.txt", "w") as file:\n    file.write("x")', "unsafe"),
+        ('with open("losses.txt", "w") as file:\n    measured(file)', "display"),
     ],
 )
 def test_how_safe_a_guard_is(call, applicability):
@@ -448,7 +449,7 @@ def test_a_folder_whose_arguments_are_not_plain_is_left_alone():
 )
 def test_what_is_read_again_is_not_written_by_one_rank(after, is_read):
     text = loop(f'path = "x.pt"\ntorch.save(mask, path)\n{after}')
-    assert ("it is read again below" in reason(text)) is is_read
+    assert ("it is read again" in reason(text)) is is_read
 
 
 def test_what_is_read_again_is_waited_for():
@@ -458,13 +459,13 @@ def test_what_is_read_again_is_waited_for():
     assert f"{guarded}accelerator.wait_for_everyone()\n        mask = torch.load(path)\n" in fixed
     assert SNIPPETS.mended(loop(body)) == loop(body)
     some = "import os\n" + loop(body.replace("torch.save", "if not os.path.exists(path):\n    torch.save"))
-    assert "it is read again below" in reason(some)
+    assert "it is read again" in reason(some)
     assert SNIPPETS.mended(some, unsafe=True) == some  # not all processes would reach the barrier
 
 
 def test_what_was_read_before_may_be_written_by_one_rank():
     text = loop('mask = torch.load("x.pt")\ntorch.save(mask, "x.pt")')
-    assert "it is read again below" not in reason(text)
+    assert "it is read again" not in reason(text)
 
 
 @pytest.mark.parametrize(

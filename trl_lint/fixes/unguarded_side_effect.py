@@ -7,13 +7,13 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name
-from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.file_blocks import file_block
+from trl_lint.fixes.support.main_process import MainProcess, main_process
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import OF_PATHS
@@ -45,15 +45,17 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         found = _statement(event)
         if isinstance(found, NoFix):
             return found
-        if not _main(event):
-            return NoFix("nothing here tells the main process from the others")
+        main = main_process(event, found.statement)
+        if isinstance(main, NoFix):
+            return main
         if not event.effect.shown and _is_read_again(event):
-            return _with_wait(event, found)
+            return _with_wait(event, found, main)
         reason = "" if event.effect.shown else _needed_by_others(event, found)
         if reason:
             return NoFix(reason)
-        caution = "" if event.effect.shown else _WAITED_FOR
-        return FixPlan((_guarded(found, _main(event)),), caution=caution or _caution_for_arguments(event))
+        caution = main.caution if event.effect.shown else _WAITED_FOR
+        edits = (_guarded(found, main.condition), *main.imports)
+        return FixPlan(edits, caution=caution or _caution_for_arguments(event))
 
     def title_for(self, event: SideEffect) -> str:
         return "Let all ranks create it" if _is_for_all(event) else "Do it on the main process only"
@@ -96,18 +98,6 @@ def _guarded(found: StatementInBlock[cst.SimpleStatementLine | cst.With], main: 
     return Enclose(found.statement, f"if {main}")
 
 
-def _main(event: SideEffect) -> str:
-    """The condition for the main process; a Trainer had `is_world_process_zero` before it had an accelerator.
-
-    Code without one has a condition of its own, or none ("").
-    """
-    if not event.accelerator:
-        return main_process_test(event.module, event.function, event.node)
-    if event.trainer and not event.module.mentions(rb"\.accelerator\b"):
-        return f"{event.trainer}.is_world_process_zero()"
-    return f"{event.accelerator}.is_main_process"
-
-
 def _is_read_again(event: SideEffect) -> bool:
     """Whether the function reads the same path below, or other code of the file one with the same text in its name."""
     root, path = scope_of(event.function, event.module), _path_of(event)
@@ -133,14 +123,17 @@ def _texts(path: cst.CSTNode) -> set[str]:
     return {text for text in texts if len(text) > _SHORT}
 
 
-def _with_wait(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine | cst.With]) -> FixPlan | NoFix:
-    """The plan to let the main process write what all processes read below, and the others wait for it."""
-    is_of_accelerator = bool(event.accelerator) and _main(event) == f"{event.accelerator}.is_main_process"
-    if event.control.uniformity is not Uniformity.UNIFORM or not is_of_accelerator:
-        return NoFix("it is read again below, so the other processes would have to wait for it")
-    guard = Enclose(found.statement, f"if {_main(event)}")
-    wait = Insert(found.statement, f"{event.accelerator}.wait_for_everyone()", behind=True)
-    return FixPlan((guard, wait), caution="it is read again below, so the other processes wait for it in a barrier")
+def _with_wait(
+    event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine | cst.With], main: MainProcess
+) -> FixPlan | NoFix:
+    """The plan to let the main process write what all processes read, and the others wait for it."""
+    if event.control.uniformity is not Uniformity.UNIFORM or not main.wait:
+        return NoFix("it is read again, so the other processes would have to wait for it")
+    guard = Enclose(found.statement, f"if {main.condition}")
+    wait = Insert(found.statement, main.wait, behind=True)
+    return FixPlan(
+        (guard, wait, *main.imports), caution="it is read again, so the other processes wait for it in a barrier"
+    )
 
 
 def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine | cst.With]) -> str:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
-from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.analysis.program.syntax import ancestors, used_names
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import FirstRank
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
-from trl_lint.fixes.support.blocks import NO_PLACE, own_line
-from trl_lint.fixes.support.edits import Edit, Enclose, FixPlan, Import, NoFix, Replace
-from trl_lint.fixes.support.importing import bound_at_top, has_place
-from trl_lint.fixes.support.scope import binders, nodes, scope_of
-from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
+from trl_lint.fixes.support.blocks import own_line
+from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix, Replace
+from trl_lint.fixes.support.main_process import partial_state
+from trl_lint.fixes.support.scope import scope_of
 
-if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.project import Module
-
-_STATE = "PartialState"
 _WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
 _NOT_SHARED = "on nodes without a shared file system, all ranks then compute it"
 _NODES = re.compile(r"\bnodes?\b", re.IGNORECASE)
@@ -53,7 +46,7 @@ def _main_process_first(event: DatasetPrepared) -> FixPlan | NoFix:
     accelerator = _accelerator(event)
     if accelerator:
         return FixPlan((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
-    found_state = _partial_state(event.module, statement)
+    found_state = partial_state(event.module, statement)
     if isinstance(found_state, NoFix):
         return found_state
     state, imports = found_state
@@ -65,29 +58,6 @@ def _accelerator(event: DatasetPrepared) -> str:
     if event.in_trainer and event.function is not None and event.function.name == "__init__":
         return ""
     return event.accelerator
-
-
-def _partial_state(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:
-    """The expression for `PartialState` at a statement, and the import that it needs."""
-    needed = Import("accelerate", _STATE)
-    name = bound_at_top(module, needed, statement)
-    if name and _is_only_imported(module.tree, name):
-        return name, ()
-    package = bound_at_top(module, Import("accelerate"), statement)
-    if package and _is_only_imported(module.tree, package):
-        return f"{package}.{_STATE}", ()
-    if not uses_accelerate(module) or module.shows(BEFORE_ACCELERATE):
-        return NoFix("the file does not use Accelerate")
-    if _STATE in used_names(module.tree):
-        return NoFix(f"`{_STATE}` may mean something else here")
-    return (_STATE, (needed,)) if has_place(module, needed, statement) else NO_PLACE
-
-
-def _is_only_imported(tree: cst.Module, name: str) -> bool:
-    """Whether a name always has the meaning that the module's imports give it."""
-    parameters = {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
-    bound = binders(tree, [name])
-    return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
 def _for_each_node(first_rank: FirstRank, event: DatasetPrepared) -> FixPlan | NoFix:

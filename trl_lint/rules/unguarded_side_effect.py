@@ -30,15 +30,16 @@ if self.accelerator.is_main_process:
 ## Fix safety
 A call that is its own statement is put under `if accelerator.is_main_process:`, which changes nothing on one process.
 Without an `Accelerator`, the condition is the one that the same function, class or file has for the main process, such
-as `if rank == 0:` or `if is_main_process():`. If all ranks read the file below, they wait for it first.
+as `if rank == 0:` or `if is_main_process():`, or else `PartialState().is_main_process` in files that use Accelerate. If
+all ranks read the file again, they wait for it first.
 
-- *Safe* for output that is only shown (a tracker, a printed table) and calls nothing else, and for `exist_ok=True`
-  where the code has checked whether the folder exists.
+- *Safe* for output that is only shown (a tracker, a printed table) and calls nothing else, unless `PartialState` is
+  needed, and for `exist_ok=True` where the code has checked whether the folder exists.
 - *Unsafe* for files, because other ranks may need them and have to wait for them, and for `exist_ok=True` elsewhere,
   because an existing folder is no longer an error.
-- A *hint* if the call is part of a larger statement (`with open(…)`), if the function reads the file again where not
-  all ranks could wait, or other code a file with the same text in its name, if other code under a condition on it is
-  meant for all ranks, and if the code has no condition for the main process.
+- A *hint* if the call is part of a larger statement (but for `with open(…) as file:` around lines that only write it),
+  if the file, or one with the same text in its name, is read again where not all ranks could wait, if other code under
+  a condition on it is meant for all ranks, and if the code has no condition for the main process.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;

@@ -11,7 +11,6 @@ from typing import Any
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
@@ -99,6 +98,9 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
 # Surroundings in which the context managers of TRL can be used.
 _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 
+# Surroundings in which code without an accelerator may have its own condition for the main process.
+_MAY_HAVE_TESTS = frozenset({_ACCELERATE, _TORCH})
+
 
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the expression for it there, if known."""
@@ -109,16 +111,22 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
         own = "PartialState()"
     if about == "generate" and surroundings in _HAVE_TRL and _has_trl(event.module):
         about = "generate with trl"
-    if about == "main" and not accelerator and surroundings in (_ACCELERATE, _TORCH):
-        own_test = main_process_test(event.module, event.function, event.node)
-        if own_test:
-            return f"`if {own_test}:`"
+    own_test = _own_test(event) if about == "main" and not accelerator and surroundings in _MAY_HAVE_TESTS else ""
+    if own_test:
+        return f"`if {own_test}:`"
     names = {
         "accelerator": accelerator or own,
         "state": _state(event.function),
         "dist": _dist(event.module),
     }
     return _WORDS[surroundings][about].format(**names, **more)
+
+
+def _own_test(event: Any) -> str:
+    """The condition for the main process that the code has; "" if it has none."""
+    from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
+
+    return main_process_test(event.module, event.function, event.node)
 
 
 def _has_trl(module: Any) -> bool:

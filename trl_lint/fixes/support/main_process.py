@@ -1,0 +1,82 @@
+"""How a fix leaves something to the main process, and lets the others wait for it, in terms of what a place has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.observers.backends import uses_accelerate
+from trl_lint.analysis.program.syntax import used_names
+from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
+from trl_lint.fixes.support.blocks import NO_PLACE
+from trl_lint.fixes.support.edits import Edit, Import, NoFix
+from trl_lint.fixes.support.importing import bound_at_top, has_place
+from trl_lint.fixes.support.scope import binders, nodes
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+
+_STATE = "PartialState"
+_SETS_UP = "`PartialState` starts the process group if nothing has done so before"
+
+
+class MainProcess(NamedTuple):
+    """What tells the main process from the others at a place.
+
+    Attributes:
+        condition: The condition that holds there only.
+        wait: The statement in which all processes wait for each other, "" if none is certain to work.
+        imports: The imports that they need.
+        caution: Why this is not safe, "" if it is.
+    """
+
+    condition: str
+    wait: str = ""
+    imports: tuple[Edit, ...] = ()
+    caution: str = ""
+
+
+def main_process(event: SideEffect, statement: cst.CSTNode) -> MainProcess | NoFix:
+    """What tells the main process from the others at a statement: an Accelerator, a condition of the code, the state.
+
+    A Trainer had `is_world_process_zero` before it had an accelerator.
+    """
+    accelerator, module = event.accelerator, event.module
+    if event.trainer and not module.mentions(rb"\.accelerator\b"):
+        return MainProcess(f"{event.trainer}.is_world_process_zero()")
+    if accelerator:
+        return MainProcess(f"{accelerator}.is_main_process", f"{accelerator}.wait_for_everyone()")
+    own = main_process_test(module, event.function, event.node)
+    if own:
+        return MainProcess(own)
+    found = partial_state(module, statement)
+    if isinstance(found, NoFix):
+        return NoFix("nothing here tells the main process from the others")
+    state, imports = found
+    return MainProcess(f"{state}().is_main_process", f"{state}().wait_for_everyone()", imports, _SETS_UP)
+
+
+def partial_state(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:
+    """The expression for `PartialState` at a statement, and the import that it needs."""
+    needed = Import("accelerate", _STATE)
+    name = bound_at_top(module, needed, statement)
+    if name and _is_only_imported(module.tree, name):
+        return name, ()
+    package = bound_at_top(module, Import("accelerate"), statement)
+    if package and _is_only_imported(module.tree, package):
+        return f"{package}.{_STATE}", ()
+    if not uses_accelerate(module) or module.shows(BEFORE_ACCELERATE):
+        return NoFix("the file does not use Accelerate")
+    if _STATE in used_names(module.tree):
+        return NoFix(f"`{_STATE}` may mean something else here")
+    return (_STATE, (needed,)) if has_place(module, needed, statement) else NO_PLACE
+
+
+def _is_only_imported(tree: cst.Module, name: str) -> bool:
+    """Whether a name always has the meaning that the module's imports give it."""
+    parameters = {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
+    bound = binders(tree, [name])
+    return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
