@@ -17,10 +17,8 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.joins import join, join_all, join_elements
 from trl_lint.domain.kinds import (
-    ContainerValue,
     Identity,
     IterableValue,
-    TupleValue,
 )
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
@@ -191,8 +189,13 @@ class Memory:
         self.control = self.control.under(other.control)
         return self
 
-    def cells(self, value: ContainerValue) -> list[Cell]:
+    def cells(self, value: Value) -> list[Cell]:
+        """The contents of each container that a value may be; none if it is no container."""
         return [self.heap[identity] for identity in value.identities if identity in self.heap]
+
+    def contents(self, value: Value) -> list[Value]:
+        """The items of a tuple, or all that a container holds; none for other values."""
+        return [*value.items, *(item for cell in self.cells(value) for item in cell.values())]
 
     def load(self, value: Value, source: Mapping[Identity, Cell]) -> None:
         """Copy the cells that a value reaches to this heap."""
@@ -221,17 +224,15 @@ def reachable_from(values: Iterable[Value], heap: Mapping[Identity, Cell]) -> li
     todo.reverse()
     while todo:
         item = todo.pop()
-        if isinstance(item, ContainerValue):
-            for identity in sorted(item.identities):
-                if identity not in found:
-                    found[identity] = None
-                    cell = heap.get(identity)
-                    if cell is not None:
-                        todo.extend(_in_order(cell))
-        elif isinstance(item, TupleValue):
-            if id(item.items) not in seen:
-                seen.add(id(item.items))
-                todo.extend(reversed(item.items))
+        for identity in sorted(item.identities):
+            if identity not in found:
+                found[identity] = None
+                cell = heap.get(identity)
+                if cell is not None:
+                    todo.extend(_in_order(cell))
+        if item.items and id(item.items) not in seen:
+            seen.add(id(item.items))
+            todo.extend(reversed(item.items))
         elif isinstance(item, IterableValue):
             todo.append(item.element)
     return list(found)

@@ -161,6 +161,7 @@ Identity: TypeAlias = int
 
 
 class TupleValue(Value):
+    items: tuple[Value, ...]
     __slots__ = ("items",)
     kind = Kind.TUPLE
     parts: ClassVar[dict[str, object]] = {"items": ()}
@@ -176,6 +177,7 @@ class TupleValue(Value):
 class ContainerValue(Value):
     """One of several mutable containers. identities: those of their contents on the heap."""
 
+    identities: frozenset[Identity]
     __slots__ = ("identities",)
     kind = Kind.CONTAINER
     parts: ClassVar[dict[str, object]] = {"identities": frozenset()}
@@ -392,6 +394,16 @@ def shape_of(value: Value) -> Shape | None:
 def _only_carries_a_shape(value: Value) -> bool:
     """Whether a value is no tensor but has a shape: sizes, or a model's output, which has the shape of its logits."""
     return isinstance(value, SizesValue) or (isinstance(value, BatchValue) and value.role is BatchRole.OUTPUT)
+
+
+def items_or_itself(value: Value) -> Sequence[Value]:
+    """The items of a tuple; any other value by itself."""
+    return value.items if isinstance(value, TupleValue) else (value,)
+
+
+def may_be_model(value: Value) -> bool:
+    """Whether a value is a model, or a result of `prepare` that may be one."""
+    return isinstance(value, (ModelValue, PreparedObject))
 
 
 def role_of(value: Value) -> BatchRole | None:

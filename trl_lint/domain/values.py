@@ -340,6 +340,16 @@ class Value:
         """Whether both have identical parts. Their classes are the same."""
         return all(getattr(self, part) is getattr(other, part) for part in self.parts)
 
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """The items of a tuple; of anything else, none are known."""
+        return ()
+
+    @property
+    def identities(self) -> frozenset[int]:
+        """The containers on the heap that it may be; none if it is no container."""
+        return frozenset()
+
     def inside(self) -> Sequence[Value]:
         """The values that can be reached through this one without the heap."""
         return ()

@@ -18,8 +18,8 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import IterableValue, PreparedObject, TupleValue
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.kinds import IterableValue, TupleValue, may_be_model
+from trl_lint.domain.values import Value
 
 
 def tuple_display(frame: Frame, node: cst.Tuple) -> Value:
@@ -117,7 +117,7 @@ def _unrolled_elements(
     if isinstance(node, cst.SetComp) or loop.inner_for_in is not None:
         return None
     items = containers.positions_of(frame, iterable)
-    if items is None or len(items) > _MOST or not (any(map(_is_model, items)) or all(map(_is_name, items))):
+    if items is None or len(items) > _MOST or not (any(map(may_be_model, items)) or all(map(_is_name, items))):
         return None
     results: list[Value] = []
     outside = frame.unroll_index
@@ -140,10 +140,6 @@ _MOST = 8
 
 def _is_name(value: Value) -> bool:
     return isinstance(value.const, str)
-
-
-def _is_model(value: Value) -> bool:
-    return value.kind is Kind.MODEL or isinstance(value, PreparedObject)
 
 
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:

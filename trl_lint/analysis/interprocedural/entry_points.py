@@ -35,7 +35,7 @@ from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import LoaderValue, TupleValue
+from trl_lint.domain.kinds import LoaderValue, items_or_itself
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
@@ -339,14 +339,12 @@ class Engine(Runs):
 
     def _emit_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
         """Emit an event for what a hook returns, if a library's base class passes it to collectives unchanged."""
-        if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
-            return
-        if not self.needs_event(StepReturned):
+        if not isinstance(method.node, cst.FunctionDef) or not self.needs_event(StepReturned):
             return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)
         for what, value in zip(row.gathered, summary.result.items, strict=False):
-            for part in value.items if isinstance(value, TupleValue) else (value,):
+            for part in items_or_itself(value):
                 event = StepReturned(
                     module=method.module,
                     node=method.node,
@@ -365,7 +363,7 @@ class Engine(Runs):
             return
         for method, (row, summary) in cls.stored.items():
             result = summary.result
-            if isinstance(result, TupleValue) and row.stored is not None and row.stored < len(result.items):
+            if row.stored is not None and row.stored < len(result.items):
                 frame = Frame(self, method.module, method, cls)
                 frame.memory.heap = dict(summary.final)
                 frame.statement = method.node

@@ -29,7 +29,7 @@ from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, of_class, value_names
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import ContainerValue, IterableValue
+from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE, LOCK_FILE, LOCKS
 
@@ -77,7 +77,7 @@ def _is_of_some(frame: Frame, value: Value) -> bool:
     """Whether an iterable is empty, except on some ranks."""
     if isinstance(value, IterableValue):
         return value.length.how == ranks.HELD or (value.view is not None and _is_of_some(frame, value.view[0]))
-    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
+    cells = frame.memory.cells(value)
     return bool(cells) and all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells)
 
 

@@ -18,7 +18,6 @@ from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD
-from trl_lint.domain.kinds import ContainerValue, TupleValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
 
@@ -87,9 +86,7 @@ def _check(frame: Frame, value: Value, node: cst.CSTNode) -> None:
 
 
 def _elements(frame: Frame, value: Value) -> list[Value]:
-    if isinstance(value, ContainerValue):
-        return [each for cell in frame.memory.cells(value) for each in cell.values()]
-    return list(value.items) if isinstance(value, TupleValue) else [value]
+    return frame.memory.contents(value) if value.kind in (Kind.CONTAINER, Kind.TUPLE) else [value]
 
 
 OBSERVER = DeviceChoice()

@@ -19,7 +19,7 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue
+from trl_lint.domain.kinds import LibraryInstance, TupleValue
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT, PREPARED_MODEL
@@ -70,10 +70,7 @@ def _check_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if len(args.positional) != 1 or args.star is not None or is_test(frame.function):
         return
     (argument,) = args.positional
-    cells = frame.memory.cells(argument) if isinstance(argument, ContainerValue) else []
-    items = (
-        list(argument.items) if isinstance(argument, TupleValue) else [item for cell in cells for item in cell.values()]
-    )
+    cells, items = frame.memory.cells(argument), frame.memory.contents(argument)
     is_list = type(argument) is TupleValue or (cells and all(cell.shape == "list" for cell in cells))
     if is_list and items and not all(_needs_no_wrapper(item) for item in items):
         frame.emit(WrapperDropped, node, is_list=True)

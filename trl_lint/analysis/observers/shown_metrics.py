@@ -24,7 +24,6 @@ import libcst as cst
 from trl_lint.analysis.events import Event, Logged, MetricShown
 from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.kinds import ContainerValue
 from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, State
 from trl_lint.domain.values import Kind, Value
@@ -97,10 +96,9 @@ def _emit(frame: Frame, name: str, node: cst.CSTNode) -> None:
 def _values_in(frame: Frame, shown: Value) -> Iterator[Value]:
     """A value that is shown, and what a dict that is shown whole holds: `print(metric.compute())`."""
     yield shown
-    if isinstance(shown, ContainerValue):
-        for cell in frame.memory.cells(shown):
-            if cell.shape == "dict":
-                yield from (*cell.entries.values(), *(() if cell.rest is None else (cell.rest,)))
+    for cell in frame.memory.cells(shown):
+        if cell.shape == "dict":
+            yield from cell.values()
 
 
 def _loops(value: Value) -> Iterator[cst.CSTNode]:

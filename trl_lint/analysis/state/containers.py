@@ -29,6 +29,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     StringValue,
     TupleValue,
+    may_be_model,
     role_of,
     shape_of,
 )
@@ -96,8 +97,8 @@ def map_items(
     def copy(value: Value, place: Place) -> Value:
         if isinstance(value, TupleValue):
             return TupleValue(ranks.SAME, tuple(copy(item, place) for item in value.items))
-        cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
-        if not isinstance(value, ContainerValue) or len(cells) != 1:
+        cells = frame.memory.cells(value)
+        if len(cells) != 1:
             return change(value, place)
         if value.identities not in copies:
             cell = cells[0]
@@ -212,11 +213,11 @@ def uniform_if_plain(frame: Frame, value: Value, other: Value) -> Value:
 
     names = list(row) if rows.names is None else rows.names
     """
-    if not isinstance(value, ContainerValue) or other.kind in (Kind.CONTAINER, Kind.NONE):
+    if value.kind is not Kind.CONTAINER or other.kind in (Kind.CONTAINER, Kind.NONE):
         return value
     for cell in frame.memory.cells(value):
         ranks_of = (cell.length, cell.naming, *(each.rank for each in cell.values()))
-        is_flat = not any(isinstance(each, ContainerValue) or list(each.inside()) for each in cell.values())
+        is_flat = not any(each.identities or list(each.inside()) for each in cell.values())
         if not is_flat or any(rank.state is not State.SAME for rank in ranks_of):
             return value
     return Value(ranks.SAME)
@@ -314,9 +315,7 @@ def items_to_unroll(frame: Frame, iterable: Value) -> list[Value] | None:
 
 def has_model(item: Value) -> bool:
     """Whether an item is a model, or a prepared object that may be one, or contains one."""
-    if isinstance(item, TupleValue):
-        return any(map(has_model, item.items))
-    return item.kind is Kind.MODEL or isinstance(item, PreparedObject)
+    return may_be_model(item) or any(map(has_model, item.items))
 
 
 def _key_value(key: Hashable, source: ContainerValue, names: ranks.Rank) -> Value:
@@ -338,8 +337,7 @@ def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """The items of a tuple or a NamedTuple, or of a list whose items are all known; None otherwise."""
     if isinstance(value, TupleValue):
         return value.items
-    if isinstance(value, ContainerValue) and len(value.identities) == 1:
-        cells = frame.memory.cells(value)
-        if cells and cells[0].shape == "list" and cells[0].rest is None:
-            return tuple(cells[0].entries.values())
+    cells = frame.memory.cells(value) if len(value.identities) == 1 else []
+    if cells and cells[0].shape == "list" and cells[0].rest is None:
+        return tuple(cells[0].entries.values())
     return records.items_of(frame, value)

@@ -165,8 +165,8 @@ class Frame:
         """Whether a loop may be unrolled: the total number of runs in nested loops is limited."""
         return self.unrolled * rounds <= MAX_UNROLLED
 
-    def update(self, value: ContainerValue, change: Callable[[Cell], Cell]) -> None:
-        """Replace each container that a value may be by `change(cell)`; a weak update if it may be several."""
+    def update(self, value: Value, change: Callable[[Cell], Cell]) -> None:
+        """Replace each container that a value may be by `change(cell)`."""
         heap = self.memory.heap
         for identity in value.identities:
             cell = heap.get(identity)
@@ -180,7 +180,7 @@ class Frame:
         self.objects.cell_writes.add(identity)
         self.objects.dirty_cells.add(identity)
 
-    def is_stored(self, value: ContainerValue) -> bool:
+    def is_stored(self, value: Value) -> bool:
         """Whether a container is stored on `self` (or on another object of the project)."""
         return any(identity in self.objects.class_cells for identity in value.identities)
 
@@ -217,7 +217,7 @@ class Frame:
         is_decided = tested.reads_anything or not names.isdisjoint(tested.settings)
         return value.replace(wrapping=Wrapping.UNKNOWN) if is_decided else value
 
-    def consume(self, value: ContainerValue) -> None:
+    def consume(self, value: Value) -> None:
         """Note that the contents of a container were read, so that a change of them requires another run.
 
         A container that this run has allocated is empty at the start of each run: changes by others do not matter.

@@ -29,7 +29,6 @@ from trl_lint.domain.heap import unknown_cell
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
-    ContainerValue,
     InstanceValue,
     LibraryInstance,
     LibraryName,
@@ -198,7 +197,7 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     for observe in frame.observers.unknown_call:
         observe(frame, args, node)
     for value in args.all():
-        if isinstance(value, ContainerValue) and not frame.is_stored(value):
+        if not frame.is_stored(value):
             frame.update(value, unknown_cell)
     may_reduce = frame.discarded is node and not KEEPS_ITS_ARGUMENT.fits(last_name(callee_of(node)))
     for key, value in args.named():

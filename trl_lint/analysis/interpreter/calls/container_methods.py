@@ -79,7 +79,7 @@ def _name_of(frame: Frame, receiver: ContainerValue) -> str:
         for other, cell in frame.memory.heap.items():
             if other in frame.objects.class_cells:
                 for key, value in cell.entries.items():
-                    if isinstance(value, ContainerValue) and identity in value.identities and isinstance(key, str):
+                    if identity in value.identities and isinstance(key, str):
                         return key.replace("\0", "…")
     return ""
 
@@ -178,7 +178,7 @@ def _setdefault(frame: Frame, receiver: ContainerValue, args: Arguments, node: c
             frame.memory.heap[identity] = with_key(cell, key, default, args.positional[0].rank)
             if identity in frame.objects.class_cells:
                 frame.touch(identity)
-                for inner in default.identities if isinstance(default, ContainerValue) else ():
+                for inner in default.identities:
                     frame.objects.class_cells[inner] = frame.objects.class_cells[identity]
                     frame.touch(inner)
         result = join(result, found)

@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
-from trl_lint.domain.kinds import ContainerValue, LibraryName, TupleValue
+from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
@@ -79,9 +79,7 @@ def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs
     if needs_rank_parameter and not any(RANK_NUMBER.fits(name) or RANK_FIELD.fits(name) for name in ranks_of):
         return
     by_name = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
-    frame.engine.enter(
-        callee.function, {name: UNKNOWN if isinstance(each, ContainerValue) else each for name, each in by_name.items()}
-    )
+    frame.engine.enter(callee.function, {name: UNKNOWN if each.identities else each for name, each in by_name.items()})
 
 
 def _number(frame: Frame, node: cst.CSTNode) -> Value:
@@ -91,7 +89,7 @@ def _number(frame: Frame, node: cst.CSTNode) -> Value:
 
 
 def _items(arguments: Value | None) -> tuple[Value, ...]:
-    return arguments.items if isinstance(arguments, TupleValue) else ()
+    return () if arguments is None else arguments.items
 
 
 def _counter(loop: cst.For | None) -> str:

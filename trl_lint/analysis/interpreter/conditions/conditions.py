@@ -37,10 +37,10 @@ from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BatchRole,
-    ContainerValue,
     NoneValue,
     NumberValue,
     TupleValue,
+    items_or_itself,
     library_name_of,
     role_of,
     single_process_value,
@@ -285,8 +285,7 @@ def _same_text(left: Value, right: Value, operator: type) -> Any:
 def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
     other = right if left.const is WORLD_KIND else left
-    is_listed = isinstance(operator, (cst.In, cst.NotIn)) and isinstance(other, TupleValue)
-    options = other.items if is_listed and isinstance(other, TupleValue) else (other,)
+    options = items_or_itself(other) if isinstance(operator, (cst.In, cst.NotIn)) else (other,)
     if all(library_name_of(each).endswith("DistributedType.NO") for each in options):
         if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
@@ -341,10 +340,8 @@ def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) ->
 def _among_on_one_process(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> OnOneProcess | None:
     """The result of `rank in (-1, 0)` in a run with one process; None if it is open."""
     known = single_process_value(left)
-    cells = frame.memory.cells(right) if isinstance(right, ContainerValue) else []
-    items = right.items if isinstance(right, TupleValue) else [item for cell in cells for item in cell.values()]
-    consts = [item.const for item in items]
-    if known is None or len(cells) > 1 or any(type(const) is not int for const in consts):
+    consts = [item.const for item in frame.memory.contents(right)]
+    if known is None or len(frame.memory.cells(right)) > 1 or any(type(const) is not int for const in consts):
         return None
     return ONE_PROCESS_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ONE_PROCESS_FALSE
 
@@ -353,7 +350,7 @@ def _elements(frame: Frame, value: Value) -> Value:
     """What `in` compares with: the items of a known container, the keys of a dict."""
     if isinstance(value, TupleValue):
         return join_all(value.items) if value.items else SAME
-    if not isinstance(value, ContainerValue):
+    if value.kind is not Kind.CONTAINER:
         return value
     frame.consume(value)
     items = join_all(cell.element() for cell in frame.memory.cells(value) if cell.shape != "dict")

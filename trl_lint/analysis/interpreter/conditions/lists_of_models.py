@@ -22,7 +22,7 @@ from trl_lint.analysis.interpreter.conditions import wrapping_tests
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, PreparedObject, TupleValue
+from trl_lint.domain.kinds import PreparedObject, TupleValue
 from trl_lint.domain.ranks import SAME, State
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -51,7 +51,7 @@ def divided(
 
 def _prepared_items(memory: Memory, value: Value) -> Sequence[Value]:
     """The items of a list if all are known and are results of `prepare`; else none."""
-    cells = memory.cells(value) if isinstance(value, ContainerValue) else []
+    cells = memory.cells(value)
     if len(cells) != 1 or cells[0].shape != "list" or cells[0].rest is not None:
         return ()
     items = tuple(cells[0].entries.values())

@@ -22,7 +22,7 @@ from trl_lint.domain.constants import World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 # Runs a statement of one class. Returns whether its end is reached.
 _Handler: TypeAlias = Callable[[Frame, Any], bool]
@@ -101,7 +101,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
 
 def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
     """`items += more`: the container itself grows."""
-    is_list = isinstance(right, ContainerValue) and all(cell.shape == "list" for cell in frame.memory.cells(right))
+    is_list = right.kind is Kind.CONTAINER and all(cell.shape == "list" for cell in frame.memory.cells(right))
     # The type of an empty entry of a library's store follows from its use.
     if not is_list and any(cell.shape == "dict" for cell in frame.memory.cells(old)):
         frame.update(old, lambda cell: containers.merged_into(frame, cell, right))
@@ -180,7 +180,7 @@ def _delete(frame: Frame, node: cst.Del) -> bool:
 
 def _delete_item(frame: Frame, target: cst.Subscript) -> None:
     container = evaluate(frame, target.value)
-    if isinstance(container, ContainerValue) and len(container.identities) == 1:
+    if len(container.identities) == 1:
         key = containers.constant_key(subscripts.subscript_value(frame, target))
         frame.update(
             container,

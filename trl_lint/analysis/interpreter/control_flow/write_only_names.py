@@ -23,7 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import children, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, IterableValue, TupleValue
+from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, IterableValue
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import Value
 
@@ -59,10 +59,8 @@ def _reachable_values(frame: Frame, memory: Memory, read: frozenset[str]) -> Ite
 
 def _holds(value: Value, containers: set[Identity]) -> bool:
     """Whether a value leads to one of the containers without passing through another container."""
-    if isinstance(value, ContainerValue):
-        return not containers.isdisjoint(value.identities)
-    if isinstance(value, TupleValue):
-        return any(_holds(item, containers) for item in value.items)
+    if value.items or value.identities:
+        return not containers.isdisjoint(value.identities) or any(_holds(item, containers) for item in value.items)
     if isinstance(value, IterableValue):
         return _holds(value.element, containers) or (value.view is not None and _holds(value.view[0], containers))
     if isinstance(value, BoundMethod):

@@ -20,7 +20,7 @@ from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, IterableValue, TupleValue
+from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.values import Kind, Value, Wrapping
 
 # Loops over at most this many tensors are run once for each.
@@ -117,16 +117,13 @@ def write_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, re
 def _differing(frame: Frame, iterable: Value) -> Iterator[Value]:
     if isinstance(iterable, IterableValue) and iterable.view is not None:
         iterable = iterable.view[0]
-    items: Sequence[Value] = iterable.items if isinstance(iterable, TupleValue) else ()
-    if isinstance(iterable, ContainerValue):
-        items = [item for cell in frame.memory.cells(iterable) for item in cell.values()]
-    yield from (item for item in items if item.kind is Kind.TENSOR and item.rank.differs)
+    yield from (item for item in frame.memory.contents(iterable) if item.kind is Kind.TENSOR and item.rank.differs)
 
 
 def _variables(target: cst.CSTNode, entry: Value) -> Iterator[tuple[str, Value]]:
     if isinstance(target, cst.Name):
         yield target.value, entry
-    elif isinstance(target, (cst.List, cst.Tuple)) and isinstance(entry, TupleValue):
+    elif isinstance(target, (cst.List, cst.Tuple)):
         for element, item in zip(target.elements, entry.items, strict=False):
             yield from _variables(element.value, item)
 
@@ -142,8 +139,6 @@ def _replace(frame: Frame, iterable: Value, old: Value, new: Value) -> None:
     """Replace a value by another in a container, or in the dict behind a view."""
     if isinstance(iterable, IterableValue) and iterable.view is not None:
         iterable = iterable.view[0]
-    if not isinstance(iterable, ContainerValue):
-        return
 
     def replaced(cell: Cell) -> Cell:
         entries = {key: new if value is old else value for key, value in cell.entries.items()}

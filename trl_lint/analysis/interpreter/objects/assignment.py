@@ -110,7 +110,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
         if stored or is_dict:
             value = frame.written(value, containers.key_text(key), _assigned(frame, target))
-        if isinstance(value, ContainerValue) and stored:
+        if stored:
             _write_elements(frame, value, containers.key_text(key))
         if index.const is MISSING and len(container.identities) == 1:
             key = MISSING
@@ -163,7 +163,7 @@ def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) 
     return promoted
 
 
-def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
+def _write_elements(frame: Frame, value: Value, what: str) -> None:
     """Mark the items of a list as written to the store by this statement: `self._metrics[mode][key] = [v]`."""
 
     def mark(cell: Cell) -> Cell:

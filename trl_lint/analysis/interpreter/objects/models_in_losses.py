@@ -22,7 +22,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import ContainerValue, ModelRole, ModelValue
+from trl_lint.domain.kinds import ModelRole, ModelValue
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import SAME
@@ -59,9 +59,8 @@ def _losses(frame: Frame, value: Value | None) -> Iterator[ClassInfo]:
     """The classes of a loss, or of a dictionary of losses."""
     if isinstance(value, ProjectModel):
         yield value.cls
-    elif isinstance(value, ContainerValue):
-        for cell in frame.memory.cells(value):
-            yield from (item.cls for item in cell.values() if isinstance(item, ProjectModel))
+    elif value is not None:
+        yield from (item.cls for item in frame.memory.contents(value) if isinstance(item, ProjectModel))
 
 
 def _keeps_its_model(cls: ClassInfo) -> bool:

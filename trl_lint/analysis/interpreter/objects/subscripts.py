@@ -146,10 +146,9 @@ def _create_missing(
     if identity in frame.objects.class_cells:
         receiver = frame.objects.class_cells[identity]
         frame.touch(identity)
-        if isinstance(created, ContainerValue):
-            for inner in created.identities:
-                frame.objects.class_cells[inner] = receiver
-                frame.touch(inner)
+        for inner in created.identities:
+            frame.objects.class_cells[inner] = receiver
+            frame.touch(inner)
     return created
 
 

@@ -11,7 +11,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell, with_key
-from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue
+from trl_lint.domain.kinds import NONE, IterableValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def new_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
-        listed = isinstance(source, ContainerValue) and any(
-            found.shape == "list" for found in frame.memory.cells(source)
-        )
+        listed = any(found.shape == "list" for found in frame.memory.cells(source))
         if listed or isinstance(source, IterableValue):
             cell = _of_pairs(frame, source)
         else:
@@ -39,7 +37,7 @@ def entries_of(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
 
 def _of_pairs(frame: Frame, source: Value) -> Cell:
     """The dict of (key, value) pairs: key by key if the pairs are known."""
-    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
+    cells = frame.memory.cells(source)
     if len(cells) == 1 and cells[0].rest is None:
         cell = Cell("dict")
         for pair in cells[0].entries.values():
@@ -52,7 +50,7 @@ def _of_pairs(frame: Frame, source: Value) -> Cell:
 
 
 def _pair(value: Value) -> tuple[Value, Value] | None:
-    if isinstance(value, TupleValue) and len(value.items) == 2:
+    if len(value.items) == 2:
         return value.items[0], value.items[1]
     return None
 
@@ -61,8 +59,7 @@ def from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dict.fromkeys(keys, value)`."""
     source = args.positional[0]
     value = args.positional[1] if len(args.positional) > 1 else NONE
-    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
-    keys = source.items if isinstance(source, TupleValue) else ()
+    cells, keys = frame.memory.cells(source), source.items
     if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
         keys = tuple(cells[0].entries.values())
     if not keys:

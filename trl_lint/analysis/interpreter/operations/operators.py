@@ -24,7 +24,7 @@ from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TR
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.kinds import TupleValue, items_or_itself
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import Kind, Value
 
@@ -118,11 +118,10 @@ def _counted(node: cst.CSTNode, values_put: Value) -> Value:
 
 def filled(frame: Frame, form: Value, values_put: Value) -> Value:
     """`"%s_%d" % (name, rank)`, `"{r}".format_map(row)`: a string with the values put into it."""
-    values = (form, *(values_put.items if isinstance(values_put, TupleValue) else (values_put,)))
-    if isinstance(values_put, ContainerValue):
-        heap = frame.memory.heap
-        values = (form, *(heap[identity].element() for identity in values_put.identities if identity in heap))
-    values = tuple(map(pure_calls.text_of, values))
+    parts = items_or_itself(values_put)
+    if values_put.kind is Kind.CONTAINER:
+        parts = [cell.element() for cell in frame.memory.cells(values_put)]
+    values = tuple(map(pure_calls.text_of, (form, *parts)))
     rank = ranks.combine_all(each.rank for each in values)
     text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=MISSING, device="")
     for refine in frame.domains.text:

@@ -12,7 +12,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import ContainerValue, TensorValue, library_name_of
+from trl_lint.domain.kinds import TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
@@ -75,8 +75,7 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
 
 def values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
     """The values of a dict, which iterating over it does not yield."""
-    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else ()
-    return (each for cell in cells if cell.shape == "dict" for each in cell.values())
+    return (each for cell in frame.memory.cells(value) if cell.shape == "dict" for each in cell.values())
 
 
 def as_source(value: Value) -> Value:

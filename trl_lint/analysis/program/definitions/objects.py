@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, ProjectName, TupleValue
+from trl_lint.domain.kinds import (
+    InstanceValue,
+    LibraryName,
+    ModelRole,
+    ModelValue,
+    ProjectName,
+    items_or_itself,
+)
 from trl_lint.domain.values import Kind, Value
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def class_of(value: Value | None) -> ClassInfo | None:
 def class_names(value: Value | None) -> list[str]:
     """The last parts of the names of the classes in the second argument of isinstance; empty if one is unknown."""
     names = []
-    for option in value.items if isinstance(value, TupleValue) else (value,):
+    for option in () if value is None else items_or_itself(value):
         if isinstance(option, LibraryName):
             names.append(option.name.rpartition(".")[2])
         elif isinstance(option, ProjectName) and option.name is not None:

@@ -25,7 +25,7 @@ from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, TupleValue, is_none
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, is_none
 from trl_lint.domain.provenance import EitherPlace, OneByOne, Step, alternatives_of
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -278,11 +278,8 @@ def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[
     for value in values:
         if value.provenance is not None and _is_marked(value) and first_draw(value.provenance) is not None:
             yield value.provenance
-        elif depth and isinstance(value, TupleValue):
-            yield from draws_of(frame, value.items, depth - 1)
-        elif depth and isinstance(value, ContainerValue):
-            for cell in frame.memory.cells(value):
-                yield from draws_of(frame, cell.values(), depth - 1)
+        elif depth:
+            yield from draws_of(frame, frame.memory.contents(value), depth - 1)
 
 
 def _is_marked(value: Value) -> bool:

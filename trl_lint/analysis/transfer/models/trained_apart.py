@@ -10,7 +10,7 @@ For example:
 from __future__ import annotations
 
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, PreparedObject, library_name_of
+from trl_lint.domain.kinds import LibraryInstance, PreparedObject, library_name_of
 from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
@@ -20,8 +20,8 @@ _HOLDERS = frozenset({Kind.CONTAINER, Kind.INSTANCE})
 
 def holds_models(frame: Frame, value: Value) -> bool:
     """Whether a value is a dict or list with a model in it, or an object of a class used as a dict of them."""
-    if isinstance(value, ContainerValue):
-        return any(_is_model(item) for cell in frame.memory.cells(value) for item in cell.values())
+    if value.kind is Kind.CONTAINER:
+        return any(map(_is_model, frame.memory.contents(value)))
     return isinstance(value, LibraryInstance) and value.name in DICTS_OF_ATTRIBUTES
 
 

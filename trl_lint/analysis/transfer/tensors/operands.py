@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trl_lint.domain.kinds import TupleValue, is_none
+from trl_lint.domain.kinds import is_none, items_or_itself
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import SAME, UNKNOWN, Dim
 from trl_lint.domain.values import Kind, Value
@@ -41,14 +41,9 @@ def dimensions_of(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value
     return unless_none(keywords.get("dim", keywords.get("axis", args[0] if args else None)))
 
 
-def items_of(value: Value) -> Sequence[Value]:
-    """The items of a tuple; any other value by itself."""
-    return value.items if isinstance(value, TupleValue) else (value,)
-
-
 def spread(args: Sequence[Value]) -> Sequence[Value]:
     """Sizes or dimensions, passed one by one or as one tuple."""
-    return items_of(args[0]) if len(args) == 1 else args
+    return items_or_itself(args[0]) if len(args) == 1 else args
 
 
 def size_of(value: Value) -> Dim:

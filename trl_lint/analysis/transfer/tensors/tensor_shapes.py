@@ -30,7 +30,7 @@ import libcst as cst
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, dimensions_of, is_number, items_of, size_of, spread
+from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, dimensions_of, is_number, size_of, spread
 from trl_lint.analysis.transfer.tensors.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
@@ -43,7 +43,7 @@ from trl_lint.analysis.transfer.tensors.tensor_sizes import (
 )
 from trl_lint.domain import shapes
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import SizesValue, TupleValue, shape_of
+from trl_lint.domain.kinds import SizesValue, items_or_itself, shape_of
 from trl_lint.domain.shapes import RAGGED, SAME, SCALAR, UNKNOWN, Shape
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import shapes as table
@@ -101,7 +101,7 @@ def _of_masked(row: Operation, receiver: Value, args: Sequence[Value], keywords:
 
 
 def _constants(over: Value) -> list[object]:
-    return [each.const for each in items_of(over)]
+    return [each.const for each in items_or_itself(over)]
 
 
 def _reduced(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -377,10 +377,8 @@ def _filled(frame: Frame, args: Arguments) -> Shape | None:
 
 
 def _filled_to(frame: Frame, args: Arguments) -> Shape | None:
-    sizes = args.positional[0]
-    if not isinstance(sizes, TupleValue) or not sizes.items:
-        return None
-    return Shape([size_of(each) for each in sizes.items], _FILLED_REASON)
+    sizes = args.positional[0].items
+    return Shape([size_of(each) for each in sizes], _FILLED_REASON) if sizes else None
 
 
 def _counted_up(frame: Frame, args: Arguments) -> Shape | None:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.transfer.tensors import tensor_devices
-from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, items_of, unless_none
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, unless_none
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import (
@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import (
     NumberValue,
     SizesValue,
     TensorValue,
+    items_or_itself,
     role_of,
     with_source,
 )
@@ -235,7 +236,7 @@ def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mappi
 
 def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
     """The batch is dimension 0: a reduction over other dimensions keeps one value per sample."""
-    dimensions = items_of(over)
+    dimensions = items_or_itself(over)
     if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
         return _partial(value, how)
     if all(type(dimension.const) is int for dimension in dimensions):
