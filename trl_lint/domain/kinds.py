@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.ranks import Rank
-from trl_lint.domain.values import Facts, Kind, Value
+from trl_lint.domain.values import Facts, Kind, Value, Wrapping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -404,6 +404,11 @@ def items_or_itself(value: Value) -> Sequence[Value]:
 def may_be_model(value: Value) -> bool:
     """Whether a value is a model, or a result of `prepare` that may be one."""
     return isinstance(value, (ModelValue, PreparedObject))
+
+
+def wrapping_of(value: Value) -> Wrapping | None:
+    """How a model is wrapped; None for everything else, also for a batch of a prepared loader."""
+    return value.wrapping if isinstance(value, ModelValue) else None
 
 
 def role_of(value: Value) -> BatchRole | None:

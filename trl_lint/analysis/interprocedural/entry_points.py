@@ -35,7 +35,7 @@ from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import LoaderValue, items_or_itself
+from trl_lint.domain.kinds import LoaderValue, items_or_itself, wrapping_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
@@ -208,7 +208,7 @@ class Engine(Runs):
 
     def _traced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
         value = row_transfers.opened(frame, value, (parameter.node, name))
-        if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
+        if value.rank.differs or wrapping_of(value) is Wrapping.WRAPPED:
             what = "number" if value.rank.origins == Origin.RANK else "data"
             text = f"`{name}` is this rank's own {what}" if value.rank.differs else f"`{name}` is the wrapped model"
             grad = value.grad and value.kind is not Kind.BATCH  # libraries pass data

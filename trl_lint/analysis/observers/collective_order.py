@@ -25,7 +25,7 @@ from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
+from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of, wrapping_of
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
@@ -198,7 +198,7 @@ def _may_be_prepared(model: Value) -> bool:
 
 def _may_be_sharded(frame: Frame, model: Value) -> bool:
     """Whether a value is the module in a wrapper that may shard it: the ranks gather each parameter to use it."""
-    is_inside = model.kind is Kind.MODEL and model.wrapping is Wrapping.UNWRAPPED and not is_replicated(model)
+    is_inside = wrapping_of(model) is Wrapping.UNWRAPPED and not is_replicated(model)
     return is_inside and not frame.memory.control.parameters_gathered
 
 

@@ -27,7 +27,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.kinds import TensorValue
+from trl_lint.domain.kinds import TensorValue, wrapping_of
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
@@ -83,9 +83,7 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
         names = tuple(
-            (name, value)
-            for name, value in frame.memory.names.items()
-            if value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
+            (name, value) for name, value in frame.memory.names.items() if wrapping_of(value) in WRAPPED_ON_SOME_WAY
         )
         attributes = frozenset(
             name

@@ -16,8 +16,8 @@ from trl_lint.analysis.events import HandedToPipeline
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.kinds import PreparedObject
-from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value
+from trl_lint.domain.kinds import PreparedObject, wrapping_of
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Value
 from trl_lint.knowledge.heuristics import PIPELINE
 from trl_lint.knowledge.models import PIPELINE_MODELS
 
@@ -57,7 +57,7 @@ def _emit(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
             continue
         argument = args.nodes.get(key)
         model = value if argument is None or wrapped_models.is_scheduler(argument.value) else _as_model(value)
-        if argument is not None and model.kind is Kind.MODEL and model.wrapping in WRAPPED_ON_SOME_WAY:
+        if argument is not None and wrapping_of(model) in WRAPPED_ON_SOME_WAY:
             frame.emit(
                 HandedToPipeline,
                 node,

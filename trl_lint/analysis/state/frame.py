@@ -22,6 +22,7 @@ from trl_lint.domain.kinds import (
     LoaderValue,
     ProjectName,
     TupleValue,
+    wrapping_of,
 )
 from trl_lint.domain.provenance import Step, WrappedWhere
 from trl_lint.domain.ranks import Rank, State
@@ -209,7 +210,7 @@ class Frame:
 
     def from_other_scope(self, value: Value) -> Value:
         """A value of another function or class, as read here: a condition met here may decide whether it is wrapped."""
-        if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
+        if wrapping_of(value) is not Wrapping.MAYBE:
             return value
         tested = self.evaluated_conditions
         step = value.provenance

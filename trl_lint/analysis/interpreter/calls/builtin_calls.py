@@ -33,6 +33,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     SizesValue,
     TupleValue,
+    wrapping_of,
 )
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import RAGGED
@@ -300,11 +301,11 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """Whether a value has an attribute. A wrapped model only has those of the wrapper."""
     receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
-    if receiver.kind is Kind.MODEL and receiver.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
+    if wrapping_of(receiver) in WRAPPED_ON_SOME_WAY and isinstance(name, str):
         attributes.note_attribute_test(frame, receiver, name, node)
     if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(receiver, name):
         return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
-    if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+    if wrapping_of(receiver) is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
     if isinstance(receiver, ProjectInstance) and isinstance(name, str):
@@ -389,7 +390,7 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     classes = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const: World | bool | None = None
     names = class_names(classes)
-    if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and names:
+    if wrapping_of(receiver) is Wrapping.WRAPPED and names:
         if not models.WRAPPER_CLASSES.isdisjoint(names):
             const = WORLD_TRUE
         elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):

@@ -17,10 +17,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import (
-    NONE,
-    NumberValue,
-)
+from trl_lint.domain.kinds import NONE, NumberValue, wrapping_of
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
@@ -117,7 +114,7 @@ def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A test of the class, which for a wrapped model is that of the wrapper."""
     model = args.positional[0] if args.positional else UNKNOWN
-    wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
+    wrapped = wrapping_of(model) is Wrapping.WRAPPED
     return NumberValue(ranks.SAME, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
 
 

@@ -16,6 +16,7 @@ from trl_lint.analysis.program.definitions.objects import class_names
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
+from trl_lint.domain.kinds import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import datasets
@@ -63,7 +64,7 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
     if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
         differs = value.rank.state not in (State.SAME, State.UNKNOWN)
         return None if differs else SOME_MODEL.replace(rank=value.rank, grad=value.grad)
-    if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
+    if wrapping_of(value) is not Wrapping.WRAPPED:
         return None
     if classes is not None and WRAPPER_CLASSES.isdisjoint(classes):
         return value.replace(wrapping=Wrapping.UNKNOWN)

@@ -18,8 +18,8 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import PreparedObject
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.kinds import PreparedObject, wrapping_of
+from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 from trl_lint.knowledge import models
 
 _READS_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
@@ -35,7 +35,7 @@ def shown_by_other_branch(frame: Frame, node: cst.If | cst.IfExp, outcome: bool)
         value = frame.engine.lookup(frame, name)
         if isinstance(value, PreparedObject):
             found[name] = UNKNOWN
-        elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+        elif value is not None and wrapping_of(value) is Wrapping.WRAPPED:
             found[name] = value.replace(wrapping=Wrapping.UNKNOWN)
     return found
 

@@ -38,7 +38,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of
+from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of, wrapping_of
 from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -211,7 +211,7 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, o
     tested: frozenset[str] | None = None
     present: str | None = None
     for name, value in values.items():
-        if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
+        if wrapping_of(value) is not Wrapping.MAYBE:
             continue
         last = name if isinstance(name, str) else name[1]
         condition = _condition(value)
@@ -353,7 +353,7 @@ def changed(before: Memory, memory: Memory) -> dict[str, Value]:
     models = {
         name: memory.names.get(name, value)
         for name, value in before.names.items()
-        if value.kind is Kind.MODEL and value.wrapping is Wrapping.MAYBE
+        if wrapping_of(value) is Wrapping.MAYBE
     }
     return {
         name: value for name, value in models.items() if value is not before.names[name] and value.kind is not Kind.NONE
@@ -419,6 +419,6 @@ def decided(frame: Frame, node: cst.Comparison) -> Value | None:
     model = frame.engine.evaluate(frame, tested[0])
     if isinstance(model, PreparedObject):
         model = narrowed_to_model(model)  # only models are tested like this
-    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.WRAPPED:
+    if wrapping_of(model) is not Wrapping.WRAPPED:
         return None
     return NumberValue(ranks.SAME, const=WORLD_TRUE if tested[1] else WORLD_FALSE, scalar=True, dtype="bool")

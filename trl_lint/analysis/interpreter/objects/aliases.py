@@ -20,7 +20,7 @@ from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.kinds import IterableValue, wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 
 # Loops over at most this many tensors are run once for each.
@@ -53,7 +53,7 @@ def changed_for_caller(code: cst.CSTNode, before: Mapping[str, Value], after: Ma
 
 def _is_inside(before: Value, after: Value) -> bool:
     """Whether a bare model is the module inside a wrapper now."""
-    return before.kind is Kind.MODEL and before.wrapping is Wrapping.BARE and after.wrapping is Wrapping.UNWRAPPED
+    return wrapping_of(before) is Wrapping.BARE and after.wrapping is Wrapping.UNWRAPPED
 
 
 def _bound_in(code: cst.CSTNode) -> Iterator[str]:

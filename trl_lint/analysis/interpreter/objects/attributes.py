@@ -54,6 +54,7 @@ from trl_lint.domain.kinds import (
     StringValue,
     library_name_of,
     role_of,
+    wrapping_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import LauncherVariable, steps
@@ -316,7 +317,7 @@ def _before_assignment(frame: Frame, receiver: ProjectInstance, name: str) -> Va
 
 def _is_replaced(value: Value) -> bool:
     """Whether it is a value that classes often replace, for a while or for good."""
-    return datasets.is_dataset(value) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
+    return datasets.is_dataset(value) or wrapping_of(value) is Wrapping.WRAPPED
 
 
 def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:
@@ -335,7 +336,7 @@ def _library_attribute(frame: Frame, cls: str, name: str, receiver: Value) -> Va
             differs = "depends on the rank" if value.rank.origins == Origin.RANK else "differs between ranks"
             provenance = frame.step(frame.statement, f"`.{name}` {differs}")
             return value.replace(provenance=provenance, device=Device(value.device, provenance) if value.device else "")
-        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+        if wrapping_of(value) is Wrapping.WRAPPED:
             return value.replace(provenance=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
     if library.store(cls, name, frame.engine.versions) is not None:

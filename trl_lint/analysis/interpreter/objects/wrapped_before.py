@@ -29,7 +29,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.equality import same_facts
-from trl_lint.domain.kinds import PreparedObject
+from trl_lint.domain.kinds import PreparedObject, wrapping_of
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
 
@@ -92,11 +92,11 @@ def _replaced_later(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, c
 
 
 def _is_uninformative(value: Value) -> bool:
-    return value.kind is Kind.UNKNOWN or (value.kind is Kind.MODEL and value.wrapping is Wrapping.UNKNOWN)
+    return value.kind is Kind.UNKNOWN or wrapping_of(value) is Wrapping.UNKNOWN
 
 
 def _is_wrapped(value: Value) -> bool:
-    return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY)
+    return isinstance(value, PreparedObject) or wrapping_of(value) in WRAPPED_ON_SOME_WAY
 
 
 def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Assign]]:

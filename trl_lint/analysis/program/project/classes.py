@@ -18,9 +18,7 @@ from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import (
-    Identity,
-)
+from trl_lint.domain.kinds import Identity, wrapping_of
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.python import COMMAND_DECORATORS
@@ -422,7 +420,7 @@ def _join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
 
 def _may_be_wrapped(value: Value) -> bool:
     """Whether it is a model that is wrapped on at least one path."""
-    return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
+    return wrapping_of(value) in WRAPPED_ON_SOME_WAY
 
 
 def _without_plain_constant(value: Value) -> Value:

@@ -10,7 +10,7 @@ For example:
 from __future__ import annotations
 
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import LibraryInstance, PreparedObject, library_name_of
+from trl_lint.domain.kinds import LibraryInstance, PreparedObject, library_name_of, wrapping_of
 from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
@@ -41,7 +41,7 @@ def are_trained_unwrapped(frame: Frame) -> bool:
 
 
 def _may_be_wrapped(value: Value) -> bool:
-    return value.kind is Kind.MODEL and value.wrapping in _NOT_BARE and not is_data_parallel(value)
+    return wrapping_of(value) in _NOT_BARE and not is_data_parallel(value)
 
 
 _NOT_BARE = frozenset({Wrapping.MAYBE, Wrapping.UNKNOWN, Wrapping.WRAPPED})

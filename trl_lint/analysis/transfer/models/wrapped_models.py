@@ -22,7 +22,15 @@ from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, 
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
-from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
+from trl_lint.domain.kinds import (
+    ModelRole,
+    ModelValue,
+    ParameterSource,
+    PreparedObject,
+    TensorValue,
+    library_name_of,
+    wrapping_of,
+)
 from trl_lint.domain.model_roles import in_model_role, is_replicated
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere
 from trl_lint.domain.ranks import SAME
@@ -62,12 +70,12 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 def is_wrapped(value: Value) -> bool:
     """Whether a value is a wrapped model, or a result of `prepare`."""
-    return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
+    return isinstance(value, PreparedObject) or wrapping_of(value) is Wrapping.WRAPPED
 
 
 def wrapped_at(frame: Frame, model: Value, node: cst.CSTNode, by_ddp: bool) -> Step:
     """The step that wraps a model here. FSDP may wrap its own parts: it passes attributes on."""
-    if by_ddp and model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED and is_replicated(model):
+    if by_ddp and wrapping_of(model) is Wrapping.WRAPPED and is_replicated(model):
         return WrappedAgain(frame.module, node, "it is wrapped once more here", model.provenance)
     return frame.step(node, "it is wrapped here")
 
@@ -115,7 +123,7 @@ def under_engine(name: str, value: Value) -> Value:
     """What a name holds under DeepSpeed or FSDP, whose wrapper has attributes that DDP does not have."""
     is_prepared = isinstance(value, PreparedObject) and PREPARED_MODEL.fits(name)
     model = narrowed_to_model(value) if is_prepared else value
-    if model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED:
+    if wrapping_of(model) is Wrapping.WRAPPED:
         return model.replace(wrapping=Wrapping.UNKNOWN)
     return value
 
@@ -182,7 +190,7 @@ def part(model: Value) -> Value:
 
 def copied(model: Value) -> Value:
     """A copy of a model: another model without a wrapper."""
-    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.UNWRAPPED:
+    if wrapping_of(model) is not Wrapping.UNWRAPPED:
         return model
     return ModelValue(SAME, wrapping=Wrapping.BARE)
 
@@ -196,7 +204,7 @@ def replicated(value: Value) -> Value:
 def note_wrapped(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper."""
     for index, value in enumerate(args.positional):
-        if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.BARE:
+        if wrapping_of(value) is not Wrapping.BARE:
             continue
         name = _name_of(frame, args.expression(index), value)
         if name:
@@ -212,7 +220,7 @@ def _name_of(frame: Frame, expression: cst.BaseExpression | None, model: Value) 
     attribute = None if expression is None else self_attribute(expression)
     for each in of_class(frame.root, cst.Assign) if attribute else ():
         held = frame.memory.names.get(each.value.value) if isinstance(each.value, cst.Name) else None
-        is_held = held is not None and held.kind is Kind.MODEL and held.wrapping is Wrapping.BARE
+        is_held = held is not None and wrapping_of(held) is Wrapping.BARE
         if is_held and any(self_attribute(target.target) == attribute for target in each.targets):
             return cst.ensure_type(each.value, cst.Name).value
     return ""
