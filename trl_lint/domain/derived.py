@@ -12,7 +12,7 @@ from typing import Unpack
 
 from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
-from trl_lint.domain.kinds import BLANKS, NumberValue
+from trl_lint.domain.kinds import BLANKS, NumberValue, flag
 from trl_lint.domain.provenance import SharedName
 from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
@@ -71,7 +71,7 @@ def presence_of(value: Value) -> NumberValue | None:
     absence = value.absence
     if absence is None or not absence.is_none:
         return None
-    return NumberValue(RANK_LOCAL, scalar=True, dtype="bool", provenance=absence.condition)
+    return flag(rank=RANK_LOCAL, provenance=absence.condition)
 
 
 def of_drawn_table(table: Value, result: Value) -> Value:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from trl_lint.domain import ranks, shapes
-from trl_lint.domain.constants import OnOneProcess
+from trl_lint.domain.constants import MISSING, OnOneProcess
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import Facts, Kind, Value, Wrapping
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from libcst import CSTNode
     from typing_extensions import Unpack
 
+    from trl_lint.domain.provenance import Step
     from trl_lint.domain.shapes import Shape
 
 
@@ -382,6 +383,16 @@ BLANKS: dict[Kind, type[Value]] = {
 
 
 NONE = NoneValue(ranks.SAME, const=None)
+
+
+def flag(
+    const: object = MISSING,
+    rank: Rank = ranks.SAME,
+    on_one_process: OnOneProcess | None = None,
+    provenance: Step | None = None,
+) -> NumberValue:
+    """True or False, or (MISSING) one of them."""
+    return NumberValue(rank, None, on_one_process, const=const, scalar=True, dtype="bool", provenance=provenance)
 
 
 def shape_of(value: Value) -> Shape | None:

@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import (
     StringValue,
     TensorValue,
     TupleValue,
+    flag,
 )
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.findings import Consequence
@@ -349,10 +350,10 @@ GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
 RANK_INDEX = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_FIRST, scalar=True, dtype="int")
 # The rank of this process in the whole job.
 GLOBAL_RANK_INDEX = RANK_INDEX.replace(device=GLOBAL_RANK)
-RANK_GUARD = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_TRUE, scalar=True, dtype="bool")
+RANK_GUARD = flag(rank=ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_TRUE)
 WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
-DISTRIBUTED = NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+DISTRIBUTED = flag(WORLD_TRUE)
 WRAPPED_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED)
 REPLICATED_MODEL = ModelValue(
     ranks.SAME, role=ModelRole.REPLICATED, wrapping=Wrapping.WRAPPED

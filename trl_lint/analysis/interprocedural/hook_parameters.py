@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.domain import ranks
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import NumberValue
+from trl_lint.domain.kinds import flag
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import Hook
 
@@ -33,9 +32,7 @@ def added_switches(method: FunctionInfo, parameters: Mapping[str, Value]) -> dic
     return {name: _SWITCHES[value] for name, value in switches.items() if value in _SWITCHES}
 
 
-_SWITCHES = {
-    name: NumberValue(ranks.SAME, const=name == "True", scalar=True, dtype="bool") for name in ("False", "True")
-}
+_SWITCHES = {name: flag(name == "True") for name in ("False", "True")}
 
 
 def is_callback(parameters: Mapping[str, Value]) -> bool:

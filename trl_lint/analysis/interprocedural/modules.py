@@ -28,9 +28,9 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     LibraryInstance,
     LibraryName,
-    NumberValue,
     ProjectName,
     StringValue,
+    flag,
 )
 from trl_lint.domain.provenance import LauncherVariable
 from trl_lint.domain.ranks import State
@@ -410,9 +410,9 @@ _BUILTINS: dict[str, Value] = {
             "vars",
         )
     },
-    "True": NumberValue(ranks.SAME, const=True, scalar=True, dtype="bool"),
-    "False": NumberValue(ranks.SAME, const=False, scalar=True, dtype="bool"),
+    "True": flag(True),
+    "False": flag(False),
     "None": NONE,
     "__file__": StringValue(ranks.SAME),
-    "TYPE_CHECKING": NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool"),
+    "TYPE_CHECKING": flag(WORLD_TRUE),
 }

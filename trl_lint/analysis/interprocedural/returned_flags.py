@@ -21,7 +21,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import NumberValue
+from trl_lint.domain.kinds import flag
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
@@ -48,7 +48,7 @@ def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
     provenance = next((each.provenance for each in early if each.rank.differs), None)
     if provenance is None:
         return result
-    return NumberValue(Rank(State.LOCAL, divided.origins), scalar=True, dtype="bool", provenance=provenance)
+    return flag(rank=Rank(State.LOCAL, divided.origins), provenance=provenance)
 
 
 def _is_flag(value: Value) -> bool:

@@ -33,6 +33,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     SizesValue,
     TupleValue,
+    flag,
     wrapping_of,
 )
 from trl_lint.domain.ranks import Rank, State
@@ -304,22 +305,22 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if wrapping_of(receiver) in WRAPPED_ON_SOME_WAY and isinstance(name, str):
         attributes.note_attribute_test(frame, receiver, name, node)
     if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(receiver, name):
-        return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+        return flag(WORLD_TRUE)
     if wrapping_of(receiver) is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
-        return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
+        return flag(found)
     if isinstance(receiver, ProjectInstance) and isinstance(name, str):
         known = frame.read_attribute(receiver.cls, name)
         if known is not None and known.absence is not None and not known.absence.is_none:
             provenance = known.absence.condition
-            return NumberValue(ranks.RANK_LOCAL, scalar=True, dtype="bool", provenance=provenance)
+            return flag(rank=ranks.RANK_LOCAL, provenance=provenance)
     if isinstance(receiver, PreparedObject) and isinstance(name, str):
         # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if has_attribute else WORLD_FALSE
-        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+        return flag(const)
     if isinstance(name, str) and _has_member(frame, receiver, name):
-        return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+        return flag(WORLD_TRUE)
     return _class_test_result(receiver)
 
 
@@ -398,7 +399,7 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if names == ["Tensor"] and receiver.kind in _TENSOR_OR_NOT:
         const = receiver.kind is Kind.TENSOR
     if const is not None:
-        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+        return flag(const)
     return _class_test_result(receiver)
 
 
@@ -411,7 +412,7 @@ def is_tensor(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     receiver = args.get(0, "obj") or UNKNOWN
     if receiver.kind not in _TENSOR_OR_NOT:
         return SAME
-    return NumberValue(ranks.SAME, const=receiver.kind is Kind.TENSOR, scalar=True, dtype="bool")
+    return flag(receiver.kind is Kind.TENSOR)
 
 
 def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -13,11 +13,10 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import groups
-from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import NONE, NumberValue, wrapping_of
+from trl_lint.domain.kinds import NONE, flag, wrapping_of
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
@@ -115,7 +114,7 @@ def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A test of the class, which for a wrapped model is that of the wrapper."""
     model = args.positional[0] if args.positional else UNKNOWN
     wrapped = wrapping_of(model) is Wrapping.WRAPPED
-    return NumberValue(ranks.SAME, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
+    return flag(WORLD_FALSE if wrapped else MISSING)
 
 
 SPECIAL = {

@@ -38,8 +38,8 @@ from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BatchRole,
     NoneValue,
-    NumberValue,
     TupleValue,
+    flag,
     items_or_itself,
     library_name_of,
     role_of,
@@ -217,7 +217,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         const = _RANKS.get((type(operator), right.const), const)
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     if const is not MISSING:
-        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+        return flag(const)
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
         rank = rank if rank == ranks.SETTING else ranks.UNKNOWN
     if rank.differs and (all(map(_is_usually_same, (left, right))) or (are_equal and _are_of_one_time(left, right))):
@@ -288,10 +288,10 @@ def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     options = items_or_itself(other) if isinstance(operator, (cst.In, cst.NotIn)) else (other,)
     if all(library_name_of(each).endswith("DistributedType.NO") for each in options):
         if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
-            return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+            return flag(WORLD_TRUE)
         if isinstance(operator, (cst.Equal, cst.Is, cst.In)):
-            return NumberValue(ranks.SAME, const=WORLD_FALSE, scalar=True, dtype="bool")
-    return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+            return flag(WORLD_FALSE)
+    return flag()
 
 
 def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
@@ -308,11 +308,11 @@ _MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
 def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
-        return NumberValue(ranks.SAME, const=_is_among(frame, left, operator, right), scalar=True, dtype="bool")
+        return flag(_is_among(frame, left, operator, right))
     if right.kind is Kind.BATCH and left.kind in _MAY_BE_KEYS and not left.rank.differs:
-        return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # it may be a key
+        return flag(rank=ranks.UNKNOWN)  # it may be a key
     if right.kind is Kind.UNKNOWN and _may_be_mapping(left, right):
-        return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # a batch, or what it holds
+        return flag(rank=ranks.UNKNOWN)  # a batch, or what it holds
     elements = _elements(frame, right)
     rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
     value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")

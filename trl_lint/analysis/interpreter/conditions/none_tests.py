@@ -11,7 +11,7 @@ from __future__ import annotations
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME
 from trl_lint.domain.derived import derived, presence_of
-from trl_lint.domain.kinds import NumberValue
+from trl_lint.domain.kinds import flag
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
@@ -25,15 +25,15 @@ _NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
 def answer(value: Value, negated: bool) -> Value:
     """The value of `value is None`, or (negated) of `value is not None`."""
     if value.const is None:
-        return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
+        return flag(not negated)
     if value.const is CREATED:
-        return NumberValue(ranks.SAME, const=negated, scalar=True, dtype="bool")
+        return flag(negated)
     known = presence_of(value)
     if known is not None:
         return known
     by_rank = value.rank.is_by_rank
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
-        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+        return flag()
     if by_rank and value.const in (MISSING, NONE_ON_SOME):
         # Created on some ranks only: a tracker, a writer.
         return derived(ranks.nonlinear(value.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
@@ -41,7 +41,7 @@ def answer(value: Value, negated: bool) -> Value:
         return derived(ranks.nonlinear(value.provenance.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
     certain = value.const is MISSING and not (value.kind is Kind.INSTANCE and value.rank.state is State.UNKNOWN)
     if certain and value.kind in _NEVER_NONE:
-        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+        return flag()
     is_none = value.kind is Kind.NONE and value.rank.origins == Origin.RANK
     rank = value.rank if value.rank.state is State.UNKNOWN or is_none else ranks.SAME
     return derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")

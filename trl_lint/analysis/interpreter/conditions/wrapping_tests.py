@@ -35,10 +35,16 @@ from trl_lint.analysis.program.syntax import self_attribute
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
-from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of, wrapping_of
+from trl_lint.domain.kinds import (
+    LibraryInstance,
+    PreparedObject,
+    PureObject,
+    flag,
+    library_name_of,
+    wrapping_of,
+)
 from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -421,4 +427,4 @@ def decided(frame: Frame, node: cst.Comparison) -> Value | None:
         model = narrowed_to_model(model)  # only models are tested like this
     if wrapping_of(model) is not Wrapping.WRAPPED:
         return None
-    return NumberValue(ranks.SAME, const=WORLD_TRUE if tested[1] else WORLD_FALSE, scalar=True, dtype="bool")
+    return flag(WORLD_TRUE if tested[1] else WORLD_FALSE)

@@ -44,7 +44,6 @@ from trl_lint.domain.kinds import (
     LibraryName,
     MetricObject,
     ModelValue,
-    NumberValue,
     PathValue,
     PreparedObject,
     ProjectName,
@@ -52,6 +51,7 @@ from trl_lint.domain.kinds import (
     SizesValue,
     StoreFactory,
     StringValue,
+    flag,
     library_name_of,
     role_of,
     wrapping_of,
@@ -166,7 +166,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
             return wrapped_models.inside(frame, model, node)
         return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
     if name in ("training",):
-        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+        return flag()
     if own_wrappers.has(model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, name, node)

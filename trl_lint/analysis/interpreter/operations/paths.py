@@ -18,7 +18,7 @@ from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_n
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
+from trl_lint.domain.kinds import IterableValue, PathValue, flag
 from trl_lint.domain.provenance import RankLocalFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -101,7 +101,7 @@ def _existence_of(frame: Frame, path: Value, expression: cst.BaseExpression | No
         provenance = RankLocalFile(
             frame.module, node, "ranks write this file themselves, so some may find it and others not"
         )
-    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", provenance=provenance)
+    return flag(rank=ranks.IO_LOCAL, provenance=provenance)
 
 
 def _is_from_caller(frame: Frame, expression: cst.BaseExpression | None) -> bool:

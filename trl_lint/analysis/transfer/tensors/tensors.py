@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import (
     NumberValue,
     SizesValue,
     TensorValue,
+    flag,
     items_or_itself,
     role_of,
     with_source,
@@ -98,7 +99,7 @@ def attribute(value: Value, name: str) -> Value | None:
 
 def _uniform_attribute(row: Operation, value: Value) -> Value:
     if row.name in _ON_CPU and value.device.startswith("cpu"):
-        return NumberValue(ranks.SAME, const=_ON_CPU[row.name], scalar=True, dtype="bool")
+        return flag(_ON_CPU[row.name])
     return Value(ranks.SAME, device=value.device if row.name == "device" else "")
 
 
