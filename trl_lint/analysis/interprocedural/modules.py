@@ -12,8 +12,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural.library_lookup import Tables
 from trl_lint.analysis.program.definitions import late_imports
-from trl_lint.analysis.program.definitions.changed_variables import is_changed
-from trl_lint.analysis.program.definitions.global_names import is_declared_global
+from trl_lint.analysis.program.definitions.changed_state import is_changed, is_declared_global
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.frame import Frame

@@ -18,6 +18,7 @@ from trl_lint.analysis.interpreter.objects import (
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, metric_results, paths
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
+from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
 from trl_lint.analysis.program.project.classes import ClassInfo
@@ -358,17 +359,11 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
     if method is not None:
         return FunctionValue(method)
     value = frame.engine.class_variable(receiver.cls, name, frame) or SAME
-    return UNKNOWN if value.kind in _STATES and _is_set_by_code(receiver.cls, name) else value
+    return UNKNOWN if value.kind in _STATES and is_set_on_class(receiver.cls.module, receiver.cls.name, name) else value
 
 
 # The kinds of class variables that hold state: a number, a flag, or None at first.
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
-
-
-def _is_set_by_code(cls: ClassInfo, name: str) -> bool:
-    """Whether code in the file assigns another value to a class variable: `Run.started = True`."""
-    own = rb"(?:cls|" + cls.name.encode() + rb")\." + name.encode()
-    return cls.module.mentions(rb"(?m)^\s*" + own + rb"\s*(?:[-+*/|&]|//)?=[^=]")
 
 
 def library_item(frame: Frame, container: Value, index: Value) -> Value:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.global_names import is_declared_global
+from trl_lint.analysis.program.definitions.changed_state import is_declared_global, is_set_outside_class
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import names_in, self_attribute
@@ -40,7 +40,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     absence = value.absence
     if absence is None:
         return value
-    if _is_set_outside_class(cls, name):
+    if is_set_outside_class(cls.module, name):
         return value.replace(absence=None)
     if absence.is_none:
         return value
@@ -63,14 +63,6 @@ def _is_none_on_some(value: Value) -> bool:
 def _is_of(one: Absence | None, other: Absence) -> bool:
     """Whether a value is bound on exactly the same ranks as another one."""
     return one is not None and not one.is_none and one.is_as(other.test, other.holds)
-
-
-def _is_set_outside_class(cls: ClassInfo, name: str) -> bool:
-    """Whether code in the file, but outside the class, assigns an attribute: `trainer.writer = writer`."""
-    field = name.encode()
-    return cls.module.mentions(
-        rb"(?m)^\s*(?!self\.)[\w.]+\." + field + rb"\s*(?::[^=\n]+)?=[^=]"
-    ) or cls.module.mentions(rb"setattr\(\s*\w+\s*,\s*[\"']" + field + rb"[\"']")
 
 
 def _may_have(cls: ClassInfo, name: str) -> bool:

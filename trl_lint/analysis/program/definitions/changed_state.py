@@ -1,0 +1,46 @@
+"""Names and attributes that other code of a file assigns or changes, found by its text.
+
+For example:
+
+    def start():
+        global _tracker                       is_declared_global: `_tracker`
+        _tracker = wandb
+    self.env["MASTER_PORT"] = "1"             is_changed: the class variable `env`
+    Run.started = True                        is_set_on_class: `started` of `Run`
+    trainer.writer = writer                   is_set_outside_class: `writer`
+
+Their values depend on when they are read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.analysis.program.project.project import Module
+
+_GLOBAL = rb"(?m)^\s+global\s"
+_ASSIGNED = rb"\s*(?:[-+*/|&]|//)?=[^=]"
+_ANNOTATED = rb"\s*(?::[^=\n]+)?=[^=]"
+_CHANGED = rb"\.(?:add|append|clear|extend|insert|pop|popitem|remove|setdefault|update)\("
+
+
+def is_declared_global(module: Module, name: str) -> bool:
+    """Whether a function of a module declares a name as `global`."""
+    # Most modules declare none, so that they are searched once and not once per name.
+    return module.mentions(_GLOBAL) and module.mentions(_GLOBAL + rb"[^\n]*\b" + name.encode() + rb"\b")
+
+
+def is_changed(module: Module, name: str) -> bool:
+    """Whether a class variable of this name, or its contents, may be others when a method reads it."""
+    return module.mentions(rb"\.%b(?:%b|(?:\[[^\]\n]*\])?%b)" % (re.escape(name.encode()), _CHANGED, _ASSIGNED))
+
+
+def is_set_on_class(module: Module, cls: str, name: str) -> bool:
+    """Whether code of a file assigns another value to a class variable."""
+    return module.mentions(rb"(?m)^\s*(?:cls|%b)\.%b%b" % (cls.encode(), name.encode(), _ASSIGNED))
+
+
+def is_set_outside_class(module: Module, name: str) -> bool:
+    """Whether code of a file assigns an attribute of this name to another object than `self`."""
+    by_name = rb"(?m)^\s*(?!self\.)[\w.]+\.%b%b" % (name.encode(), _ANNOTATED)
+    return module.mentions(by_name) or module.mentions(rb"setattr\(\s*\w+\s*,\s*[\"']%b[\"']" % name.encode())
