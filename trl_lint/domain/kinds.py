@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING, OnOneProcess
 from trl_lint.domain.ranks import Rank
-from trl_lint.domain.values import Facts, Kind, Value, Wrapping
+from trl_lint.domain.values import Facts, Kind, Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -405,21 +405,6 @@ def shape_of(value: Value) -> Shape | None:
 def _only_carries_a_shape(value: Value) -> bool:
     """Whether a value is no tensor but has a shape: sizes, or a model's output, which has the shape of its logits."""
     return isinstance(value, SizesValue) or (isinstance(value, BatchValue) and value.role is BatchRole.OUTPUT)
-
-
-def items_or_itself(value: Value) -> Sequence[Value]:
-    """The items of a tuple; any other value by itself."""
-    return value.items if isinstance(value, TupleValue) else (value,)
-
-
-def may_be_model(value: Value) -> bool:
-    """Whether a value is a model, or a result of `prepare` that may be one."""
-    return isinstance(value, (ModelValue, PreparedObject))
-
-
-def wrapping_of(value: Value) -> Wrapping | None:
-    """How a model is wrapped; None for everything else, also for a batch of a prepared loader."""
-    return value.wrapping if isinstance(value, ModelValue) else None
 
 
 def role_of(value: Value) -> BatchRole | None:

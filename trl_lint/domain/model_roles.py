@@ -1,9 +1,9 @@
-"""The role of a model: the one that is trained, one in a wrapper of a certain kind, or another."""
+"""Models: how they are wrapped, and their role: the one that is trained, one in a certain wrapper, or another."""
 
 from __future__ import annotations
 
-from trl_lint.domain.kinds import ModelRole, ModelValue
-from trl_lint.domain.values import Value
+from trl_lint.domain.kinds import ModelRole, ModelValue, PreparedObject
+from trl_lint.domain.values import Value, Wrapping
 
 
 def is_trained(value: Value) -> bool:
@@ -34,3 +34,13 @@ def in_model_role(value: Value, role: ModelRole) -> Value:
     if not isinstance(value, ModelValue) or value.role is role:
         return value
     return value.with_parts(*(role if part == "role" else getattr(value, part) for part in value.parts))
+
+
+def wrapping_of(value: Value) -> Wrapping | None:
+    """How a model is wrapped; None for everything else, also for a batch of a prepared loader."""
+    return value.wrapping if isinstance(value, ModelValue) else None
+
+
+def may_be_model(value: Value) -> bool:
+    """Whether a value is a model, or a result of `prepare` that may be one."""
+    return isinstance(value, (ModelValue, PreparedObject))

@@ -23,5 +23,10 @@ def is_small(items: Sequence[Value]) -> bool:
     return remaining >= 0
 
 
+def items_or_itself(value: Value) -> Sequence[Value]:
+    """The items of a tuple; any other value by itself."""
+    return value.items if isinstance(value, TupleValue) else (value,)
+
+
 def _nested_in(value: Value) -> Sequence[Value]:
     return value.inside() if isinstance(value, (TupleValue, IterableValue)) else ()

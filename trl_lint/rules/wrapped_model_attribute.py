@@ -117,7 +117,7 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
 
 def _is_engines_own(event: AttributeRead) -> bool:
     """Whether code reads a setting of DeepSpeed, which the engine has and the model has not."""
-    from trl_lint.analysis.program.idioms.engine_settings import reads_setting
+    from trl_lint.analysis.program.idioms.deepspeed_settings import reads_setting
 
     return reads_setting(event.function.node if event.function is not None else event.module.tree, event.node)
 

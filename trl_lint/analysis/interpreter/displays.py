@@ -18,7 +18,8 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import IterableValue, TupleValue, may_be_model
+from trl_lint.domain.kinds import IterableValue, TupleValue
+from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.values import Value
 
 

@@ -14,8 +14,12 @@ from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
-from trl_lint.analysis.interprocedural.hook_parameters import added_switches, is_callback, parameters_of
-from trl_lint.analysis.interprocedural.overridden_hooks import is_from_overridden_hook
+from trl_lint.analysis.interprocedural.library_hooks import (
+    added_switches,
+    is_callback,
+    is_from_overridden_hook,
+    parameters_of,
+)
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations
@@ -26,8 +30,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, P
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
-from trl_lint.analysis.state.called_traces import called_traces
-from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
@@ -35,8 +38,10 @@ from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import LoaderValue, items_or_itself, wrapping_of
+from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.python import RANK_DECORATORS

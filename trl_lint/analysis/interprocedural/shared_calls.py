@@ -1,18 +1,23 @@
 """Calls that all ranks make, some of them in one branch of a condition and some in the other.
 
-if rank == 0:
-    train(model, loader, logger)      all ranks run `train`; `logger` is None on the others
-else:
-    train(model, loader, None)
+For example:
+
+    if rank == 0:
+        train(model, loader, logger)      all ranks run `train`; `logger` is None on the others
+    else:
+        train(model, loader, None)        the counterpart of the call above
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import libcst as cst
 
 from trl_lint.analysis.interprocedural.binding import expression_of
-from trl_lint.analysis.program.idioms.calls_in_both_arms import Counterpart, counterpart_of
 from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import absences
@@ -20,6 +25,53 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
+
+
+class _Counterpart(NamedTuple):
+    """The call in the other branch. holds: whether the first call is in the branch for a true condition."""
+
+    branch: cst.If
+    holds: bool
+    call: cst.Call
+
+    def argument(self, of_this: cst.Call, expression: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What the other call passes instead of an argument of this one, if they are written alike."""
+        for index, each in enumerate(of_this.args):
+            if each.value is expression:
+                others = self.call.args
+                if each.keyword is not None:
+                    named = (other for other in others if other.keyword and other.keyword.value == each.keyword.value)
+                    return next((other.value for other in named), None)
+                if any(other.star or other.keyword for other in others[: index + 1]) or index >= len(others):
+                    return None
+                return others[index].value
+        return None
+
+
+def _counterpart_of(root: cst.CSTNode, call: cst.CSTNode) -> _Counterpart | None:
+    """The call of the same function in the other branch of the innermost `if … else` around a call."""
+    if not isinstance(call, cst.Call):
+        return None
+    around = ancestors(root, call)
+    branch = next((each for each in reversed(around) if isinstance(each, cst.If)), None)
+    if branch is None or not isinstance(branch.orelse, cst.Else):
+        return None
+    arms = (branch.body, branch.orelse.body)
+    mine = next((index for index, arm in enumerate(arms) if any(each is call for each in _calls(arm))), None)
+    if mine is None:
+        return None
+    others = (each for each in _calls(arms[1 - mine]) if each.func.deep_equals(call.func))
+    return next((_Counterpart(branch, mine == 0, each) for each in others), None)
+
+
+def _calls(arm: cst.BaseSuite) -> Iterator[cst.Call]:
+    """The calls that are statements of a branch, or whose result one assigns."""
+    for line in arm.body:
+        parts = line.body if isinstance(line, cst.SimpleStatementLine) else ()
+        for part in parts:
+            value = part.value if isinstance(part, (cst.Assign, cst.Expr)) else None
+            if isinstance(value, cst.Call):
+                yield value
 
 
 def entered_by_all(
@@ -32,7 +84,7 @@ def entered_by_all(
 ) -> tuple[dict[str, Value], Memory]:
     """The arguments and the state with which a function is entered, where the ranks of the other branch call it too."""
     memory = frame.memory
-    other = counterpart_of(frame.root, node) if memory.control.uniformity is Uniformity.DIVERGENT else None
+    other = _counterpart_of(frame.root, node) if memory.control.uniformity is Uniformity.DIVERGENT else None
     if other is None or not isinstance(node, cst.Call):
         return names, memory
     of_branch = (each for each in memory.control.conditions if place_of(each) is other.branch.test)
@@ -45,7 +97,7 @@ def entered_by_all(
 
 
 def _lacked_by_others(
-    frame: Frame, value: Value, node: cst.Call, expression: cst.BaseExpression | None, other: Counterpart
+    frame: Frame, value: Value, node: cst.Call, expression: cst.BaseExpression | None, other: _Counterpart
 ) -> Value:
     """An argument, which the ranks of the other branch lack if they pass None instead."""
     theirs = None if expression is None else other.argument(node, expression)

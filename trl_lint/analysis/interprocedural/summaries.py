@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
-from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags, set_before_return, shared_calls
+from trl_lint.analysis.interprocedural import decorators, early_returns, handed_back, shared_calls
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
@@ -199,17 +199,17 @@ class Runs(Definitions):
         result: Value = BOTTOM
         memory: Memory | None = None
         divided = self._dividing_fact(frame, entry)
-        of_some = set_before_return.attributes_of_some_ranks(frame, divided)
+        of_some = early_returns.attributes_of_some_ranks(frame, divided)
         for value, state in frame.returned:
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
-        result = returned_flags.with_early_returns(frame, result, divided)
+        result = early_returns.with_early_returns(frame, result, divided)
         result = absences.of_returned(frame, entry, result)
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
         if memory is not None:
             frame.memory = memory
-        set_before_return.note_differing(frame, of_some, divided)
+        early_returns.note_differing(frame, of_some, divided)
         if frame.yielded is not None:
             first_rank.note_manager(frame, function, entry)
             yielded = seeded_orders.as_drawn(frame, function.node, frame.yielded)

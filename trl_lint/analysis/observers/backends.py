@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.definitions.objects import ClassValue
-from trl_lint.analysis.state.called_traces import called_traces
-from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of

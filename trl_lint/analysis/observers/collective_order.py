@@ -13,8 +13,8 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.idioms.deepspeed_settings import leaves_whole
 from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
-from trl_lint.analysis.program.idioms.zero_stages import leaves_whole
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name, loop_targets, names_in, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
@@ -25,8 +25,8 @@ from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of, wrapping_of
-from trl_lint.domain.model_roles import is_replicated
+from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
+from trl_lint.domain.model_roles import is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping

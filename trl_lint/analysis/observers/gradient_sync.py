@@ -17,8 +17,8 @@ from dataclasses import replace
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
+from trl_lint.analysis.program.definitions.model_attributes import is_trained_part
 from trl_lint.analysis.program.definitions.objects import class_of
-from trl_lint.analysis.program.definitions.trained_parts import is_trained_part
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -27,7 +27,8 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.kinds import TensorValue, wrapping_of
+from trl_lint.domain.kinds import TensorValue
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT

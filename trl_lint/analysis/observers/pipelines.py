@@ -16,7 +16,8 @@ from trl_lint.analysis.events import HandedToPipeline
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.kinds import PreparedObject, wrapping_of
+from trl_lint.domain.kinds import PreparedObject
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Value
 from trl_lint.knowledge.heuristics import PIPELINE
 from trl_lint.knowledge.models import PIPELINE_MODELS

@@ -27,8 +27,7 @@ from trl_lint.analysis.events import (
     SideEffect,
 )
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
-from trl_lint.analysis.state.called_traces import called_traces
-from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING

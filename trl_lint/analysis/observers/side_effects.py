@@ -27,13 +27,11 @@ from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.called_traces import called_traces
-from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
-from trl_lint.analysis.state.run_arguments import makes_correct
 from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, wide_conditions
-from trl_lint.analysis.transfer.processes.shared_places import is_the_same
+from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue

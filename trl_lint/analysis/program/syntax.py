@@ -315,6 +315,14 @@ def self_attribute(node: cst.CSTNode) -> str:
     return ""
 
 
+def attribute_values(root: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """The attributes of `self` that a piece of code assigns, each with the value, in the order of the text."""
+    for assign in of_class(root, cst.Assign):
+        for target in assign.targets:
+            if name := self_attribute(target.target):
+                yield name, assign.value
+
+
 def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:
     """Whether the innermost function around a node returns a tuple display."""
     function = next((each for each in reversed(ancestors(tree, node)) if isinstance(each, cst.FunctionDef)), None)

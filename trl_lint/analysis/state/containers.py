@@ -29,10 +29,10 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     StringValue,
     TupleValue,
-    may_be_model,
     role_of,
     shape_of,
 )
+from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.provenance import FullBatches, Prepared
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED

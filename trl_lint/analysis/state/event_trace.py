@@ -27,3 +27,15 @@ class EventTrace:
     steps: bool = False  # whether a library passes it the batches of a prepared loader, to train on
     places: dict[tuple[int, int], Step] = field(default_factory=dict)  # where it calls functions of another file
     stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # the same, in a loop over such a loader
+
+
+def called_traces(trace: EventTrace) -> list[EventTrace]:
+    """A trace and all that it leads to, each once."""
+    found: dict[int, EventTrace] = {}
+    todo = [trace]
+    while todo:
+        each = todo.pop()
+        if id(each) not in found:
+            found[id(each)] = each
+            todo.extend(summary.trace for summary in each.calls.values())
+    return list(found.values())

@@ -22,8 +22,8 @@ from trl_lint.domain.kinds import (
     LoaderValue,
     ProjectName,
     TupleValue,
-    wrapping_of,
 )
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import Step, WrappedWhere
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint

@@ -34,8 +34,8 @@ from trl_lint.domain.kinds import (
     SizesValue,
     TupleValue,
     flag,
-    wrapping_of,
 )
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
@@ -347,11 +347,8 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         model = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
         return wrapped_models.part(model)
     if not isinstance(name, str) or "\0" in name:
-        return (
-            SAME
-            if receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME and default is None
-            else UNKNOWN
-        )
+        is_same = receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME
+        return SAME if is_same and default is None else UNKNOWN
     if receiver.kind is Kind.MODEL and own_wrappers.has(receiver, name):
         return UNKNOWN
     if receiver.kind is Kind.MODEL and default is not None and not (receiver.wrapping and receiver.wrapping.is_bare):

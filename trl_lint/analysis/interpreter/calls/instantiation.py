@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks
-from trl_lint.analysis.interpreter.objects import models_in_losses, own_settings, own_wrappers
+from trl_lint.analysis.interpreter.objects import own_settings, own_wrappers, passed_models
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
@@ -53,7 +53,7 @@ def _instantiate(
             observe(frame, base, args, node)
     callbacks.enter_callbacks(frame, cls, args)
     for each in cls.lineage():
-        models_in_losses.note(frame, each.name if isinstance(each, ClassInfo) else each or "", args, node)
+        passed_models.note_losses(frame, each.name if isinstance(each, ClassInfo) else each or "", args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")

@@ -10,7 +10,7 @@ from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers,
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
-from trl_lint.analysis.interpreter.objects import attributes, models_in_losses
+from trl_lint.analysis.interpreter.objects import attributes, passed_models
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -53,7 +53,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     name = library.canonical(dotted)
     for observe in frame.observers.library_call:
         observe(frame, name, args, node)
-    models_in_losses.note(frame, name, args, node)
+    passed_models.note_losses(frame, name, args, node)
     for refine in frame.domains.library_call:
         known = refine(frame, name, args, node)
         if known is not None:

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
-from trl_lint.analysis.interpreter.objects import attributes, handed_models, present_on_some
+from trl_lint.analysis.interpreter.objects import attributes, passed_models, present_on_some
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -182,7 +182,7 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     """A method of an object of unknown class: the same on all ranks only if receiver and arguments are."""
     if receiver.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.is_rank_name(name) and not args.all():
         return attributes.named_rank(frame, name)
-    handed_models.note(frame, name, args, node)
+    passed_models.note_argument(frame, name, args, node)
     if name == "requires_grad_":
         wrapped_models.freeze(frame, receiver, args, callee_of(node))
     is_same = receiver.rank.state is State.SAME and receiver.kind is not Kind.NONE

@@ -6,7 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
-from trl_lint.analysis.program.definitions.learned_outputs import learned_parts
+from trl_lint.analysis.program.definitions.model_attributes import learned_parts
 from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers

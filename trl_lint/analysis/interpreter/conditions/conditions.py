@@ -40,13 +40,13 @@ from trl_lint.domain.kinds import (
     NoneValue,
     TupleValue,
     flag,
-    items_or_itself,
     library_name_of,
     role_of,
     single_process_value,
     with_single_process_value,
 )
 from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD

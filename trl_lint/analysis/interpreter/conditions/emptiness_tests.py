@@ -1,11 +1,16 @@
-"""`if len(rows):` of a list that all ranks fill at the same places: it is empty on all of them, or on none.
+"""`if len(rows):` of a batch, and of a list that all ranks fill at the same places: no rank takes that branch alone.
 
 For example:
 
-    for batch in loader:                 a prepared loader has the same number of batches on each rank
+    for batch in loader:                          a prepared loader has the same number of batches on each rank
+        rows = batch["input_ids"].shape[0]
+        if rows == 0: continue                    the same answer on all ranks: no batch is empty
+        picked = batch["input_ids"][batch["keep"]]
+        if len(picked) == 0: continue             on one of the ranks the mask may select nothing,
+        if len(batch["images"]) == 0: continue    and a rank's texts may have no image
         if "ids" in batch:
-            ids.extend(batch["ids"])     other ids on each rank
-    if len(ids):                         the same answer on all: the length itself may still differ
+            ids.extend(batch["ids"])              other ids on each rank
+    if len(ids):                                  the same answer on all: the length itself may still differ
         accelerator.gather(ids)
 """
 
@@ -15,10 +20,107 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions.batch_rows import counted_in, tests_emptiness
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, holder_name, loop_targets, of_class
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import BatchRole, role_of
 from trl_lint.domain.values import UNKNOWN
+from trl_lint.knowledge.heuristics import PADDED_FIELD, PADDED_LABELS
+
+# How a count is compared to test whether there is anything.
+_ASKS_FOR_ANY = {
+    (cst.Equal, "0"),
+    (cst.GreaterThan, "0"),
+    (cst.GreaterThanEqual, "1"),
+    (cst.LessThan, "1"),
+    (cst.NotEqual, "0"),
+}
+# Not in torch_ops: the question here is which of them are counts.
+_SIZES = frozenset({"numel", "size"})
+
+
+def _counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
+    """The count that a test compares with 0; None if it asks for something else."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return _counted_in(inner) or inner
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, cst.Integer(value))]):
+            return left if (type(operator), value) in _ASKS_FOR_ANY else None
+    return None
+
+
+def _tests_emptiness(frame: Frame, test: cst.CSTNode) -> bool:
+    """Whether a test only asks whether a batch, or an unchanged field of it, is empty."""
+    count = _counted_in(test)
+    if isinstance(count, cst.Name):
+        count = _unpacked_once(frame, count.value) or _assigned_once(frame, count.value)
+    counted = None if count is None else _measured(count)
+    return counted is not None and _is_unchanged_batch(frame, counted)
+
+
+def _unpacked_once(frame: Frame, name: str) -> cst.BaseExpression | None:
+    """The shape that a function unpacks into a name that it binds once: `rows, columns = ids.shape`."""
+    found = [each for each in of_class(frame.root, cst.Assign) if _binds(each, name)]
+    if len(found) != 1 or name in loop_targets(frame.root) or assigned_once(frame.root, name) is not None:
+        return None
+    return found[0].value
+
+
+def _binds(assign: cst.Assign, name: str) -> bool:
+    """Whether an assignment unpacks something into a name, among others."""
+    items = (item for each in assign.targets if isinstance(each.target, cst.Tuple) for item in each.target.elements)
+    return any(isinstance(item.value, cst.Name) and item.value.value == name for item in items)
+
+
+def _assigned_once(frame: Frame, name: str) -> cst.CSTNode | None:
+    """The value of a name that a function assigns once."""
+    return None if name in loop_targets(frame.root) else assigned_once(frame.root, name)
+
+
+def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
+    """The object whose size a count is: `len(rows)`, `rows.shape[0]`, `rows.size(0)`, `rows.numel()`."""
+    match count:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]):
+            return measured
+        case cst.Call(func=cst.Attribute(value=measured, attr=cst.Name(name))) if name in _SIZES:
+            return measured
+        case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
+            return measured
+        case cst.Attribute(value=measured, attr=cst.Name("shape")):  # the name is bound to one of its parts
+            return measured
+    return None
+
+
+def _is_unchanged_batch(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether an expression is a given batch, or a token field of one, that the function does not change."""
+    role = role_of(frame.node_values.get(id(node), UNKNOWN))
+    if role is BatchRole.WHOLE:
+        return isinstance(node, cst.Name) and _is_given(frame, node.value) and _is_unassigned(frame, node.value)
+    entry = _assigned_once(frame, node.value) if isinstance(node, cst.Name) else node
+    match entry:
+        case cst.Subscript(
+            value=cst.Name(batch), slice=[cst.SubscriptElement(cst.Index(cst.SimpleString(value=name)))]
+        ):
+            return role is BatchRole.FIELD and _has_tokens(name.strip("\"'")) and _is_unassigned(frame, batch)
+    return False
+
+
+def _is_given(frame: Frame, name: str) -> bool:
+    """Whether a name is the target of a loop, or a parameter."""
+    function = frame.function
+    is_parameter = function is not None and any(each.name == name for each in function.parameters)
+    return is_parameter or name in loop_targets(frame.root)
+
+
+def _has_tokens(field: str) -> bool:
+    """Whether a field of a batch has tokens for each sample: other fields may be empty."""
+    return PADDED_FIELD.fits(field) or PADDED_LABELS.fits(field)
+
+
+def _is_unassigned(frame: Frame, name: str) -> bool:
+    """Whether a function assigns neither a name nor any part of the object it is bound to."""
+    targets = (target.target for each in of_class(frame.root, cst.Assign) for target in each.targets)
+    return name not in map(holder_name, targets)
+
 
 # Not in torch_ops: methods of lists.
 _FILL = frozenset({"append", "extend", "insert"})
@@ -34,7 +136,7 @@ def is_uniform_test(frame: Frame, test: cst.CSTNode) -> bool:
         return all(
             not frame.node_values.get(id(each), UNKNOWN).rank.differs or is_uniform_test(frame, each) for each in parts
         )
-    if tests_emptiness(frame, test):
+    if _tests_emptiness(frame, test):
         return True
     name = _list_of(test)
     fills = list(_fills(frame, name)) if name else []
@@ -47,7 +149,7 @@ def is_uniform_test(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _list_of(test: cst.CSTNode) -> str:
     """The name of the list that a test asks to be non-empty; "" if it asks for something else."""
-    match counted_in(test) or test:
+    match _counted_in(test) or test:
         case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name(name))]):
             return name
     return ""

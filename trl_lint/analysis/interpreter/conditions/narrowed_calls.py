@@ -16,7 +16,7 @@ from trl_lint.analysis.program.definitions.objects import class_names
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
-from trl_lint.domain.kinds import wrapping_of
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import datasets

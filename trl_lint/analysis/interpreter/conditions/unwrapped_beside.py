@@ -18,7 +18,8 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import PreparedObject, wrapping_of
+from trl_lint.domain.kinds import PreparedObject
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 from trl_lint.knowledge import models
 

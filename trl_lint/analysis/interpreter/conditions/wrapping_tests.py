@@ -37,14 +37,8 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import (
-    LibraryInstance,
-    PreparedObject,
-    PureObject,
-    flag,
-    library_name_of,
-    wrapping_of,
-)
+from trl_lint.domain.kinds import LibraryInstance, PreparedObject, PureObject, flag, library_name_of
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping

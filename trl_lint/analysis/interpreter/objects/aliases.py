@@ -20,7 +20,8 @@ from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import IterableValue, wrapping_of
+from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 
 # Loops over at most this many tensors are run once for each.

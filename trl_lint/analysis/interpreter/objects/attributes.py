@@ -8,10 +8,9 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
     annotated_attributes,
     given_fields,
-    handed_models,
     model_outputs,
-    models_in_losses,
     own_wrappers,
+    passed_models,
     present_on_some,
     replaced_at_start,
     wrapped_before,
@@ -55,9 +54,8 @@ from trl_lint.domain.kinds import (
     flag,
     library_name_of,
     role_of,
-    wrapping_of,
 )
-from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import LauncherVariable, steps
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
@@ -285,7 +283,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     value = frame.read_attribute(cls, name)
     if value is not None:
         value = replaced_at_start.value_left(frame, cls, name, value)
-        value = models_in_losses.wrapped_value(frame, cls, name, handed_models.passed_model(frame, cls, name, value))
+        value = passed_models.model_of_loss(frame, cls, name, passed_models.passed_model(frame, cls, name, value))
         value = annotated_attributes.as_annotated(frame, cls, name, value)
         value = wrapped_before.wrapped_value(frame, cls, name, value)
         value = present_on_some.of_attribute(frame, cls, name, value, node)

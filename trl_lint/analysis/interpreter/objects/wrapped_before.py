@@ -29,7 +29,8 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.equality import same_facts
-from trl_lint.domain.kinds import PreparedObject, wrapping_of
+from trl_lint.domain.kinds import PreparedObject
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
 

@@ -24,8 +24,9 @@ from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TR
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import TupleValue, items_or_itself
+from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.shapes import RAGGED
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 
 # By type: `isinstance` takes ten times as long for LibCST nodes.

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import (
-    InstanceValue,
-    LibraryName,
-    ModelRole,
-    ModelValue,
-    ProjectName,
-    items_or_itself,
-)
+from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, ProjectName
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 
 if TYPE_CHECKING:

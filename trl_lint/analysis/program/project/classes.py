@@ -18,7 +18,8 @@ from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import Identity, wrapping_of
+from trl_lint.domain.kinds import Identity
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.python import COMMAND_DECORATORS

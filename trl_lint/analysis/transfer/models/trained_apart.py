@@ -10,8 +10,8 @@ For example:
 from __future__ import annotations
 
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import LibraryInstance, PreparedObject, library_name_of, wrapping_of
-from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.kinds import LibraryInstance, PreparedObject, library_name_of
+from trl_lint.domain.model_roles import is_data_parallel, wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 

@@ -18,20 +18,20 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
 from trl_lint.analysis.program.idioms.path_conditions import exits_in
-from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    attribute_values,
+    identifiers,
+    last_name,
+    names_in,
+    of_class,
+    self_attribute,
+)
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
-from trl_lint.domain.kinds import (
-    ModelRole,
-    ModelValue,
-    ParameterSource,
-    PreparedObject,
-    TensorValue,
-    library_name_of,
-    wrapping_of,
-)
-from trl_lint.domain.model_roles import in_model_role, is_replicated
+from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
+from trl_lint.domain.model_roles import in_model_role, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -218,11 +218,10 @@ def _name_of(frame: Frame, expression: cst.BaseExpression | None, model: Value) 
     if isinstance(expression, cst.Name):
         return expression.value if frame.memory.names.get(expression.value) is model else ""
     attribute = None if expression is None else self_attribute(expression)
-    for each in of_class(frame.root, cst.Assign) if attribute else ():
-        held = frame.memory.names.get(each.value.value) if isinstance(each.value, cst.Name) else None
-        is_held = held is not None and wrapping_of(held) is Wrapping.BARE
-        if is_held and any(self_attribute(target.target) == attribute for target in each.targets):
-            return cst.ensure_type(each.value, cst.Name).value
+    for name, value in attribute_values(frame.root) if attribute else ():
+        held = frame.memory.names.get(value.value) if name == attribute and isinstance(value, cst.Name) else None
+        if held is not None and wrapping_of(held) is Wrapping.BARE:
+            return cst.ensure_type(value, cst.Name).value
     return ""
 
 

@@ -1,20 +1,32 @@
-"""Whether what a call writes, or the run that it starts, is the same one on all ranks, by the arguments that name it.
+"""By the arguments of a call: whether what it writes, or the run that it starts, is the same one on all ranks.
 
 For example:
 
     torch.save(state, "last.pt")             one file for all
     torch.save(state, f"last_{rank}.pt")     one for each rank
     wandb.init(name=f"run-{uuid4()}")        a run for each, but nothing tells the user whose it is
+    wandb.init(group="today")                a run for each, which the group brings together
 """
 
 from __future__ import annotations
+
+import libcst as cst
 
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.effects import DESCRIBE_RUN, GROUPS_RUN, NOWHERE, PLACES_RUN
-from trl_lint.knowledge.schema import Effect
+from trl_lint.knowledge.effects import (
+    DESCRIBE_RUN,
+    GROUPS_RUN,
+    KEEP_RUN,
+    KEEP_SETTINGS,
+    NAMES_RUN,
+    NOWHERE,
+    PLACES_RUN,
+    SETTINGS_OF_RUN,
+)
+from trl_lint.knowledge.schema import Effect, Parameter
 
 
 def is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
@@ -48,3 +60,34 @@ def is_shared(path: Value) -> bool:
         return False
     by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
     return path.rank.is_uniform or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
+
+
+def makes_correct(args: Arguments, keyword: str | Parameter) -> bool:
+    """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
+    return _is_passed(args, keyword) and not (
+        keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN)
+    )
+
+
+def _names_run(args: Arguments, keyword: str) -> bool:
+    argument = args.keywords.get(keyword)
+    return argument is not None and argument.kind is not Kind.NONE and argument.rank.is_uniform
+
+
+def _is_passed(args: Arguments, keyword: str | Parameter) -> bool:
+    argument = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
+    if argument is None or argument.const is False or argument.const in KEEP_RUN:
+        return False
+    return not (isinstance(keyword, str) and _keeps_run(args.expression(keyword)))
+
+
+def _keeps_run(settings: cst.BaseExpression | None) -> bool:
+    """Whether it is `wandb.Settings(start_method="fork")`: each rank has its own run, as without settings."""
+    if not isinstance(settings, cst.Call):
+        return False
+    name = settings.func.attr if isinstance(settings.func, cst.Attribute) else settings.func
+    return (
+        isinstance(name, cst.Name)
+        and name.value == SETTINGS_OF_RUN
+        and all(each.keyword is not None and each.keyword.value in KEEP_SETTINGS for each in settings.args)
+    )

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trl_lint.domain.kinds import is_none, items_or_itself
+from trl_lint.domain.kinds import is_none
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import SAME, UNKNOWN, Dim
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 
 # Kinds that are certainly not a single value.

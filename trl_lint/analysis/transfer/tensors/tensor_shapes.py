@@ -43,8 +43,9 @@ from trl_lint.analysis.transfer.tensors.tensor_sizes import (
 )
 from trl_lint.domain import shapes
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import SizesValue, items_or_itself, shape_of
+from trl_lint.domain.kinds import SizesValue, shape_of
 from trl_lint.domain.shapes import RAGGED, SAME, SCALAR, UNKNOWN, Shape
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import shapes as table
 from trl_lint.knowledge.torch_ops import Operation, ShapeTransfer

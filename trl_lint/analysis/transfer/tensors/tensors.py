@@ -32,12 +32,12 @@ from trl_lint.domain.kinds import (
     SizesValue,
     TensorValue,
     flag,
-    items_or_itself,
     role_of,
     with_source,
 )
 from trl_lint.domain.provenance import FullBatches, Step
 from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
 from trl_lint.knowledge.torch_ops import InPlace, Operation, RankTransfer, of_method, operation

@@ -1,4 +1,4 @@
-"""Overridden hooks: what the hook of a base passes to methods of `self` never reaches objects of the class.
+"""A library's hooks that a project overrides: what it passes to them, and what it never passes to an overridden one.
 
 For example:
 
@@ -7,6 +7,7 @@ For example:
             return self.run(model, inputs)
         def evaluate_all(self):
             return self.run(self.model, self.inputs)
+
     class Other(Base):
         def compute_loss(self, model, inputs): ...  an override that does not call that of the base
         def run(self, model, inputs): ...           gets the bare model only, from `evaluate_all`
@@ -14,13 +15,46 @@ For example:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import flag
 from trl_lint.domain.provenance import source_step
 from trl_lint.domain.values import Value
+from trl_lint.knowledge.schema import Hook
+
+
+def parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
+    """The facts of a hook's parameters, by position; those that all releases that may be in use share."""
+    newest = rows[-1].parameters
+    if len(rows) == 1:
+        return newest
+    merged = dict(newest)
+    for row in rows[:-1]:
+        for name, value in zip(newest, row.parameters.values(), strict=False):
+            merged[name] = join(merged[name], value)
+    return merged
+
+
+def added_switches(method: FunctionInfo, parameters: Mapping[str, Value]) -> dict[str, Value]:
+    """The switches that a hook adds to the library's parameters; the library leaves them at their defaults."""
+    if is_callback(parameters):
+        return {}
+    added = (each for each in method.parameters[1 + len(parameters) :] if not each.star and each.name not in parameters)
+    switches = {each.name: getattr(each.default, "value", "") for each in added}
+    return {name: _SWITCHES[value] for name, value in switches.items() if value in _SWITCHES}
+
+
+_SWITCHES = {name: flag(name == "True") for name in ("False", "True")}
+
+
+def is_callback(parameters: Mapping[str, Value]) -> bool:
+    return "control" in parameters
 
 
 def is_from_overridden_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:

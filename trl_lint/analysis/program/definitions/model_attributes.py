@@ -1,11 +1,17 @@
-"""Which parts of a model's output are computed from parameters alone, by the text of its forward.
+"""What the text of a model's class shows: which attributes are trained, and which outputs are parameters alone.
 
 For example:
 
-    return self.left(x), self.scale.exp()              2 parts, the second is
-    scale = self.scale.clamp(max=4); return x, scale   2 parts, the second is
-    return self.left(x), self.scale * x                none is
-    return self.left(x), self.last                     none is, as `last` is no `nn.Parameter`
+    self.head = nn.Linear(8, 2)                             trained
+    self.body = nn.Sequential(nn.Linear(8, 8), nn.ReLU())   trained, as a part of it has parameters
+    self.loss = nn.CrossEntropyLoss()                       has no parameters
+    self.tower = load(name)                                 not known to be trained
+    self.tower = nn.Linear(8, 8).requires_grad_(False)      not trained
+
+    return self.left(x), self.scale.exp()                   2 parts, the second is learned
+    scale = self.scale.clamp(max=4); return x, scale        2 parts, the second is
+    return self.left(x), self.scale * x                     none is
+    return self.left(x), self.last                          none is, as `last` is no `nn.Parameter`
 """
 
 from __future__ import annotations
@@ -15,12 +21,32 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute, used_names
+from trl_lint.analysis.program.syntax import attribute_values, last_name, names_in, of_class, self_attribute, used_names
+from trl_lint.knowledge.models import FREEZE, HAVE_PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from trl_lint.analysis.program.project.classes import ClassInfo
+
+
+def is_trained_part(cls: ClassInfo, name: str) -> bool:
+    """Whether all that a class assigns to `self.name` are modules with parameters, and none is frozen."""
+    return cls.module.notes.cached((is_trained_part, cls, name), partial(_is_trained_part, cls, name))
+
+
+def _is_trained_part(cls: ClassInfo, name: str) -> bool:
+    bases = cls.project_lineage()
+    if any(name in names_in(line) and FREEZE & names_in(line) for base in bases for line in _lines(base.node)):
+        return False
+    assigned = [value for base in bases for attribute, value in attribute_values(base.node) if attribute == name]
+    return bool(assigned) and all(HAVE_PARAMETERS & names_in(each) for each in assigned)
+
+
+def _lines(code: cst.CSTNode) -> list[cst.CSTNode]:
+    """The lines of a piece of code, and its loops, in which a line may freeze what the head names."""
+    return [*of_class(code, cst.SimpleStatementLine), *of_class(code, cst.For)]
+
 
 # For a forward that returns a tuple, one flag per part: whether it is learned.
 Parts = tuple[bool, ...]
@@ -57,12 +83,10 @@ def _parameters(cls: ClassInfo) -> set[str]:
     """The attributes that are an `nn.Parameter` in every assignment."""
     found: dict[str, bool] = {}
     for each in cls.project_lineage():
-        for assign in of_class(each.node, cst.Assign):
-            is_made = isinstance(assign.value, cst.Call) and last_name(assign.value.func) == "Parameter"
-            for target in assign.targets:
-                name = self_attribute(target.target)
-                found[name] = is_made and found.get(name, True)
-    return {name for name, is_parameter in found.items() if name and is_parameter}
+        for name, value in attribute_values(each.node):
+            is_made = isinstance(value, cst.Call) and last_name(value.func) == "Parameter"
+            found[name] = is_made and found.get(name, True)
+    return {name for name, is_parameter in found.items() if is_parameter}
 
 
 def _assigned_once(function: cst.CSTNode) -> Mapping[str, cst.BaseExpression]:
