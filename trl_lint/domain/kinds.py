@@ -385,26 +385,20 @@ BLANKS: dict[Kind, type[Value]] = {
 NONE = NoneValue(ranks.SAME, const=None)
 
 
-def flag(
-    const: object = MISSING,
-    rank: Rank = ranks.SAME,
-    on_one_process: OnOneProcess | None = None,
-    provenance: Step | None = None,
-) -> NumberValue:
+def flag(const: object = MISSING, rank: Rank = ranks.SAME, provenance: Step | None = None) -> NumberValue:
     """True or False, or (MISSING) one of them."""
-    return NumberValue(rank, None, on_one_process, const=const, scalar=True, dtype="bool", provenance=provenance)
+    return NumberValue(rank, const=const, scalar=True, dtype="bool", provenance=provenance)
 
 
 def shape_of(value: Value) -> Shape | None:
-    """The shape of a value: a number, and a tensor of one element, have none that could differ."""
+    """The shape of a value: a number, and a tensor of one element, have none that could differ.
+
+    Sizes, and a model's output, only carry one: that of the tensor, and that of the logits.
+    """
     if value.kind is Kind.NUMBER or (value.shape is None and value.scalar):
         return shapes.SCALAR
-    return None if _only_carries_a_shape(value) else value.shape
-
-
-def _only_carries_a_shape(value: Value) -> bool:
-    """Whether a value is no tensor but has a shape: sizes, or a model's output, which has the shape of its logits."""
-    return isinstance(value, SizesValue) or (isinstance(value, BatchValue) and value.role is BatchRole.OUTPUT)
+    is_carrier = isinstance(value, SizesValue) or role_of(value) is BatchRole.OUTPUT
+    return None if is_carrier else value.shape
 
 
 def role_of(value: Value) -> BatchRole | None:
@@ -414,6 +408,11 @@ def role_of(value: Value) -> BatchRole | None:
 def library_name_of(value: Value | None) -> str:
     """The dotted name of a library object or of the class of an instance; "" for everything else."""
     return value.name if isinstance(value, (LibraryInstance, LibraryName)) else ""
+
+
+def class_name_of(value: Value | None) -> str:
+    """The dotted name of the library's class of an instance; "" for everything else."""
+    return value.name if isinstance(value, LibraryInstance) else ""
 
 
 def in_role(value: Value, role: BatchRole) -> BatchValue:

@@ -350,7 +350,7 @@ GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
 RANK_INDEX = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_FIRST, scalar=True, dtype="int")
 # The rank of this process in the whole job.
 GLOBAL_RANK_INDEX = RANK_INDEX.replace(device=GLOBAL_RANK)
-RANK_GUARD = flag(rank=ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_TRUE)
+RANK_GUARD = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_TRUE, scalar=True, dtype="bool")
 WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
 DISTRIBUTED = flag(WORLD_TRUE)

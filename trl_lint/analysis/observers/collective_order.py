@@ -25,7 +25,12 @@ from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
+from trl_lint.domain.kinds import (
+    BoundMethod,
+    ModelValue,
+    PreparedObject,
+    class_name_of,
+)
 from trl_lint.domain.model_roles import is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
@@ -242,15 +247,17 @@ def _is_trained(value: Value) -> bool:
     """Whether a value is a model that gets a wrapper."""
     if isinstance(value, ModelValue):
         return value.grad and value.wrapping is not None
-    return library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance)
+    return class_name_of(value).startswith("torch.nn.")
 
 
 def _function_of(value: Value) -> FunctionInfo | None:
     """The function of the project that a value is, or whose method it is: unknown code may call what it is passed."""
     if isinstance(value, FunctionValue):
         return value.function
-    cls = class_of(value.receiver) if isinstance(value, BoundMethod) else None
-    return cls.find(value.name) if cls is not None and isinstance(value, BoundMethod) else None
+    if not isinstance(value, BoundMethod):
+        return None
+    cls = class_of(value.receiver)
+    return None if cls is None else cls.find(value.name)
 
 
 def _has_collectives(function: FunctionInfo) -> bool:

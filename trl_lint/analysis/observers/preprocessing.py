@@ -22,7 +22,7 @@ from trl_lint.analysis.program.syntax import names_in, used_names
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import BoundMethod, LibraryInstance
+from trl_lint.domain.kinds import BoundMethod, class_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
@@ -144,7 +144,7 @@ def _reads_rank(frame: Frame, work: Value) -> bool:
         # A local name where it is mapped, or a global name of its file.
         value = frame.memory.names.get(name) if function.closure is not None else None
         value = value or frame.engine.global_name(function.module, name)
-        if isinstance(value, LibraryInstance) and library.is_subclass(value.name, _ARGUMENTS, frame.engine.versions):
+        if library.is_subclass(class_name_of(value), _ARGUMENTS, frame.engine.versions):
             return True
         is_unknown = value is not None and value.kind is Kind.UNKNOWN
         if is_unknown and (ARGUMENTS_WITH_RANK.fits(name) or (own and SETTINGS_OBJECT.fits(name))):

@@ -34,7 +34,7 @@ from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, 
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
+from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of, is_none
 from trl_lint.domain.provenance import LauncherVariable, OneByOne, RankLocalFile, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
@@ -107,20 +107,19 @@ class SideEffects(Observer["Frame"]):
         if _is_path(receiver, name):
             _on_path(frame, receiver, name, args, node)
             return
-        if isinstance(receiver, LibraryInstance) and receiver.name == RUN_OF_TRACKER:
+        if class_name_of(receiver) == RUN_OF_TRACKER:
             _emit(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
         effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
-        is_in_sight = receiver.kind is Kind.INSTANCE and not isinstance(receiver, LibraryInstance)
+        is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
         if effect is not None and not is_in_sight:
             _emit(frame, effect, name, args, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """Each rank runs a collective of all ranks, or the others would wait for ever."""
-        of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
-        if not of_some:
+        if all(is_none(args.get(*group)) for group in row.groups):
             _note_all_ranks(frame)
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
@@ -213,10 +212,6 @@ def _is_none(test: cst.Comparison) -> bool:
 def _divides_ranks(condition: Control) -> bool:
     """Whether a condition excludes some ranks; what they find on the disk is usually the same."""
     return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
-
-
-def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
-    return (args.get(*group) for group in row.groups)
 
 
 def _is_path(receiver: Value, name: str) -> bool:

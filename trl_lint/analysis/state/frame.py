@@ -17,11 +17,11 @@ from trl_lint.domain.heap import Cell, Memory, reachable
 from trl_lint.domain.kinds import (
     ContainerValue,
     Identity,
-    LibraryInstance,
     LibraryName,
     LoaderValue,
     ProjectName,
     TupleValue,
+    class_name_of,
 )
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import Step, WrappedWhere
@@ -425,7 +425,7 @@ class Loop:
 
 
 def _is_accelerator(value: Value) -> bool:
-    return isinstance(value, LibraryInstance) and value.name == ACCELERATOR
+    return class_name_of(value) == ACCELERATOR
 
 
 def _other_accelerator(value: Value) -> str:

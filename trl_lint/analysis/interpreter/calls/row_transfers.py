@@ -39,13 +39,14 @@ from trl_lint.domain.kinds import (
     ModelValue,
     PreparedObject,
     TupleValue,
+    class_name_of,
     library_name_of,
     role_of,
 )
-from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import FullBatches, Prepared
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN
 from trl_lint.knowledge.schema import (
@@ -177,7 +178,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return value.replace(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
         return value
-    if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
+    if class_name_of(value).startswith("torch.nn."):
         provenance = frame.step(node, "`prepare` wraps it here")
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, provenance=provenance)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
@@ -207,11 +208,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
                 return model
             frame.memory.names[name.value] = wrapped  # code rarely unwraps anything else
         return wrapped_models.inside(frame, wrapped, node)
-    if model.kind is not Kind.MODEL:
-        return BARE_MODEL
-    if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
-        return wrapped_models.inside(frame, model, node)
-    return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
+    return wrapped_models.unwrapped(frame, model, node) if model.kind is Kind.MODEL else BARE_MODEL
 
 
 def _is_no_model(frame: Frame, name: str) -> bool:

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Exits
-from trl_lint.domain.kinds import LibraryName
+from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.python import END_OF_PROCESS, ENDS_PROCESS, ENDS_PROCESS_UNBOUND
 
@@ -30,8 +30,7 @@ def ends(frame: Frame, call: cst.Call) -> bool:
         return False
     if isinstance(func, cst.Name) and frame.engine.lookup(frame, func.value) is None:
         return func.value in ENDS_PROCESS_UNBOUND
-    callee = evaluate(frame, func)
-    return isinstance(callee, LibraryName) and callee.name in ENDS_PROCESS
+    return library_name_of(evaluate(frame, func)) in ENDS_PROCESS
 
 
 def leave(frame: Frame, statement: cst.Expr | cst.Raise, raised: cst.BaseExpression | None) -> None:

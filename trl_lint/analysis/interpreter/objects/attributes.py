@@ -55,7 +55,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
     role_of,
 )
-from trl_lint.domain.model_roles import is_data_parallel, is_replicated, wrapping_of
+from trl_lint.domain.model_roles import is_replicated, wrapping_of
 from trl_lint.domain.provenance import LauncherVariable, steps
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
@@ -161,10 +161,8 @@ def _of_data(receiver: Value, name: str) -> Value:
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model. An attribute that the wrapper does not forward is reported to the rules."""
     if name == models.INNER_MODEL:
-        if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
-            return wrapped_models.inside(frame, model, node)
-        return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
-    if name in ("training",):
+        return wrapped_models.unwrapped(frame, model, node)
+    if name == "training":
         return flag()
     if own_wrappers.has(model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN

@@ -25,7 +25,7 @@ from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, is_none
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, class_name_of, is_none
 from trl_lint.domain.provenance import EitherPlace, OneByOne, Step, alternatives_of
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -213,7 +213,7 @@ def of_dataset(
         return value
     name = row.name.rpartition(".")[2]
     before = next(draws_of(frame, [*([receiver] if receiver is not None else []), *args.all()]), None)
-    if isinstance(value, LibraryInstance) and value.name in table.STREAMS:
+    if class_name_of(value) in table.STREAMS:
         return value
     if before is not None:
         is_result = is_dataset(value) or value.rank.state is State.SAME

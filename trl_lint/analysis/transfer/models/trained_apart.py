@@ -10,7 +10,7 @@ For example:
 from __future__ import annotations
 
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import LibraryInstance, PreparedObject, library_name_of
+from trl_lint.domain.kinds import PreparedObject, class_name_of
 from trl_lint.domain.model_roles import is_data_parallel, wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
@@ -22,12 +22,13 @@ def holds_models(frame: Frame, value: Value) -> bool:
     """Whether a value is a dict or list with a model in it, or an object of a class used as a dict of them."""
     if value.kind is Kind.CONTAINER:
         return any(map(_is_model, frame.memory.contents(value)))
-    return isinstance(value, LibraryInstance) and value.name in DICTS_OF_ATTRIBUTES
+    return class_name_of(value) in DICTS_OF_ATTRIBUTES
 
 
 def _is_model(value: Value) -> bool:
-    is_module = isinstance(value, LibraryInstance) and library_name_of(value).startswith("torch.nn.")
-    return is_module or (value.kind is Kind.MODEL and value.wrapping is not Wrapping.WRAPPED)
+    return class_name_of(value).startswith("torch.nn.") or (
+        value.kind is Kind.MODEL and value.wrapping is not Wrapping.WRAPPED
+    )
 
 
 def are_trained_unwrapped(frame: Frame) -> bool:

@@ -31,10 +31,10 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
-from trl_lint.domain.model_roles import in_model_role, is_replicated, wrapping_of
+from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere
 from trl_lint.domain.ranks import SAME
-from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import (
     MAKES_INPUTS,
@@ -66,6 +66,13 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     bare = model if isinstance(model, ModelValue) else ModelValue()
     facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, provenance=provenance)
     return bare.with_facts_of(facts)
+
+
+def unwrapped(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
+    """`model.module`, `unwrap_model(model)`. A DataParallel trains in one process, which synchronises nothing."""
+    if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
+        return inside(frame, model, node)
+    return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
 
 
 def is_wrapped(value: Value) -> bool:

@@ -22,7 +22,7 @@ from trl_lint.analysis.program.syntax import ancestors, below, definitions_aroun
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Value
@@ -159,8 +159,7 @@ def tests_tracker_run(frame: Frame, test: cst.CSTNode) -> bool:
             return any(tests) and all(
                 is_test or _is_same(frame, part) for is_test, part in zip(tests, (left, right), strict=True)
             )
-    value = _value_of(frame, test)
-    return isinstance(value, LibraryInstance) and value.name in RUNS
+    return class_name_of(_value_of(frame, test)) in RUNS
 
 
 def depends_on_progress(frame: Frame, condition: Control) -> bool:

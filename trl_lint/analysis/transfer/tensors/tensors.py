@@ -27,11 +27,11 @@ from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import (
     BatchRole,
-    LibraryName,
     NumberValue,
     SizesValue,
     TensorValue,
     flag,
+    library_name_of,
     role_of,
     with_source,
 )
@@ -218,8 +218,8 @@ def _dtype_passed(args: Sequence[Value]) -> str:
     """The dtype that is passed, as in `x.to(torch.float32)`."""
     dtype = ""
     for arg in args:
-        if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
-            dtype = table.DTYPE_NAMES.get(arg.name[6:], dtype)
+        if (name := library_name_of(arg)).startswith("torch."):
+            dtype = table.DTYPE_NAMES.get(name[6:], dtype)
     return dtype
 
 
