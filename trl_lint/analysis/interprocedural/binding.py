@@ -14,7 +14,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.parameter_uses import by_name
-from trl_lint.analysis.program.idioms.sharding_samplers import as_shared_out
+from trl_lint.analysis.program.idioms.samplers import as_shared_out
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments

@@ -25,7 +25,7 @@ from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
-from trl_lint.analysis.program.idioms.sharding_samplers import as_shared_out
+from trl_lint.analysis.program.idioms.samplers import as_shared_out
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in

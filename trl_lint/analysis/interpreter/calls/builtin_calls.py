@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.conditions import lists_of_models
-from trl_lint.analysis.interpreter.objects import attributes, own_wrappers, read_settings
+from trl_lint.analysis.interpreter.objects import attributes, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
@@ -68,7 +68,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
-        return read_settings.opened(args)
+        return settings_objects.opened(args)
     if name == "exec":
         _forget_constants(frame, args)
     if name in ("dict", "list", "set"):

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks
-from trl_lint.analysis.interpreter.objects import own_settings, own_wrappers, passed_models
+from trl_lint.analysis.interpreter.objects import own_wrappers, passed_models, settings_objects
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
@@ -35,7 +35,7 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    found = own_wrappers.wrapped_by_project_class(frame, cls, args, node) or own_settings.settings_of(cls, args)
+    found = own_wrappers.wrapped_by_project_class(frame, cls, args, node) or settings_objects.settings_of(cls, args)
     return found if found is not None else _instantiate(frame, cls, args, node)
 
 

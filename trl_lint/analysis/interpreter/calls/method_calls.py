@@ -12,12 +12,11 @@ from trl_lint.analysis.interpreter.calls import (
     data_calls,
     instantiation,
     library_calls,
-    metric_calls,
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
 from trl_lint.analysis.interpreter.objects import attributes, passed_models, present_on_some
-from trl_lint.analysis.interpreter.operations import dict_constructors, operators, paths, pure_calls
+from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -95,7 +94,7 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         case ModelValue():
             return call_on_model(frame, receiver, name, args, node)
         case MetricObject():
-            return metric_calls.call(frame, receiver, name, args, node)
+            return metrics.call(frame, receiver, name, args, node)
         case ContainerValue():
             return container_methods.call(frame, receiver, name, args, node)
         case ClassValue():

@@ -8,11 +8,10 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
-from trl_lint.analysis.interpreter.calls import metric_calls
-from trl_lint.analysis.interpreter.operations import dict_constructors
+from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
-from trl_lint.analysis.program.idioms.kind_tests import kind_tests
+from trl_lint.analysis.program.idioms.samplers import kind_tests
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
 from trl_lint.analysis.program.syntax import of_class
@@ -271,7 +270,7 @@ def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return metric_calls.new_metric(frame, node)
+    return metrics.new_metric(frame, node)
 
 
 def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

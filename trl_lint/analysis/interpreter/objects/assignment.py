@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, given_fields, model_outputs, present_on_some, subscripts
-from trl_lint.analysis.program.idioms.sharding_samplers import as_shared_out
+from trl_lint.analysis.program.idioms.samplers import as_shared_out
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors

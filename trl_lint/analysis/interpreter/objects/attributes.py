@@ -6,16 +6,14 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
-    annotated_attributes,
     given_fields,
+    method_order,
     model_outputs,
     own_wrappers,
     passed_models,
     present_on_some,
-    replaced_at_start,
-    wrapped_before,
 )
-from trl_lint.analysis.interpreter.operations import dict_constructors, metric_results, paths
+from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
@@ -98,7 +96,7 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
         case ClassValue():
             return _of_class(frame, receiver, name)
         case MetricObject() if name in RESULTS:
-            return metric_results.result(frame, receiver)
+            return metrics.result(frame, receiver)
         case ContainerValue():
             part = None if called else containers.part_of_dict(frame, receiver, name)
             return BoundMethod(receiver, name) if part is None else part
@@ -280,10 +278,8 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
         return custom.value
     value = frame.read_attribute(cls, name)
     if value is not None:
-        value = replaced_at_start.value_left(frame, cls, name, value)
-        value = passed_models.model_of_loss(frame, cls, name, passed_models.passed_model(frame, cls, name, value))
-        value = annotated_attributes.as_annotated(frame, cls, name, value)
-        value = wrapped_before.wrapped_value(frame, cls, name, value)
+        for known_of in _KNOWN_FROM_OTHER_CODE:
+            value = known_of(frame, cls, name, value)
         value = present_on_some.of_attribute(frame, cls, name, value, node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # a caller decides about a default
@@ -304,6 +300,22 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
                 return wrapped_models.part(found).replace(wrapping=Wrapping.BARE)
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name, frame) or UNKNOWN
+
+
+def _as_annotated(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
+    """An object of the class with which the class annotates the attribute, if nothing is known of what is assigned."""
+    annotated = frame.engine.class_variable(cls, name) if value is UNKNOWN else None
+    return annotated if isinstance(annotated, ProjectInstance) else value
+
+
+# What other code than the assignments that reach a read shows of an attribute of `self`: each gets the value so far.
+_KNOWN_FROM_OTHER_CODE = (
+    method_order.value_left,
+    passed_models.passed_model,
+    passed_models.model_of_loss,
+    _as_annotated,
+    method_order.wrapped_value,
+)
 
 
 def _before_assignment(frame: Frame, receiver: ProjectInstance, name: str) -> Value:
@@ -411,7 +423,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     if isinstance(receiver, PreparedObject) or may_be_wrapped:
         frame.set_attributes.append(target)
     if isinstance(receiver, ProjectInstance):
-        wrapped_before.note(frame, receiver.cls, target, value)
+        method_order.note_wrapping(frame, receiver.cls, target, value)
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
         )

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.tensors import device_steps, tensor_devices
+from trl_lint.analysis.transfer.tensors import tensor_devices
+from trl_lint.domain.devices import HOST, Device
 from trl_lint.knowledge import torch_ops
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class DeviceDomain(Domain["Frame"]):
     def tensor_method(
         self, frame: Frame, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        return device_steps.located(frame, value, node)
+        return _located(frame, value, node)
 
     def unknown_method(
         self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
@@ -39,14 +40,23 @@ class DeviceDomain(Domain["Frame"]):
             return value
         # A value with this method is a tensor, or is moved like one.
         place = tensor_devices.moved(torch_ops.of_method(name), receiver, args.positional, args.keywords)
-        return device_steps.located(frame, value.replace(device=place), node)
+        return _located(frame, value.replace(device=place), node)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
-        return device_steps.located(frame, tensor_devices.created(call.row, call.name, call.args, value), call.node)
+        return _located(frame, tensor_devices.created(call.row, call.name, call.args, value), call.node)
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts)
         return value.replace(device=place) if place else value
+
+
+def _located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """The value, with `node` as the explanation of its device."""
+    place = value.device
+    if not place or place == HOST or getattr(place, "provenance", None) is not None:
+        return value
+    text = "it is put on the CPU here" if place.startswith("cpu") else f"it is moved to `{place}` here"
+    return value.replace(device=Device(place, frame.step(node, text)))
 
 
 DOMAIN = DeviceDomain()

@@ -6,6 +6,7 @@ For example:
     (SAME, RAGGED)[:, :8]        -> (SAME, unknown)      it may be shorter
     (SAME, RAGGED)[:, 1:]        -> (SAME, RAGGED)
     (SAME, RAGGED)[mask]         -> (RAGGED,)            the number of elements that the mask selects
+    rows[start : start + n]      -> n rows               wherever it starts
     batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
 """
 
@@ -18,7 +19,6 @@ import libcst as cst
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors.batch_shapes import of_field
 from trl_lint.analysis.transfer.tensors.operands import is_number, size_of
-from trl_lint.analysis.transfer.tensors.slice_lengths import factors_of_length
 from trl_lint.analysis.transfer.tensors.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
@@ -187,7 +187,7 @@ class _Walk:
 
     def _is_of_common_length(self, index: cst.Slice) -> bool:
         """Whether the slice has the same length on all ranks, as far as is known, wherever each of them starts."""
-        factors = factors_of_length(index)
+        factors = _factors_of_length(index)
         return bool(factors) and not any(_value(self.frame, each).rank.differs for each in factors)
 
     def _new(self, none: Value, behind: int) -> bool:
@@ -257,3 +257,36 @@ def _is_shift(lower: Value | None, upper: Value | None) -> bool:
     if lower is None:
         return upper is not None and type(upper.const) is int and upper.const == -1
     return upper is None and type(lower.const) is int and lower.const == 1
+
+
+def _factors_of_length(index: cst.Slice) -> Sequence[cst.BaseExpression]:
+    """The factors of the length of a slice; empty if its bounds don't show it."""
+    if index.lower is None or index.upper is None or index.step is not None:
+        return ()
+    return _distance(index.lower, index.upper)
+
+
+def _distance(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
+    if not isinstance(upper, cst.BinaryOperation):
+        return ()
+    if isinstance(upper.operator, cst.Add):
+        return _added(lower, upper)
+    if not isinstance(upper.operator, cst.Multiply) or not isinstance(lower, cst.BinaryOperation):
+        return ()
+    if not isinstance(lower.operator, cst.Multiply) or not _are_equal(lower.right, upper.right):
+        return ()
+    found = _distance(lower.left, upper.left)
+    return [*found, upper.right] if found else ()
+
+
+def _added(lower: cst.BaseExpression, upper: cst.BinaryOperation) -> Sequence[cst.BaseExpression]:
+    """The summand `n` of `start` and `start + n`, or `n + start`."""
+    for start, added in ((upper.left, upper.right), (upper.right, upper.left)):
+        if _are_equal(start, lower):
+            return [added]
+    return ()
+
+
+def _are_equal(a: cst.BaseExpression, b: cst.BaseExpression) -> bool:
+    """Whether both are the same text, except for parentheses around it."""
+    return a.with_changes(lpar=(), rpar=()).deep_equals(b.with_changes(lpar=(), rpar=()))

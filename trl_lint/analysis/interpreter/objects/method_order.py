@@ -1,8 +1,12 @@
-"""Models that another method of the class wraps before it calls the method that reads them.
+"""What a method reads from an attribute of `self`, by the order in which the methods of the class run.
 
     class Trainer:
         def __init__(self, model):
             self.model = model                                  bare
+            self.build()
+            self.loader = self.accelerator.prepare(self.loader)    what every method called later reads
+        def build(self):
+            self.loader = DataLoader(self.rows)                 gone by then
         def fit(self, rows):
             self.model = self.accelerator.prepare(self.model)   wrapped from here on
             self.evaluate(rows)
@@ -14,7 +18,8 @@
             self.model = self.accelerator.unwrap_model(self.model)
 
 What methods leave in an attribute is joined, in no order: if one has wrapped a model and another has not, the join is
-unknown. But a call of the reader after the assignment shows one path on which the model is wrapped.
+unknown. But a call of the reader after the assignment shows one path on which the model is wrapped, and what a
+constructor always replaces is gone when others read it.
 """
 
 from __future__ import annotations
@@ -25,12 +30,14 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.program.definitions import call_order
+from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in_line
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.equality import same_facts
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
 
@@ -41,7 +48,7 @@ class Wrappings:
         self.by_attribute: dict[str, dict[int, tuple[FunctionInfo, cst.Attribute, Value]]] = {}
 
 
-def note(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
+def note_wrapping(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
     """Note that a method assigns a wrapped model to an attribute of its object."""
     name, method = self_attribute(target), frame.function
     if name and method is not None and method.name != "__init__" and _is_wrapped(value):
@@ -142,3 +149,33 @@ def _find_methods_after(
     cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None
 ) -> tuple[FunctionInfo, ...]:
     return tuple(call_order.methods_run_after(cls, method, node, until))
+
+
+def value_left(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
+    """The value of `self.name` without what is always replaced before a constructor ends; else `value`."""
+    init = cls.origin.find("__init__")
+    if init is None or frame.function is init or init.cls is None or name not in init.cls.certain_attributes():
+        return value
+    if not any(base.is_assigned_by_others(name, init) for base in cls.project_lineage()):
+        return value
+    replaced = _replaced(cls.origin, init, name)
+    if not replaced or any(each is frame.function for each in replaced):
+        return value
+    if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
+        return value  # this method has assigned it itself
+    left = cls.values_assigned_except(name, {id(each.node) for each in replaced})
+    return value if left.rank.state is State.BOTTOM else frame.from_other_scope(left)
+
+
+def _replaced(cls: ClassInfo, init: FunctionInfo, name: str) -> tuple[FunctionInfo, ...]:
+    """The methods that are only called before the constructor's last assignment of `self.name`."""
+    return init.module.notes.cached((_replaced, cls, name), partial(_find_replaced, cls, init, name))
+
+
+def _find_replaced(cls: ClassInfo, init: FunctionInfo, name: str) -> tuple[FunctionInfo, ...]:
+    body = init.node.body
+    if not isinstance(body, cst.IndentedBlock) or name not in always_assigned(body):
+        return ()
+    lines = [each for each in body.body if isinstance(each, cst.SimpleStatementLine) and name in assigned_in_line(each)]
+    methods = (each for base in cls.project_lineage() if name in base.assigned() for each in base.methods.values())
+    return tuple(each for each in methods if call_order.is_only_called_before(cls, each, init, lines[-1]))

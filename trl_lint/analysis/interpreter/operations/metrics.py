@@ -1,4 +1,4 @@
-"""Metrics that are fed batch by batch: their results are rank-local, unless the batches were gathered.
+"""Metrics, and running means, that are fed batch by batch: rank-local, unless the batches were gathered.
 
 For example:
 
@@ -12,9 +12,10 @@ For example:
 
 from __future__ import annotations
 
+from functools import reduce
+
 import libcst as cst
 
-from trl_lint.analysis.interpreter.operations import metric_results
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -24,6 +25,27 @@ from trl_lint.domain.kinds import NONE, MetricObject, NumberValue
 from trl_lint.domain.ranks import METRIC, Rank, State
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.evaluation import COMPUTES, FEEDS, UPDATES
+
+
+def result(frame: Frame, metric: MetricObject) -> Value:
+    """The result of a running mean so far."""
+    found = _fed(frame, metric)
+    return reduce(_merged, found) if found else UNKNOWN
+
+
+def _fed(frame: Frame, metric: MetricObject) -> list[Value]:
+    return [cell.rest for cell in frame.memory.cells(metric) if cell.rest is not None]
+
+
+def _merged(one: Value, other: Value) -> Value:
+    """A metric over two sets of samples."""
+    main = one if one.rank.differs or not other.rank.differs else other
+    return main.replace(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))
+
+
+def _combined(one: Rank, other: Rank) -> Rank:
+    rank = ranks.combine(one, other)
+    return rank._replace(how=METRIC) if rank.state is State.LOCAL else rank
 
 
 def new_metric(frame: Frame, node: cst.CSTNode) -> Value:
@@ -37,18 +59,15 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
         if fed is not None:
             frame.update(
                 receiver,
-                lambda cell: Cell("list", rest=fed if cell.rest is None else metric_results.merged(cell.rest, fed)),
+                lambda cell: Cell("list", rest=fed if cell.rest is None else _merged(cell.rest, fed)),
             )
         return NONE
     if name not in COMPUTES:
         return frame.engine.unresolved(frame, args, node)
-    found = metric_results.fed(frame, receiver)
     fed_now = _counted(frame, args, node)
-    result: Value | None = None
-    for value in (*found, fed_now) if fed_now is not None else found:
-        result = value if result is None else metric_results.merged(result, value)
+    found = [*_fed(frame, receiver), *([] if fed_now is None else [fed_now])]
     frame.update(receiver, lambda cell: Cell("list"))
-    return UNKNOWN if result is None else frame.allocate(node, Cell("dict", rest=result))
+    return frame.allocate(node, Cell("dict", rest=reduce(_merged, found))) if found else UNKNOWN
 
 
 def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:

@@ -1,4 +1,4 @@
-"""Loaders and samplers of unknown origin that give each rank its own share, as `set_epoch` of a sampler shows.
+"""Samplers that give each rank its own share: of unknown origin, or created for one kind of data only.
 
 For example, with `loader` from another package:
 
@@ -7,13 +7,23 @@ For example, with `loader` from another package:
 
 Only samplers that take a share of an order that all ranks draw alike have this method
 (torch/utils/data/distributed.py::DistributedSampler.set_epoch).
+
+    sampler = None
+    if distributed and split == "train":     the loader of another split has no sampler
+        sampler = DistributedSampler(rows)
+    loader = DataLoader(rows, sampler=sampler)
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -41,3 +51,28 @@ def _is_open(value: Value) -> bool:
         batch = value.batch
         return batch is None or (batch.rank.state is State.UNKNOWN and batch.wrapping is not Wrapping.WRAPPED)
     return value.kind is Kind.UNKNOWN and value.rank.state is State.UNKNOWN
+
+
+def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:
+    """The comparisons with a string that decide whether a function (or module) assigns a call's result to a name."""
+    for assignment in of_class(root, cst.Assign):
+        if any(isinstance(each.target, cst.Name) and each.target.value == name for each in assignment.targets):
+            yield from _tests_for(root, assignment)
+
+
+def _tests_for(root: cst.CSTNode, assignment: cst.Assign) -> Iterator[cst.Comparison]:
+    value = assignment.value
+    if isinstance(value, cst.IfExp):
+        yield from _comparisons(value.test)
+        value = value.body
+    if not isinstance(value, cst.Call):
+        return
+    for outer, inner in pairwise((*ancestors(root, assignment), assignment)):
+        if isinstance(outer, cst.If) and inner is outer.body:
+            yield from _comparisons(outer.test)
+
+
+def _comparisons(test: cst.BaseExpression) -> Iterator[cst.Comparison]:
+    for each in of_class(test, cst.Comparison):
+        if any(isinstance(target.comparator, cst.SimpleString) for target in each.comparisons):
+            yield each
