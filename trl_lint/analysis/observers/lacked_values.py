@@ -16,13 +16,12 @@ The events of a program:
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ValueLacked
-from trl_lint.analysis.program.syntax import ancestors, below, identifiers
+from trl_lint.analysis.program.syntax import below, identifiers, inwards
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks
@@ -68,7 +67,7 @@ def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a `try` around a node catches the exception that a lacking value raises."""
     return any(
         inner is outer.body and any(map(_catches, outer.handlers))
-        for outer, inner in pairwise((*ancestors(root, node), node))
+        for outer, inner in inwards(root, node)
         if isinstance(outer, (cst.Try, cst.TryStar))
     )
 
@@ -78,7 +77,7 @@ def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     kind = type(node)
     return any(
         type(part) is kind and part.deep_equals(node)
-        for outer, inner in pairwise((*ancestors(root, node), node))
+        for outer, inner in inwards(root, node)
         if isinstance(outer, (cst.If, cst.IfExp, cst.While)) and outer.test is not inner
         for part in below(outer.test)
     )

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
@@ -89,6 +89,11 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
         around.append(parent)
         node = parent
     return tuple(reversed(around))
+
+
+def inwards(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """The nodes around `node`, from `root` inwards, each with the node directly in it that leads to `node`."""
+    return pairwise((*ancestors(root, node), node))
 
 
 def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:

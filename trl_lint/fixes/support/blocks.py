@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, ends_outside
+from trl_lint.analysis.program.syntax import ancestors, ends_outside, inwards
 from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
@@ -98,8 +97,7 @@ def certainly_bound(root: cst.CSTNode, name: str, before: cst.CSTNode) -> bool:
         return True
     if isinstance(root, cst.FunctionDef) and name in _parameters(root.params):
         return True
-    chain = (*ancestors(root, before), before)
-    for outer, inner in pairwise(chain):
+    for outer, inner in inwards(root, before):
         if isinstance(outer, cst.For) and inner is outer.body and name in binds(outer):
             return True
         if isinstance(outer, cst.With) and any(name in _as_names(item) for item in outer.items):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy
+from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.syntax import ancestors, holder_name, last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin
@@ -21,7 +22,7 @@ from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAutho
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.hoisting import hoisted
 from trl_lint.fixes.support.node_types import Path
-from trl_lint.fixes.support.rank_conditions import conjuncts, other_reads, shared_conjuncts, split, without
+from trl_lint.fixes.support.rank_conditions import other_reads, shared_conjuncts, split, without
 from trl_lint.fixes.support.scope import (
     always_reached,
     bound_names,
@@ -140,7 +141,7 @@ def _in_branch(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> Di
     shared = shared_conjuncts(event, test, holds)
     if shared:
         region.shared = split(guard, shared)
-        rest_of_test = without(conjuncts(test), shared)
+        rest_of_test = without(parts_of(test), shared)
         region.reads = frozenset(text for part in rest_of_test for text in other_reads(part, event.node_values))
     return region
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
@@ -15,7 +16,7 @@ from trl_lint.fixes.support.divergent_region import LeftToAuthor
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Part, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, conditions_with
-from trl_lint.fixes.support.rank_conditions import conjuncts, split
+from trl_lint.fixes.support.rank_conditions import split
 from trl_lint.fixes.support.scope import (
     binders,
     binds,
@@ -128,7 +129,7 @@ def _split_by_rank(place: LogSite, guard: _Guard) -> Part | None:
         return None
     if text_of(guard.body).count("\n") > _FEW:
         return None
-    values = [(part, place.value_of(part)) for part in conjuncts(guard.test)]
+    values = [(part, place.value_of(part)) for part in parts_of(guard.test)]
     shared = [part for part, value in values if value is not None and value.rank.state is State.SAME]
     others = [value for part, value in values if part not in shared]
     if not shared or any(value is None or value.rank.origins != Origin.RANK for value in others):

@@ -13,6 +13,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
+from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.syntax import children
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin, State
@@ -30,13 +31,6 @@ if TYPE_CHECKING:
 _WITHOUT_EFFECT = frozenset({"barrier", "broadcast", "gathered", "objects", "padded", "reduced"})
 
 
-def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The operands of a conjunction: `a`, `b` and `c` of `a and b and c`."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        return [*conjuncts(test.left), *conjuncts(test.right)]
-    return [test]
-
-
 def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -> list[cst.BaseExpression]:
     """The parts of a condition to keep around code that only some ranks reach if the condition is `holds`.
 
@@ -47,7 +41,7 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
     """
     if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
         raise LeftToAuthor("the condition does more than test something")
-    parts = conjuncts(test) if holds else [test]
+    parts = parts_of(test) if holds else [test]
     answers = [_on_one_process(event.node_values, part) for part in parts]
     if any(
         answer is None and _reads_rank(event.node_values, part) for part, answer in zip(parts, answers, strict=True)
@@ -68,7 +62,7 @@ def split(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
         raise LeftToAuthor("the condition has an `else`")
     if has_comment(guard.test):
         raise LeftToAuthor("there is a comment in the condition")
-    all_of = conjuncts(guard.test)
+    all_of = parts_of(guard.test)
     rank_parts = without(all_of, shared)
     first = next(index for index, part in enumerate(all_of) if part is rank_parts[0])
     if not all(is_pure(part) for part in all_of[first:] if not _is_one_of(part, rank_parts)):

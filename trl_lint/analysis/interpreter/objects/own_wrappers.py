@@ -16,13 +16,11 @@ pass its first argument to the base class.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import inwards, last_name, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
@@ -65,8 +63,8 @@ def is_guarded_by_unknown_test(frame: Frame, model: Value, node: cst.CSTNode) ->
         isinstance(each, WrappedByProjectClass) for each in steps(model.provenance)
     ):
         return False
-    around = (*ancestors(frame.root, node), node)
-    tests = [one.test for one, part in pairwise(around) if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]
+    around = inwards(frame.root, node)
+    tests = [one.test for one, part in around if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]
     return any(_is_unknown_test(frame, test, node.value) for test in tests)
 
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
-from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
+from trl_lint.analysis.program.syntax import identifiers, inwards, last_name, of_class
 from trl_lint.knowledge.backends import SINGLE_PROCESS
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_LOCAL_PATH, is_rank_name
 from trl_lint.knowledge.launcher_variables import RANK_VARIABLES
@@ -84,8 +83,7 @@ def _code_of(module: Module, value: cst.BaseExpression) -> str:
 
 def _tests_around(module: Module, call: cst.Call) -> Iterator[cst.BaseExpression]:
     """The conditions that decide whether a call is made, in its function."""
-    path = (*ancestors(module.tree, call), call)
-    for outer, inner in pairwise(path):
+    for outer, inner in inwards(module.tree, call):
         if isinstance(outer, (cst.If, cst.IfExp)) and inner is not outer.test:
             yield outer.test
 

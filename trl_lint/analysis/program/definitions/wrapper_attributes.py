@@ -24,11 +24,18 @@ Nor are those that are set where the model is taken for bare:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    definitions_around,
+    inwards,
+    names_in,
+    of_class,
+    self_attribute,
+)
 from trl_lint.knowledge.models import INNER_MODEL
 
 # Statements whose code may not run when their function is called for the first time.
@@ -67,8 +74,7 @@ def is_set_on_wrapper(
 
 def is_set_on_bare_model(root: cst.CSTNode, target: cst.Attribute) -> bool:
     """Whether the other branch of a condition around `model.x = …` sets `model.module.x` instead."""
-    around = (*ancestors(root, target), target)
-    for node, part in pairwise(around):
+    for node, part in inwards(root, target):
         if isinstance(node, cst.If) and part in (node.body, node.orelse):
             other = node.orelse if part is node.body else node.body
             if other is not None and any(_is_on_module(each, target) for each in of_class(other, cst.AssignTarget)):

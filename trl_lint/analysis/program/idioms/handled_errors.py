@@ -10,11 +10,9 @@ with suppress(FileNotFoundError):
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, last_name
+from trl_lint.analysis.program.syntax import below, inwards, last_name
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 _OF_FILES = frozenset({"FileExistsError", "FileNotFoundError"})
@@ -27,8 +25,7 @@ def expects_second_try(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
     An error of another kind is handled only if the call is all that is tried: otherwise what follows would be left out.
     """
-    path = (*ancestors(root, node), node)
-    return any(_handles(outer, inner) for outer, inner in pairwise(path))
+    return any(_handles(outer, inner) for outer, inner in inwards(root, node))
 
 
 def _handles(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, ends_outside
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, inwards
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 EXITS = (cst.Break, cst.Continue, cst.Return)
 _LOOPS = (cst.For, cst.While)
@@ -37,9 +38,8 @@ class Condition(NamedTuple):
 
 def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place of a function (or module), by the branches around it."""
-    path = (*ancestors(root, node), node)
     found: list[Condition] = []
-    for outer, inner in pairwise(path):
+    for outer, inner in inwards(root, node):
         if isinstance(outer, cst.If) and inner is not outer.test:
             found += conditions_implied_by(outer.test, outer.body is inner)
     return found
@@ -47,20 +47,18 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
 
 def branches_around(root: cst.CSTNode, node: cst.CSTNode) -> dict[int, int]:
     """The `if` statements around a place, by the ids of their tests, and in which branch it is: the first or second."""
-    path = (*ancestors(root, node), node)
     return {
         id(outer.test): int(outer.body is not inner)
-        for outer, inner in pairwise(path)
+        for outer, inner in inwards(root, node)
         if isinstance(outer, cst.If) and inner is not outer.test
     }
 
 
 def conditions_after_exits(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place because earlier exits, in the blocks around it, were not taken."""
-    path = (*ancestors(root, node), node)
     return [
         each
-        for block, inner in pairwise(path)
+        for block, inner in inwards(root, node)
         if isinstance(block, (cst.IndentedBlock, cst.Module))
         for statement in block.body[: block.body.index(inner)]
         if isinstance(statement, cst.If) and ends_outside(statement.body)
@@ -70,8 +68,7 @@ def conditions_after_exits(root: cst.CSTNode, node: cst.CSTNode) -> list[Conditi
 
 def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether two places of a function (or module) are in the two branches of one `if`, so that only one is reached."""
-    paths = ((*ancestors(root, each), each) for each in (one, other))
-    for (outer, inner), (same, theirs) in zip(*map(pairwise, paths), strict=False):
+    for (outer, inner), (same, theirs) in zip(inwards(root, one), inwards(root, other), strict=False):
         if inner is not theirs:
             return outer is same and isinstance(outer, cst.If) and outer.test not in (inner, theirs)
     return False
@@ -79,12 +76,11 @@ def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CST
 
 def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The names that are set to True, False or None before a place, in the blocks around it, and never rebound."""
-    path = (*ancestors(root, node), node)
-    if any(isinstance(each, _LOOPS) for each in path):
+    if any(isinstance(each, _LOOPS) for each in (*ancestors(root, node), node)):
         return []
     return [
         setting
-        for block, inner in pairwise(path)
+        for block, inner in inwards(root, node)
         if isinstance(block, (cst.IndentedBlock, cst.Module))
         for statement in block.body[: block.body.index(inner)]
         if (setting := _setting(statement)) is not None and _is_last(root, setting.subject)
@@ -112,14 +108,14 @@ def branch_of(root: cst.CSTNode, test: cst.CSTNode) -> cst.If | None:
     return around if isinstance(around, cst.If) and around.test is test else None
 
 
-def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
+def parts_of(test: _Node) -> list[_Node | cst.BaseExpression]:
     """The parts of a condition that must all hold: `main and flag` admits no more ranks than `main`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return [*parts_of(test.left), *parts_of(test.right)]
     return [test]
 
 
-def alternatives(test: cst.CSTNode) -> list[cst.CSTNode]:
+def alternatives(test: _Node) -> list[_Node | cst.BaseExpression]:
     """The parts of a condition of which one is enough: `main or deepspeed`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
         return [*alternatives(test.left), *alternatives(test.right)]

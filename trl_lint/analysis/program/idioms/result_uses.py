@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import conditions_around, contradiction, is_lasting
+from trl_lint.analysis.program.idioms.path_conditions import (
+    are_in_opposite_branches,
+    conditions_around,
+    contradiction,
+    is_lasting,
+)
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_once,
     below,
     contexts_around,
+    inwards,
     names_in,
     of_class,
     self_attribute,
@@ -37,7 +42,7 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
                 return True
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
                 return not mentions
-            return _is_rebound(root, path, [each for each, is_later in mentions.items() if is_later])
+            return _is_rebound(root, node, [each for each, is_later in mentions.items() if is_later])
     return False
 
 
@@ -68,20 +73,21 @@ def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             if not loops or name not in names_in(loops[-1].target):
                 return False
             later = (each for each, is_later in _mentions(root, name, statement).items() if is_later)
-            return all(_are_in_opposite_branches(path, ancestors(root, each)) for each in later)
+            return all(are_in_opposite_branches(root, node, each) for each in later)
     return False
 
 
-def _is_rebound(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
-    """Whether a name bound by a statement is rebound on every path before it is read.
+def _is_rebound(root: cst.CSTNode, node: cst.CSTNode, later: Iterable[cst.Name]) -> bool:
+    """Whether a name bound to a result is rebound on every path before it is read.
 
-    path: from the root to the statement. Code in the other branch of a condition around it does not count as later. A
-    rebinding in a branch or a loop of its own counts only inside that block.
+    Code in the other branch of a condition around it does not count as later. A rebinding in a branch or a loop of its
+    own counts only inside that block.
     """
+    path = ancestors(root, node)
     bound: set[int] = set()  # the blocks that have rebound it so far
     for name in later:
         above = ancestors(root, name)
-        if _are_in_opposite_branches(path, above) or not bound.isdisjoint(map(id, above)):
+        if are_in_opposite_branches(root, node, name) or not bound.isdisjoint(map(id, above)):
             continue
         if not isinstance(above[-1], cst.AssignTarget):
             return False
@@ -95,16 +101,6 @@ def _is_rebound(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[
 
 
 _MAY_NOT_RUN = (cst.If, cst.Else, cst.For, cst.While, cst.Try, cst.TryStar, cst.ExceptHandler, cst.Match)
-
-
-def _are_in_opposite_branches(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) -> bool:
-    """Whether two nodes, given by their ancestors, are in the two branches of one `if`."""
-    shared = [each for each, too in zip(path, other, strict=False) if each is too]
-    fork = shared[-1]
-    if not isinstance(fork, cst.If):
-        return False
-    branches = {id(fork.body), id(fork.orelse)}
-    return {id(path[len(shared)]), id(other[len(shared)])} == branches
 
 
 def is_combined_with_calls(
@@ -209,8 +205,7 @@ def is_checked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
     root: the function (or module) of the node. node: a node that reads the value (`x.config`).
     """
-    path = [*ancestors(root, node), node]
-    return any(_is_checked_in(outer, inner, node) for outer, inner in pairwise(path))
+    return any(_is_checked_in(outer, inner, node) for outer, inner in inwards(root, node))
 
 
 def _is_checked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -281,10 +276,9 @@ def _handles_wrappers(root: cst.CSTNode, excluded: cst.CSTNode) -> bool:
 
 def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
     """Whether the node is in the exception handler of reading `.module`, so that there is no wrapper."""
-    path = [*ancestors(root, node), node]
     return any(
         isinstance(outer, cst.Try) and isinstance(inner, cst.ExceptHandler) and _reads_module(outer.body, node.value)
-        for outer, inner in pairwise(path)
+        for outer, inner in inwards(root, node)
     )
 
 

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import inwards, of_class
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -67,7 +66,7 @@ def _tests_for(root: cst.CSTNode, assignment: cst.Assign) -> Iterator[cst.Compar
         value = value.body
     if not isinstance(value, cst.Call):
         return
-    for outer, inner in pairwise((*ancestors(root, assignment), assignment)):
+    for outer, inner in inwards(root, assignment):
         if isinstance(outer, cst.If) and inner is outer.body:
             yield from _comparisons(outer.test)
 

@@ -13,13 +13,12 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, inwards, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
@@ -102,8 +101,7 @@ def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode)
     """
     if function not in frame.engine.job_flags.starters:
         return False
-    path = (*ancestors(frame.root, node), node)
-    conditions = [(outer, inner) for outer, inner in pairwise(path) if isinstance(outer, cst.If)]
+    conditions = [(outer, inner) for outer, inner in inwards(frame.root, node) if isinstance(outer, cst.If)]
     if not all(
         outer.orelse is None and outer.body is inner and _is_about_processes(frame, outer)
         for outer, inner in conditions
@@ -126,8 +124,7 @@ def _is_about_processes(frame: Frame, node: cst.If) -> bool:
 
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
-    path = (*ancestors(frame.root, node), node)
-    for outer, inner in pairwise(path):
+    for outer, inner in inwards(frame.root, node):
         if isinstance(outer, cst.If) and outer.body is inner and not _starts(frame, outer.orelse):
             for part in _parts_about_processes(outer.test):
                 _note_flag(frame, part)
