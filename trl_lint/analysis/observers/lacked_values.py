@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ValueLacked
-from trl_lint.analysis.program.syntax import below, identifiers, inwards
+from trl_lint.analysis.program.idioms.handled_errors import catches
+from trl_lint.analysis.program.syntax import below, inwards
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks
@@ -66,7 +67,7 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bo
 def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a `try` around a node catches the exception that a lacking value raises."""
     return any(
-        inner is outer.body and any(map(_catches, outer.handlers))
+        inner is outer.body and any(catches(each, CATCH_LACK) for each in outer.handlers)
         for outer, inner in inwards(root, node)
         if isinstance(outer, (cst.Try, cst.TryStar))
     )
@@ -81,11 +82,6 @@ def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:
         if isinstance(outer, (cst.If, cst.IfExp, cst.While)) and outer.test is not inner
         for part in below(outer.test)
     )
-
-
-def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether an `except` clause catches the exception that a lacking value raises."""
-    return handler.type is None or not CATCH_LACK.isdisjoint(identifiers(handler.type))
 
 
 OBSERVER = LackedValues()

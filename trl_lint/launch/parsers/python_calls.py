@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from trl_lint.launch.commands.commands import (
     COPIES,
@@ -53,17 +54,25 @@ def commands(text: str) -> Commands:
         raise Unreadable(f"a Python file of {len(text)} characters is not looked at for commands")
     if not _STARTS.search(text):
         return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # The linter itself reports this for a Python file.
+    tree = _parsed(text)
+    if tree is None:
         return
     reader = _Reader(text)
     yield from reader.docstring(tree)
     if NEEDLES.search(text):
         yield from reader.scope(tree.body, ChainMap(), {})
+
+
+# Few files start others. They are read twice: for what they start in the project, and to check the commands.
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> ast.Module | None:
+    """The tree of a file; None if it is no Python, which the linter itself reports."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -269,10 +269,6 @@ def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return value.with_parts(frame.engine.on_some_ranks(value.function))
 
 
-def _metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return metrics.new_metric(frame, node)
-
-
 def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
     return value.replace(device="") if value.device else value
@@ -285,7 +281,7 @@ _TRANSFERS = {
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
     Transfer.FOR_TRAINING: _for_training,
-    Transfer.METRIC: _metric,
+    Transfer.METRIC: metrics.new_metric,
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,

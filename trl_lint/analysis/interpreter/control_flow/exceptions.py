@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.idioms.handled_errors import catches
 from trl_lint.analysis.program.syntax import below, identifiers, last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
@@ -36,7 +37,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     if not all(map(_keeps_ranks_together, node.handlers)):
         # A rank on which an exception is raised leaves the body and continues after the `try`.
         frame.memory.control = before.control.under(_may_be_left(frame, node))
-    catches_attribute_error = any(_catches_attribute_error(handler) for handler in node.handlers)
+    catches_attribute_error = any(catches(handler, _CATCHES_MISSING) for handler in node.handlers)
     frame.attribute_error_depth += catches_attribute_error
     start, exits, inside = len(frame.sync_points), len(frame.exits), frame.memory.control
     through = run_body(frame, node.body)
@@ -95,7 +96,7 @@ def _run_handler(
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         provenance = frame.step(handler, _CAUGHT)
         refused = _is_raised_in_a_forward(frame, handler)
-        skipped = body if refused or _catches(handler, OUT_OF_MEMORY) else (0, 0)
+        skipped = body if refused or catches(handler, OUT_OF_MEMORY) else (0, 0)
         branch = Branch(
             handler,
             provenance,
@@ -190,11 +191,3 @@ def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
     return isinstance(last, cst.Raise)
-
-
-def _catches_attribute_error(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    return _catches(handler, _CATCHES_MISSING)
-
-
-def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler, names: Collection[str]) -> bool:
-    return handler.type is None or any(name in names for name in identifiers(handler.type))

@@ -230,7 +230,7 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
         return False
     return any(
         call_order.is_done_before(method, step.node)
-        or (cls is not None and call_order.is_called_before_only(cls, method, step.node))
+        or (cls is not None and call_order.calls_come_before(cls, method, step.node))
         for step in steps(model.provenance)
     )
 

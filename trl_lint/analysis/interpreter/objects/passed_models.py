@@ -30,6 +30,7 @@ from functools import partial
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions import call_order
 from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
@@ -81,9 +82,7 @@ def _losses(frame: Frame, value: Value | None) -> Iterator[ClassInfo]:
 def _keeps_its_model(cls: ClassInfo) -> bool:
     """Whether its `__init__` assigns a parameter to the attribute."""
     init = cls.find("__init__")
-    if init is None:
-        return False
-    return MODEL_OF_LOSS in _stored_parameters(init)
+    return init is not None and MODEL_OF_LOSS in _stored_parameters(init)
 
 
 def model_of_loss(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
@@ -99,16 +98,8 @@ def model_of_loss(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Valu
 
 def _run_by_forward(cls: ClassInfo) -> frozenset[str]:
     """The names of `forward` and of the methods that it calls, directly or through others."""
-    return cls.notes.cached(_run_by_forward, partial(_find_run_by_forward, cls))
-
-
-def _find_run_by_forward(cls: ClassInfo) -> frozenset[str]:
-    found = [_CALLED]
-    for name in found:
-        method: FunctionInfo | None = cls.find(name)
-        calls = of_class(method.node, cst.Call) if method is not None else ()
-        found += {self_attribute(each.func) for each in calls} - {*found, "", "__init__"}
-    return frozenset(found)
+    work = partial(call_order.methods_run_by, cls, _CALLED)
+    return frozenset(each.name for each in cls.notes.cached(_run_by_forward, work))
 
 
 class PassedModels:

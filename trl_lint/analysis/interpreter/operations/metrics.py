@@ -48,7 +48,7 @@ def _combined(one: Rank, other: Rank) -> Rank:
     return rank._replace(how=METRIC) if rank.state is State.LOCAL else rank
 
 
-def new_metric(frame: Frame, node: cst.CSTNode) -> Value:
+def new_metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A metric without any samples."""
     return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities)
 

@@ -33,27 +33,19 @@ def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
     return other.name in order and order.index(method.name) < order.index(other.name)
 
 
-def is_called_before_only(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
-    """Whether all calls to a method in its class, direct or through other methods, come before a node of another one.
+def calls_come_before(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether another method, the one with this node, calls a method only before it, directly or through others.
 
     def __init__(self):
         self.load()                     `load`, and what it calls
         self.model = DDP(self.model)    the node
     """
-    names, seen, is_called = [method.name], {method.name}, False
-    for name in names:
-        for caller, call in _calls_to(cls, name):
-            if caller.name == name:
-                continue  # with `super()`, or it calls itself
-            if any(part is node for part in below(caller.node)):
-                order = {id(each): index for index, each in enumerate(below(caller.node))}
-                if order[id(call)] > order[id(node)]:
-                    return False
-                is_called = True
-            elif caller.name not in seen:
-                seen.add(caller.name)
-                names.append(caller.name)
-    return is_called
+    within = _around(cls, node)
+    if within is None:
+        return False
+    order = {id(each): index for index, each in enumerate(below(within.node))}
+    calls, _ = _calls_in(cls, within, method)
+    return bool(calls) and all(order[id(call)] < order[id(node)] for call in calls)
 
 
 def is_only_called_before(cls: ClassInfo, method: FunctionInfo, within: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -61,19 +53,25 @@ def is_only_called_before(cls: ClassInfo, method: FunctionInfo, within: Function
 
     A call from outside the class, by whatever name of the object, does not.
     """
-    todo, seen = [method], {method.name}
-    for each in todo:
-        calls = list(_calls_to(cls, each.name))
-        if each is within or not calls or _is_called_on_others(each):
-            return False
-        for caller, call in calls:
+    calls, through = _calls_in(cls, within, method)
+    if any(each is within or not any(_calls_to(cls, each.name)) or _is_called_on_others(each) for each in through):
+        return False
+    return all(precedes(within.node, call, node) for call in calls)
+
+
+def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> tuple[list[cst.Call], list[FunctionInfo]]:
+    """The calls by which one method leads to another, and the methods through which they do, with the other itself."""
+    calls: list[cst.Call] = []
+    through = [method]
+    for each in through:
+        for caller, call in _calls_to(cls, each.name):
+            if caller.name in (known.name for known in through):
+                continue  # with `super()`, or it calls itself
             if caller is within:
-                if not precedes(within.node, call, node):
-                    return False
-            elif caller.name not in seen:
-                seen.add(caller.name)
-                todo.append(caller)
-    return True
+                calls.append(call)
+            else:
+                through.append(caller)
+    return calls, through
 
 
 def _is_called_on_others(method: FunctionInfo) -> bool:
@@ -86,6 +84,16 @@ def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Cal
         for call in of_class(each.node, cst.Call):
             if self_attribute(call.func) == name:
                 yield each, call
+
+
+def methods_run_by(cls: ClassInfo, name: str) -> list[FunctionInfo]:
+    """A method, and those that it calls, directly or through others."""
+    first = cls.find(name)
+    found = [] if first is None else [first]
+    for method in found:
+        called = (cls.find(self_attribute(call.func)) for call in of_class(method.node, cst.Call))
+        found += dict.fromkeys(each for each in called if each is not None and each not in found)
+    return found
 
 
 def methods_run_after(

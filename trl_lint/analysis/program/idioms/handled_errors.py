@@ -10,14 +10,21 @@ with suppress(FileNotFoundError):
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, inwards, last_name
+from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 _OF_FILES = frozenset({"FileExistsError", "FileNotFoundError"})
 _ANY = frozenset({"BaseException", "EnvironmentError", "Exception", "IOError", "OSError"})
 _SUPPRESS = "suppress"
+
+
+def catches(handler: cst.ExceptHandler | cst.ExceptStarHandler, names: Collection[str]) -> bool:
+    """Whether an `except` clause catches an exception with one of these names."""
+    return handler.type is None or any(name in names for name in identifiers(handler.type))
 
 
 def expects_second_try(root: cst.CSTNode, node: cst.CSTNode) -> bool:
