@@ -277,6 +277,32 @@ def test_which_class_of_the_project_holds_the_rows_is_a_setting(lazy: str, is_re
     assert is_found(script(own, made)) is is_reported
 
 
+SHUFFLED = """\
+import random
+from torch.utils.data import Dataset
+class Images(Dataset):
+    def __init__(self, path, limit=None):
+        self.limit = limit
+        self.files = [line.strip() for line in open(path)]
+        random.shuffle(self.files)
+    def __getitem__(self, index):
+        return self.files[index]
+    def __len__(self):
+        return len(self.files)
+if __name__ == "__main__":
+    print(Images("few.txt", 3))
+"""
+
+
+@pytest.mark.parametrize(("before", "is_reported"), [("", True), ("random.seed(0)\n", False)])
+def test_what_another_program_draws_stands_for_what_this_one_does(tmp_path: Path, before: str, is_reported: bool):
+    """The file of the data set is a program too: what both programs leave in `self.files` is joined."""
+    (tmp_path / "images.py").write_text(SHUFFLED, encoding="utf-8")
+    body = f'{HEAD}from images import Images\n{before}data = Images("all.txt")\nDistributedSampler(data)\n'
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    assert bool(linter.check(tmp_path / "main.py", body.encode())) is is_reported
+
+
 @pytest.mark.parametrize(("folder", "is_reported"), [("own", True), ("else", False)])
 def test_a_package_without_an_init_below_the_roots_holds_what_its_own_files_import(
     tmp_path: Path, folder: str, is_reported: bool

@@ -10,7 +10,7 @@ over the calls of the whole program, once all runs are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import CalleeRun
+    from trl_lint.domain.provenance import Step
     from trl_lint.knowledge.schema import Row
 
 
@@ -96,11 +97,11 @@ class RandomDraws(Observer["Frame"]):
         """Remove the draws before which a program may have seeded, and those that no program is known to make."""
         if not any(isinstance(event, DatasetDrawn) for event in events):
             return events
-        unseeded = _unseeded(program, imported)
+        made = _made_by(program, imported)
         return [
             event
             for event in events
-            if not isinstance(event, DatasetDrawn) or event.is_apart or id(event.draw) in unseeded
+            if not isinstance(event, DatasetDrawn) or event.is_apart or made.is_unseeded(event.draw)
         ]
 
 
@@ -243,9 +244,33 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
 # --- the whole program ----------------------------------------------------------------------------------
 
 
-def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
-    """The ids of the draws that a program makes before it has seeded; its imports may seed as well."""
-    found: set[int] = set()
+class _MadeDraws:
+    """The draws that a program makes: those before which it may have seeded, and the others."""
+
+    def __init__(self) -> None:
+        self.seeded: set[Hashable] = set()
+        self.unseeded: set[Hashable] = set()
+
+    def add(self, draws: Iterable[Draw], seeds: frozenset[str]) -> None:
+        for draw in draws:
+            found = self.seeded if draw.row.generator in seeds | draw.seeded else self.unseeded
+            found.update((draw.identity, id(draw.node)))
+
+    def is_unseeded(self, draw: Step) -> bool:
+        """Whether the program makes a draw before it has seeded.
+
+        One of the same call in another program may stand for the program's own: what both leave in an attribute is
+        joined.
+        """
+        if not isinstance(draw, Draw):
+            return False
+        is_own = draw.identity in self.seeded or draw.identity in self.unseeded
+        return (draw.identity if is_own else id(draw.node)) in self.unseeded
+
+
+def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
+    """The draws that a program makes; its imports may seed as well."""
+    found = _MadeDraws()
     visited: set[tuple[int, frozenset[str]]] = set()
     traces = [module.trace for module in imported if module.trace is not None]
     before = frozenset[str]().union(*(trace.notes.of(Seeding).seeds for trace in traces))
@@ -258,7 +283,7 @@ def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
             continue
         visited.add((id(trace), seeds))
         seeding = trace.notes.of(Seeding)
-        found.update(id(draw) for draw in seeding.draws if draw.row.generator not in seeds | draw.seeded)
+        found.add(seeding.draws, seeds)
         for edge, summary in trace.calls.items():
             seeded, apart = seeding.at_calls[edge]
             todo.append((summary.trace, (seeds | seeded) - apart))

@@ -64,10 +64,11 @@ class Draw(Step):
     """The place of a draw.
 
     row: its row. function: the one around it. seeded: the generators that may be seeded before. is_apart: its seed, or
-    that of its generator, is rank-local. seeds, names: see `DatasetDrawn`.
+    that of its generator, is rank-local. seeds, names: see `DatasetDrawn`. identity: the same each time that a function
+    is run again for the same facts, as a value that an earlier run has left may remain.
     """
 
-    __slots__ = ("function", "is_apart", "name", "names", "row", "seeded", "seeds")
+    __slots__ = ("function", "identity", "is_apart", "name", "names", "row", "seeded", "seeds")
 
     def __init__(
         self, frame: Frame, node: cst.CSTNode, name: str, row: table.DrawRow, args: Arguments, text: str = _TEXT
@@ -76,6 +77,7 @@ class Draw(Step):
         self.row = row
         self.name = name
         self.function = frame.function
+        self.identity = (id(node), frame.key)
         seeding = frame.trace.notes.of(Seeding)
         self.seeded = seeding.seeds
         self.is_apart = row.generator in seeding.apart or any(_has_rank_local_seed(args, seed) for seed in row.seeds)
