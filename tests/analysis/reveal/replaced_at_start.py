@@ -79,7 +79,77 @@ class BuiltByOthers:
             reveal_rank(batch)  # revealed: unknown
 
 
+class PreparedByMethod:
+    """A constructor of a base calls methods in order; the last one replaces what one of the heir has built."""
+
+    def __init__(self, rows):
+        self.accelerator = Accelerator()
+        self.rows = rows
+        self.assemble()
+        self.prepare()
+
+    def assemble(self):
+        raise NotImplementedError
+
+    def prepare(self):
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def train(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: shard
+
+
+class Assembled(PreparedByMethod):
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.step = 0
+
+    def assemble(self):
+        self.loader = DataLoader(self.rows)
+
+    def first(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: shard
+            return batch
+
+
+class AssembledAfter(PreparedByMethod):
+    """The heir builds the loader again once the base has prepared it."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.assemble()
+
+    def assemble(self):
+        self.loader = DataLoader(self.rows)
+
+    def first(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: unknown
+            return batch
+
+
+class AnnotatedAgain(PreparedByMethod):
+    """An annotation without a value assigns nothing."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.loader: DataLoader
+
+    def assemble(self):
+        self.loader = DataLoader(self.rows)
+
+    def first(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: shard
+            return batch
+
+
 BuiltThenPrepared(read_rows()).train()
+Assembled(read_rows()).train()
+Assembled(read_rows()).first()
+AssembledAfter(read_rows()).first()
+AnnotatedAgain(read_rows()).first()
 BuiltAgain(read_rows()).train()
 PreparedOnRequest(read_rows(), read_setting()).train()
 trainer = BuiltByOthers(read_rows())

@@ -421,7 +421,7 @@ class Engine(Runs):
 
 def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
     """The methods of known bases that use what the `__init__` of a class has wrapped, which may be bare in the base."""
-    wrapped = {name for name in cls.certain_attributes() if is_wrapped(cls.attributes.get(name, UNKNOWN))}
+    wrapped = {name for name in cls.certain_attributes() if is_wrapped(cls.attribute(name, built=True) or UNKNOWN)}
     if not wrapped:
         return
     for base in cls.project_lineage()[1:]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from trl_lint.analysis.program.definitions.templates import completes
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.interpreter import Interpreter
@@ -63,9 +64,14 @@ class Tables(Interpreter):
         """Whether a library calls methods of this class itself, so that the class is analysed on its own."""
         return any(self._is_entered(base) for base in cls.library_bases())
 
-    def is_mixed_in(self, mixin: ClassInfo | None, cls: ClassInfo) -> bool:
-        """Whether a base that derives from no library class is part of a trainer or callback through other bases."""
-        return mixin is not None and mixin is not cls and not self.is_entry_class(mixin) and self.is_entry_class(cls)
+    def is_mixed_in(self, base: ClassInfo | None, cls: ClassInfo) -> bool:
+        """Whether the methods of a base that no library calls work with what the class or its other bases have.
+
+        It is part of a trainer or callback through these, or uses what the class itself defines.
+        """
+        if base is None or base is cls.origin or self.is_entry_class(base):
+            return False
+        return self.is_entry_class(cls) or completes(cls.origin, base)
 
     def _is_entered(self, base: str) -> bool:
         if base not in self._entered_by_libraries:

@@ -57,7 +57,8 @@ def _instantiate(
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")
-    if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
+    is_own = init is not None and (init.cls is cls or frame.engine.is_mixed_in(init.cls, cls))
+    if init is not None and is_own and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, instance)
     elif init is None:
         _fill_record(frame, cls, args)

@@ -4,9 +4,11 @@
         def __init__(self, model):
             self.model = model                                  bare
             self.build()
-            self.loader = self.accelerator.prepare(self.loader)    what every method called later reads
+            self.prepare()
         def build(self):
-            self.loader = DataLoader(self.rows)                 gone by then
+            self.loader = DataLoader(self.rows)                 gone once `prepare` has run
+        def prepare(self):
+            self.loader = self.accelerator.prepare(self.loader)    what every method called later reads
         def fit(self, rows):
             self.model = self.accelerator.prepare(self.model)   wrapped from here on
             self.evaluate(rows)
@@ -29,8 +31,7 @@ from functools import partial
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions import call_order
-from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in_line
+from trl_lint.analysis.program.definitions import call_order, construction
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
@@ -153,29 +154,15 @@ def _find_methods_after(
 
 def value_left(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
     """The value of `self.name` without what is always replaced before a constructor ends; else `value`."""
-    init = cls.origin.find("__init__")
-    if init is None or frame.function is init or init.cls is None or name not in init.cls.certain_attributes():
+    reader = frame.function
+    if not cls.is_assigned_by_several(name) or (reader is not None and _runs_in_construction(cls, reader)):
         return value
-    if not any(base.is_assigned_by_others(name, init) for base in cls.project_lineage()):
-        return value
-    replaced = _replaced(cls.origin, init, name)
-    if not replaced or any(each is frame.function for each in replaced):
-        return value
-    if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
+    replaced = construction.replaced(cls.origin, name)
+    if not replaced or not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
         return value  # this method has assigned it itself
     left = cls.values_assigned_except(name, {id(each.node) for each in replaced})
     return value if left.rank.state is State.BOTTOM else frame.from_other_scope(left)
 
 
-def _replaced(cls: ClassInfo, init: FunctionInfo, name: str) -> tuple[FunctionInfo, ...]:
-    """The methods that are only called before the constructor's last assignment of `self.name`."""
-    return init.module.notes.cached((_replaced, cls, name), partial(_find_replaced, cls, init, name))
-
-
-def _find_replaced(cls: ClassInfo, init: FunctionInfo, name: str) -> tuple[FunctionInfo, ...]:
-    body = init.node.body
-    if not isinstance(body, cst.IndentedBlock) or name not in always_assigned(body):
-        return ()
-    lines = [each for each in body.body if isinstance(each, cst.SimpleStatementLine) and name in assigned_in_line(each)]
-    methods = (each for base in cls.project_lineage() if name in base.assigned() for each in base.methods.values())
-    return tuple(each for each in methods if call_order.is_only_called_before(cls, each, init, lines[-1]))
+def _runs_in_construction(cls: ClassInfo, method: FunctionInfo) -> bool:
+    return method in construction.run_in_construction(cls.origin)

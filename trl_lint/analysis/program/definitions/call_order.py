@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, precedes, self_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, self_attribute
 
 
 def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -48,17 +48,6 @@ def calls_come_before(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -
     return bool(calls) and all(order[id(call)] < order[id(node)] for call in calls)
 
 
-def is_only_called_before(cls: ClassInfo, method: FunctionInfo, within: FunctionInfo, node: cst.CSTNode) -> bool:
-    """Whether a method is called, and all its calls, direct or through other methods, come before a node of `within`.
-
-    A call from outside the class, by whatever name of the object, does not.
-    """
-    calls, through = _calls_in(cls, within, method)
-    if any(each is within or not any(_calls_to(cls, each.name)) or _is_called_on_others(each) for each in through):
-        return False
-    return all(precedes(within.node, call, node) for call in calls)
-
-
 def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> tuple[list[cst.Call], list[FunctionInfo]]:
     """The calls by which one method leads to another, and the methods through which they do, with the other itself."""
     calls: list[cst.Call] = []
@@ -72,11 +61,6 @@ def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> tup
             else:
                 through.append(caller)
     return calls, through
-
-
-def _is_called_on_others(method: FunctionInfo) -> bool:
-    """Whether the file calls a method of this name on something other than `self`."""
-    return method.module.mentions(rb"(?<!\bself)\." + method.name.encode() + rb"\b")
 
 
 def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Call]]:

@@ -20,6 +20,17 @@ def assigned_in(body: cst.BaseSuite) -> set[str]:
     return found
 
 
+def assigned_in_statement(statement: cst.BaseStatement | cst.BaseSmallStatement) -> set[str]:
+    """The names of all attributes that a statement assigns, with those of the blocks in it."""
+    found: set[str] = set()
+    if isinstance(statement, cst.SimpleStatementLine):
+        _collect_line(statement, found)
+    else:
+        for block in _blocks(statement):
+            _collect(block, found)
+    return found
+
+
 def always_assigned(init: cst.BaseSuite) -> frozenset[str]:
     """The names that an `__init__` assigns unconditionally, after it has called those of the bases."""
     found: set[str] = set()
@@ -56,13 +67,6 @@ def _collect(body: cst.BaseSuite, found: set[str]) -> None:
             _collect(child, found)
 
 
-def assigned_in_line(line: cst.SimpleStatementLine) -> set[str]:
-    """The names of all attributes that a line assigns."""
-    found: set[str] = set()
-    _collect_line(line, found)
-    return found
-
-
 def _collect_line(line: cst.SimpleStatementLine, found: set[str]) -> None:
     for small in line.body:
         for target in _targets(small):
@@ -72,7 +76,7 @@ def _collect_line(line: cst.SimpleStatementLine, found: set[str]) -> None:
 def _targets(small: cst.BaseSmallStatement) -> list[cst.BaseAssignTargetExpression]:
     if isinstance(small, cst.Assign):
         return [target.target for target in small.targets]
-    if isinstance(small, cst.AnnAssign):
+    if isinstance(small, cst.AnnAssign) and small.value is not None:
         return [small.target]
     return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import ChainMap
 from collections.abc import Container, Hashable, Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -254,18 +255,17 @@ class ClassInfo:
         it on one path: the unwrapped value of the other path is then the base's.
         """
         found: list[Value] = []
-        replaced = False
+        replaced: frozenset[Hashable] = frozenset()
         for cls in self.project_lineage():
-            if name in cls.attributes:
-                value = cls._assigned_by_others(name) if replaced else cls.attributes[name]
-                if value.rank.state is not ranks.State.BOTTOM:
-                    found.append(value)
-            replaced = replaced or (built and name in cls.attributes and cls._replaces(name))
+            if name not in cls.attributes:
+                continue
+            if built and cls._replaces(name):
+                replaced |= cls._constructors_above()
+            value = cls._assigned_without(name, replaced) if replaced else cls.attributes[name]
+            if value.rank.state is not ranks.State.BOTTOM:
+                found.append(value)
         if found:
-            result = found[0]
-            for value in found[1:]:
-                result = join(result, value)
-            return result
+            return reduce(join, found)
         return BOTTOM if any(name in cls.assigned() for cls in self.project_lineage()) else None
 
     def contents(self) -> dict[Identity, Cell]:
@@ -318,19 +318,26 @@ class ClassInfo:
         if name in self.certain_attributes():
             return True
         body = self._init_body()
-        values = self._assigned_by(name, init=True)
-        is_wrapped = bool(values) and all(map(_may_be_wrapped, values))
-        return is_wrapped and body is not None and is_assigned_after_base(body, name)
+        if body is None or not is_assigned_after_base(body, name):
+            return False
+        values = self._assigned_in(name, self.methods["__init__"])
+        return bool(values) and all(map(_may_be_wrapped, values))
 
     def _init_body(self) -> cst.BaseSuite | None:
         init = self.methods.get("__init__")
         return init.node.body if init is not None and isinstance(init.node, cst.FunctionDef) else None
 
-    def _assigned_by_others(self, name: str) -> Value:
-        """The join of what methods other than `__init__` have left in `self.name`."""
+    def _constructors_above(self) -> frozenset[Hashable]:
+        """The constructors of its bases, as writers of attributes."""
+        inits = (base.methods.get("__init__") for base in self.project_lineage()[1:])
+        return frozenset(id(init.node) for init in inits if init is not None)
+
+    def _assigned_without(self, name: str, methods: Container[Hashable]) -> Value:
+        """The join of what methods other than these have left in `self.name`."""
         merged: Value = BOTTOM
-        for value in self._assigned_by(name, init=False):
-            merged = join(merged, value)
+        for by, value in self._assigned_values.get(name, {}).items():
+            if (by[0] if isinstance(by, tuple) else by) not in methods:
+                merged = join(merged, value)
         return merged
 
     def is_assigned_by_others(self, name: str, method: FunctionInfo) -> bool:
@@ -338,14 +345,17 @@ class ClassInfo:
         mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
         return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._assigned_values.get(name, {}))
 
+    def is_assigned_by_several(self, name: str) -> bool:
+        """Whether more than one method, or the same one in several runs, has left something in `self.name`."""
+        return sum(len(cls._assigned_values.get(name, ())) for cls in self.project_lineage()) > 1
+
     def values_assigned_in(self, name: str, method: FunctionInfo) -> list[Value]:
         """The values that runs of a method have left in `self.name`."""
-        return [
-            value
-            for cls in self.project_lineage()
-            for by, value in cls._assigned_values.get(name, {}).items()
-            if isinstance(by, tuple) and by[0] == id(method.node)
-        ]
+        return [value for cls in self.project_lineage() for value in cls._assigned_in(name, method)]
+
+    def _assigned_in(self, name: str, method: FunctionInfo) -> list[Value]:
+        values = self._assigned_values.get(name, {}).items()
+        return [value for by, value in values if isinstance(by, tuple) and by[0] == id(method.node)]
 
     def values_assigned_by_others(self, name: str, writer: Hashable) -> Value:
         """The join of what other methods than `writer` have left in `self.name`; BOTTOM if nothing."""
@@ -355,17 +365,8 @@ class ClassInfo:
         """The join of what methods have left in `self.name`, except those with such keys; BOTTOM if nothing."""
         merged: Value = BOTTOM
         for cls in self.project_lineage():
-            for by, value in cls._assigned_values.get(name, {}).items():
-                if (by[0] if isinstance(by, tuple) else by) not in methods:
-                    merged = join(merged, value)
+            merged = join(merged, cls._assigned_without(name, methods))
         return merged
-
-    def _assigned_by(self, name: str, *, init: bool) -> list[Value]:
-        """The values that runs of its `__init__`, or of its other methods, have left in `self.name`."""
-        method = self.methods.get("__init__")
-        key = None if method is None else id(method.node)
-        by_writer = self._assigned_values.get(name, {})
-        return [value for by, value in by_writer.items() if init is (isinstance(by, tuple) and by[0] == key)]
 
     def certain_attributes(self) -> frozenset[str]:
         """The names that its `__init__` assigns to `self` unconditionally, after it has called those of its bases."""
