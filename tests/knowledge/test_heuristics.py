@@ -50,6 +50,17 @@ def main(args, model):
         model = DistributedDataParallel(model)
     show(model, args)
 """
+TRAINED_BY_UNKNOWN = """\
+from accelerate import Accelerator
+from somewhere import build, {0}, rows
+
+accelerator = Accelerator()
+model = accelerator.prepare(build())
+for batch in rows():
+    loss = {0}(batch)
+    reveal_rank(loss)
+    accelerator.backward(loss)
+"""
 FIXTURES = TESTS.parent / "fixtures"
 
 # --- the verdicts on programs -------------------------------------------------------------------------------
@@ -362,6 +373,9 @@ class Job:
 CASES = {
     "MAY_SYNCHRONISE": Case(
         rule("TRL006"), loop(OF_ONE_KIND.format("dummy_gather")), 0, loop(OF_ONE_KIND.format("zeros")), 1
+    ),
+    "MAY_REDUCE": Case(
+        revealed, TRAINED_BY_UNKNOWN.format("reduced"), "unknown", TRAINED_BY_UNKNOWN.format("compute"), "local(data)"
     ),
     "MAY_WAIT": Case(rule("TRL012"), PREPARED.format("wait_for_others"), 0, PREPARED.format("tell_others"), 1),
     "MAIN_PROCESS": Case(

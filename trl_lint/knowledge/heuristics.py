@@ -78,6 +78,13 @@ MAY_SYNCHRONISE = Guess(
     because="tests/rules/test_divergent_collective.py: the other arm of a branch calls `dummy_gather()`, so that "
     "the ranks synchronise",
 )
+MAY_REDUCE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)across|aggregat|averag|gather|global|reduc|sync|world",
+    says="A function outside the project with such a word in its name may reduce the loss that it returns over the "
+    "ranks.",
+    because="tests/knowledge/test_heuristics.py: `loss = reduced(batch)`, which each rank tests and trains with",
+)
 MAY_WAIT = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)barrier|sync|wait",

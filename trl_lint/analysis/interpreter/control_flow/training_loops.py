@@ -14,11 +14,11 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
-from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.kinds import BatchValue, TupleValue
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 from trl_lint.knowledge.torch import SETS_GRADIENTS, STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
@@ -72,7 +72,7 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
         return element
     targets = node.target.elements if isinstance(node.target, (cst.List, cst.Tuple)) else ()
     name = targets[-1].value if targets else node.target
-    if not _has_wrapped_model(frame) or not _is_innermost(node):
+    if not has_wrapped_model(frame) or not _is_innermost(node):
         return element
     if batch.kind is not Kind.BATCH and not _is_read_as_batch(node.body, name):
         return element
@@ -111,14 +111,3 @@ def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
         if name == target.value:
             return True
     return False
-
-
-def _has_wrapped_model(frame: Frame) -> bool:
-    """Whether a model is reachable that is or may be wrapped, or an object that wraps: then there are several ranks."""
-    return bool(frame.accelerator()) or any(map(_is_wrapped, frame.reachable_values()))
-
-
-def _is_wrapped(value: Value) -> bool:
-    """Whether several ranks train it. A model in DataParallel is trained by one process."""
-    is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
-    return is_shared and not is_data_parallel(value)

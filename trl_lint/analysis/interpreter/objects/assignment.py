@@ -6,7 +6,14 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, given_fields, model_outputs, present_on_some, subscripts
+from trl_lint.analysis.interpreter.objects import (
+    attributes,
+    given_fields,
+    model_outputs,
+    present_on_some,
+    subscripts,
+    trained_losses,
+)
 from trl_lint.analysis.program.idioms.samplers import as_shared_out
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -27,7 +34,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
         else:
-            frame.memory.names[target.value] = value
+            frame.memory.names[target.value] = trained_losses.as_loss(frame, target, value)
             given_fields.forget(frame, target.value)
     elif type(target) is cst.Attribute:
         receiver = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))

@@ -36,11 +36,20 @@ class _Source(IntEnum):
 class _Binding:
     """A binding of a name. end: its position in the text. adds: whether it adds to the earlier value."""
 
-    name: str
+    target: cst.Name
     end: int
     parts: Sequence[cst.BaseExpression]
     adds: bool = False
     scales: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.target.value
+
+
+def trained_targets(root: cst.CSTNode) -> frozenset[int]:
+    """The ids of the names in a function, or a module, that are bound to what a backward pass starts from."""
+    return frozenset(id(each.target) for each in _function(root).trained)
 
 
 def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
@@ -63,9 +72,9 @@ class _Function:
         self._bindings: dict[str, list[_Binding]] = {}
         self._known: dict[_Binding, _Source] = {}
         for node in nodes:
-            for name, parts, adds, scales in _bindings_in(node):
+            for target, parts, adds, scales in _bindings_in(node):
                 end = self._place[node] if isinstance(node, cst.For) else max(map(self._place.__getitem__, below(node)))
-                self._bindings.setdefault(name, []).append(_Binding(name, end, parts, adds, scales))
+                self._bindings.setdefault(target.value, []).append(_Binding(target, end, parts, adds, scales))
         self.trained: set[_Binding] = set()
         for node in nodes:
             if isinstance(node, cst.Call):
@@ -157,24 +166,24 @@ _FROM_OUTSIDE = (cst.Ellipsis(),)
 
 
 def _backward_starts(call: cst.Call) -> Iterator[cst.BaseExpression]:
-    """`loss` of `accelerator.backward(loss)`, `loss.backward()` and `scaler.scale(loss).backward()`."""
+    """`loss` of `accelerator.backward(loss)`, `backward(loss, scaler)`, `loss.backward()` and of a scaled loss."""
     func = call.func
-    if not isinstance(func, cst.Attribute):
-        return
-    if torch_ops.of_method(func.attr.value).averages is not AveragingTransfer.TRAINS:
+    if torch_ops.of_method(last_name(func)).averages is not AveragingTransfer.TRAINS:
         return
     if call.args:
         yield call.args[0].value
+    elif not isinstance(func, cst.Attribute):
+        return
     elif isinstance(func.value, cst.Call) and func.value.args:
         yield func.value.args[0].value
     else:
         yield func.value
 
 
-def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tuple[str, cst.BaseExpression]]:
+def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tuple[cst.Name, cst.BaseExpression]]:
     """The names of a target, each with its value: all of it if it is unpacked out of sight (`loss, logs = step(x)`)."""
     if isinstance(target, cst.Name):
-        yield target.value, value
+        yield target, value
     elif isinstance(target, (cst.Tuple, cst.List)):
         parts = [each.value for each in value.elements] if isinstance(value, (cst.Tuple, cst.List)) else []
         if len(parts) != len(target.elements):
@@ -183,21 +192,21 @@ def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator
             yield from _assigned(one.value, part)
 
 
-def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:
+def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[cst.Name, Sequence[cst.BaseExpression], bool, bool]]:
     """The names that a statement binds, their new values, whether these are added, and whether they scale."""
     match node:
         case cst.Assign(targets=targets, value=value):
             for each in targets:
                 for name, part in _assigned(each.target, value):
                     yield name, [part], False, False
-        case cst.AnnAssign(target=cst.Name(name), value=cst.BaseExpression() as value):
+        case cst.AnnAssign(target=cst.Name() as name, value=cst.BaseExpression() as value):
             yield name, [value], False, False
-        case cst.AugAssign(target=cst.Name(name), operator=operator, value=value):
+        case cst.AugAssign(target=cst.Name() as name, operator=operator, value=value):
             yield name, [value], True, isinstance(operator, (cst.DivideAssign, cst.MultiplyAssign))
-        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name(name)), args=args)) if args:
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name() as name), args=args)) if args:
             yield name, [each.value for each in args], True, False
         case cst.For(target=target, iter=iterable):
-            names = [each.value for each in below(target) if isinstance(each, cst.Name)]
+            bound = [name for name in below(target) if isinstance(name, cst.Name)]
             counters = _COUNTED.get(last_name(iterable.func), 0) if isinstance(iterable, cst.Call) else 0
-            for place, name in enumerate(names):
+            for place, name in enumerate(bound):
                 yield name, [] if place < counters else _FROM_OUTSIDE, False, False

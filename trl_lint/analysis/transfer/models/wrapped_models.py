@@ -362,3 +362,14 @@ def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _in_forward(value: Value) -> Value:
     """A model while its wrapper's forward runs, which will synchronise the gradients of what is computed with it."""
     return value.replace(grad=False) if value.kind is Kind.MODEL else value
+
+
+def has_wrapped_model(frame: Frame) -> bool:
+    """Whether a model is reachable that is or may be wrapped, or an object that wraps: then there are several ranks."""
+    return bool(frame.accelerator()) or any(map(_is_shared, frame.reachable_values()))
+
+
+def _is_shared(value: Value) -> bool:
+    """Whether several ranks train it. A model in DataParallel is trained by one process."""
+    is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
+    return is_shared and not is_data_parallel(value)

@@ -1,0 +1,50 @@
+"""A loss with which a wrapped model is trained is computed from this rank's own data, whatever has computed it.
+
+    loss, metrics = engine.compute(batch)     engine: unknown; loss: local(data), as a backward pass starts from it
+    if not torch.isfinite(loss): continue     local(data): it may be true on one rank only
+    accelerator.backward(loss)
+    loss = all_reduce_mean(other)             unknown: by its name, the function may have reduced it
+
+Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.training_loss import trained_targets
+from trl_lint.analysis.program.syntax import callee_of, last_name, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import TensorValue
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.heuristics import MAY_REDUCE
+
+_KINDS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def as_loss(frame: Frame, target: cst.Name, value: Value) -> Value:
+    """A value that is bound to a name; rank-local if it is unknown and a backward pass starts from the name."""
+    if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or not frame.memory.control.grad:
+        return value
+    if not frame.module.mentions(rb"\bbackward\(") or id(target) not in _trained(frame):
+        return value
+    if _may_be_reduced(frame) or not has_wrapped_model(frame):
+        return value
+    step = frame.step(target, "the model is trained with it: each rank has its own")
+    return TensorValue(ranks.LOCAL, grad=True, provenance=step)
+
+
+def _trained(frame: Frame) -> frozenset[int]:
+    return frame.module.notes.cached((_trained, frame.root), partial(trained_targets, frame.root))
+
+
+def _may_be_reduced(frame: Frame) -> bool:
+    """Whether a call in the current statement has a name by which it may reduce the loss over the ranks."""
+    if frame.statement is None:
+        return True
+    calls = of_class(frame.statement, cst.Call)
+    return any(MAY_REDUCE.fits(last_name(callee_of(call))) for call in calls)
