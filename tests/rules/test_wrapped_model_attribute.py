@@ -1588,3 +1588,17 @@ def test_what_is_done_to_a_model_under_the_condition_of_its_wrapper_changes_noth
         f"        for batch in loader:\n            if {second}:\n                print(encoder.config.depth)\n"
     )
     assert SNIPPETS.places(text) == ["encoder.config"] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ("if accelerator.state.deepspeed_plugin is None:\n    optimizer.zero_grad()\nprint(model.depth)", True),
+        ("if args.use_deepspeed:\n    print(loss)\nelse:\n    optimizer.zero_grad()\nprint(model.depth)", True),
+        ("if args.use_deepspeed:\n    print(model.depth)", False),
+        ("if not args.use_deepspeed:\n    continue\nprint(model.depth)", False),
+        ("if not args.use_deepspeed:\n    model = accelerator.unwrap_model(model)\nprint(model.depth)", False),
+    ],
+)
+def test_after_a_test_for_an_engine_the_model_is_wrapped_as_before(body: str, is_reported: bool):
+    assert bool(SNIPPETS.findings(loop(body))) is is_reported

@@ -126,6 +126,7 @@ def _run_branch(
         narrowed = _narrowed(before, frame.memory)
     else:
         narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_path else {}
+        narrowed |= _of_engine(before, frame.memory) if engine_outcome(frame, node.test) is is_true else {}
     of_self = _narrowed_models(before, frame.memory) if frame.engine.wraps_on_one_path else {}
     shown_wrapped = unwrapped_beside.shown_by_other_branch(frame, node, is_true)
     frame.memory.names.update(shown_wrapped)
@@ -246,6 +247,16 @@ def _report(
 def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
     """The names that the condition of a branch has narrowed."""
     return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
+
+
+def _of_engine(before: Memory, memory: Memory) -> dict[str, Value]:
+    """The models that a test for an engine has narrowed: after both branches, DDP may wrap them as before."""
+    narrowed = _narrowed(before, memory)
+    return {
+        name: value
+        for name, value in narrowed.items()
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.UNKNOWN and name in before.names
+    }
 
 
 def _widen_both(
