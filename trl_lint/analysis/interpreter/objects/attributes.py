@@ -280,6 +280,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     if value is not None:
         for known_of in _KNOWN_FROM_OTHER_CODE:
             value = known_of(frame, cls, name, value)
+        value = method_order.wrapped_value(frame, cls, name, value, node)
         value = present_on_some.of_attribute(frame, cls, name, value, node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # a caller decides about a default
@@ -314,7 +315,6 @@ _KNOWN_FROM_OTHER_CODE = (
     passed_models.passed_model,
     passed_models.model_of_loss,
     _as_annotated,
-    method_order.wrapped_value,
 )
 
 

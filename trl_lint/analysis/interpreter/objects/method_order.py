@@ -60,8 +60,8 @@ def note_wrapping(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Va
         frame.engine.note_stored(Wrappings, cls, target, value)
 
 
-def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
-    """The value of `self.name` on the path on which another method has wrapped it; `value` if none has."""
+def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:
+    """The value of `self.name`, at a node, on the path on which another method has wrapped it; `value` if none has."""
     reader = frame.function
     if reader is None or reader.cls is None or reader.name == "__init__" or not _is_uninformative(value):
         return value
@@ -71,7 +71,8 @@ def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Valu
         assigned_values = cls.values_assigned_in(name, method)
         if method is reader or not assigned_values or not all(map(_is_wrapped, assigned_values)):
             continue
-        if any(each.node is reader.node for each in _methods_after(cls.origin, method, assigned)):
+        after = _methods_after(cls.origin, method, assigned)
+        if any(each.node is reader.node for each in after) or _is_after_call(frame, cls.origin, method, assigned, node):
             return _as_read_elsewhere(frame, assigned_values[0])
     for method, target, until, wrapped in _replaced_later(cls, name):
         if method is not reader and any(
@@ -144,6 +145,14 @@ def _methods_after(
     notes = method.module.notes
     work = partial(_find_methods_after, cls, method, node, until)
     return notes.cached((_methods_after, cls, method, node, until), work)
+
+
+def _is_after_call(
+    frame: Frame, cls: ClassInfo, method: FunctionInfo, assigned: cst.CSTNode, node: cst.CSTNode
+) -> bool:
+    """Whether a node of the current method comes after a call through which the class runs the assignment."""
+    work = partial(call_order.is_after_call, cls, method, assigned, frame.root, node)
+    return method.module.notes.cached((_is_after_call, cls, method, assigned, node), work)
 
 
 def _find_methods_after(

@@ -10,12 +10,25 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain, pairwise
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, self_attribute
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    definitions_around,
+    ends_outside,
+    identifiers,
+    last_name,
+    of_class,
+    self_attribute,
+)
+
+# Names in a test that say nothing about what it tests.
+_NOT_TESTED = frozenset({"args", "bool", "cfg", "config", "hasattr", "int", "isinstance", "len", "self", "None"})
 
 
 def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -83,16 +96,17 @@ def methods_run_by(cls: ClassInfo, name: str) -> list[FunctionInfo]:
 def methods_run_after(
     cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
 ) -> Iterator[FunctionInfo]:
-    """The methods that a class may call after a node of one of its methods, on some path.
+    """The methods that run, or that a class may call, after a node of one of its methods, on some path.
 
-    until: only those that it calls before this later node of the same method.
+    After a node of `__init__`, or of what it calls, these are also the methods that only others call, on the new
+    object. A call does not count under a test of what the node depends on, as that may ask whether the node was run.
+    until: only the methods that the class calls before this later node of the same method.
     """
-    todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]
-    if until is None:
-        todo += [
-            (each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)
-        ]
-    found: dict[str, FunctionInfo] = {}
+    starts = [(method, node)] if until is not None else list(_places_of(cls, method, node))
+    names = frozenset[str]().union(*(_names_tested(within.node, place) for within, place in starts))
+    todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = list(starts)
+    found = {} if until is not None else {each.name: each for each in _called_by_others(cls, starts, names)}
+    todo += [(each, None) for each in found.values()]
     for within, place in todo:
         for call in of_class(within.node, cst.Call):
             called = cls.find(self_attribute(call.func))
@@ -101,6 +115,7 @@ def methods_run_after(
                 or called.name in found
                 or not (place is None or _may_run_after(within.node, place, call))
                 or (until is not None and within is method and place is node and _comes_first(method.node, until, call))
+                or not names.isdisjoint(_names_tested(within.node, call))
             ):
                 continue
             found[called.name] = called
@@ -108,22 +123,82 @@ def methods_run_after(
     yield from found.values()
 
 
+def _names_tested(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
+    """The names in the conditions around a node, and of the exits before it."""
+    path = (*ancestors(root, node), node)
+    tests = [each.test for each in path if isinstance(each, (cst.If, cst.IfExp, cst.While))]
+    for block, inner in pairwise(path):
+        if isinstance(block, (cst.IndentedBlock, cst.Module)):
+            earlier = block.body[: block.body.index(inner)]
+            tests += [each.test for each in earlier if isinstance(each, cst.If) and ends_outside(each.body)]
+    return set(chain.from_iterable(map(identifiers, tests))) - _NOT_TESTED
+
+
+def _called_by_others(
+    cls: ClassInfo, starts: Iterable[tuple[FunctionInfo, cst.CSTNode]], names: Set[str]
+) -> Iterator[FunctionInfo]:
+    """The methods that code outside the class may call after a place in it."""
+    running = {within.name for within, _ in starts}
+    if "__init__" in running:
+        mentioned = {self_attribute(each) for method in _methods(cls) for each in of_class(method.node, cst.Attribute)}
+        yield from (each for each in _methods(cls) if each.name not in mentioned | running)
+    yield from _called_on_objects(cls, running, names)
+
+
+def _called_on_objects(cls: ClassInfo, before: Set[str], names: Set[str]) -> Iterator[FunctionInfo]:
+    """The methods that the file calls on an object of the class after these: `job.wrap()`, then `job.train()`."""
+    tree = cls.module.tree
+    for assign in of_class(tree, cst.Assign):
+        match assign:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=cst.Call(func=cst.Name(made))):
+                if made == cls.node.name.value:
+                    root = next(reversed(definitions_around(tree, assign)), tree)
+                    calls = [each for each in of_class(root, cst.Call) if _is_on(each, name)]
+                    first = next((each for each in calls if last_name(each.func) in before), None)
+                    later = (each for each in calls if first is not None and _may_run_after(root, first, each))
+                    plain = (each for each in later if names.isdisjoint(_names_tested(root, each)))
+                    yield from filter(None, (cls.find(last_name(each.func)) for each in plain))
+
+
+def _is_on(call: cst.Call, name: str) -> bool:
+    match call.func:
+        case cst.Attribute(value=cst.Name(receiver)):
+            return receiver == name
+    return False
+
+
+def is_after_call(
+    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, within: cst.CSTNode, read: cst.CSTNode
+) -> bool:
+    """Whether a read in one method may run after its call of another one, direct or through others, that has a node."""
+    return any(
+        caller.node is within and caller is not method and _may_run_after(within, place, read)
+        for caller, place in _places_of(cls, method, node)
+    )
+
+
+def _places_of(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[tuple[FunctionInfo, cst.CSTNode]]:
+    """A node of a method, and the calls through which the class runs it, each with its method."""
+    todo, seen = [(method, node)], {method.name}
+    for within, place in todo:
+        yield within, place
+        calls = [] if within.name == "__init__" else list(_calls_to(cls, within.name))
+        todo += [(caller, call) for caller, call in calls if caller.name not in seen]
+        seen |= {caller.name for caller, _ in calls}
+
+
 def _comes_first(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether one node comes before another in the text."""
     return next(each for each in below(root) if each is one or each is other) is one
 
 
-def _calls(call: cst.Call, method: FunctionInfo) -> bool:
-    return self_attribute(call.func) == method.name
-
-
-def _may_run_after(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
-    """Whether a call of a function may run after a place in it, by their order in the text."""
+def _may_run_after(root: cst.CSTNode, place: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether another node of a function may run after a place in it, by their order in the text."""
     order = {id(each): index for index, each in enumerate(below(root))}
     around = ancestors(root, place)
-    if any(part is place for part in ancestors(root, call)) or order[id(call)] < order[id(place)]:
+    if any(part is place for part in ancestors(root, other)) or order.get(id(other), 0) < order[id(place)]:
         return False
-    shared = {id(each) for each in ancestors(root, call)}
+    shared = {id(each) for each in ancestors(root, other)}
     unshared = [each for each in around if id(each) not in shared]
     if any(isinstance(each, (cst.IndentedBlock, cst.SimpleStatementSuite)) and ends_outside(each) for each in unshared):
         return False
