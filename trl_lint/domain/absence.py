@@ -22,12 +22,14 @@ True
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Absence:
     """That some ranks lack a value: they have None instead (`is_none`), or it is not bound there.
 
@@ -36,26 +38,14 @@ class Absence:
     of the conditions around both branches.
     """
 
-    __slots__ = ("around", "bound", "condition", "holds", "is_none", "owner", "test")
-
-    def __init__(
-        self,
-        condition: Step,
-        holds: bool,
-        bound: Step,
-        *,
-        is_none: bool,
-        test: str = "",
-        owner: object = None,
-        around: frozenset[int] = frozenset(),
-    ) -> None:
-        self.condition = condition
-        self.holds = holds
-        self.bound = bound
-        self.is_none = is_none
-        self.test = test
-        self.owner = owner
-        self.around = around
+    condition: Step
+    holds: bool
+    bound: Step
+    _: KW_ONLY
+    is_none: bool
+    test: str = ""
+    owner: object = None
+    around: frozenset[int] = frozenset()
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -68,11 +58,7 @@ class Absence:
 
     def as_none(self) -> Absence:
         """The same absence, with None on the ranks that lack the value."""
-        if self.is_none:
-            return self
-        found = Absence(self.condition, self.holds, self.bound, is_none=True, test=self.test)
-        found.owner, found.around = self.owner, self.around
-        return found
+        return self if self.is_none else replace(self, is_none=True)
 
 
 def joined(a: Absence | None, a_is_none: bool, b: Absence | None, b_is_none: bool) -> Absence | None:

@@ -13,6 +13,7 @@ In `kl[mask].mean()`, elements are selected, their mean is rank-local, and `gath
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +37,7 @@ class MeanForm(IntEnum):
     LOSS = 3  # a loss over the labels that are not ignored
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Mean:
     """An expression that computes a mean over a rank-local count. One object per expression.
 
@@ -48,18 +50,13 @@ class Mean:
         trained: Whether a backward pass starts from it, or from a value that it is part of.
     """
 
-    __slots__ = ("form", "module", "node", "order", "payload", "provenance", "trained")
-
-    def __init__(
-        self, module: SourceModule, node: CSTNode, form: MeanForm, provenance: Step, payload: Payload, order: int
-    ) -> None:
-        self.module = module
-        self.node = node
-        self.form = form
-        self.provenance = provenance
-        self.payload = payload
-        self.order = order
-        self.trained = False
+    module: SourceModule
+    node: CSTNode
+    form: MeanForm
+    provenance: Step
+    payload: Payload
+    order: int
+    trained: bool = field(default=False, init=False)
 
 
 class Stage(IntEnum):

@@ -14,6 +14,7 @@ False
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class Uniformity(IntEnum):
     DIVERGENT = 2  # some may not: a condition on the path there differs between ranks
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class FirstRank:
     """The rank that runs a block before the others: one of the "job", of each "node", or possibly one ("unknown").
 
@@ -41,12 +43,9 @@ class FirstRank:
     (scope "barrier") until those that did not wait reach a barrier as well.
     """
 
-    __slots__ = ("module", "node", "scope")
-
-    def __init__(self, scope: str, node: Any, module: SourceModule | None) -> None:
-        self.scope = scope
-        self.node = node
-        self.module = module
+    scope: str
+    node: Any
+    module: SourceModule | None
 
 
 class Control:

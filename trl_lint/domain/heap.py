@@ -10,6 +10,7 @@ local(data) None same
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trl_lint.domain import ranks
@@ -155,22 +156,14 @@ def _join_optional(
     return join_both(a, b, divided)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Memory:
     """The mutable state at one program point."""
 
-    __slots__ = ("attributes", "control", "heap", "names")
-
-    def __init__(
-        self,
-        names: dict[str, Value],
-        heap: dict[Identity, Cell],
-        attributes: dict[tuple[Hashable, str], Value],
-        control: Control,
-    ) -> None:
-        self.names = names
-        self.heap = heap
-        self.attributes = attributes
-        self.control = control
+    names: dict[str, Value]
+    heap: dict[Identity, Cell]
+    attributes: dict[tuple[Hashable, str], Value]
+    control: Control
 
     def fork(self) -> Memory:
         return Memory(self.names.copy(), self.heap.copy(), self.attributes.copy(), self.control)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
@@ -32,49 +33,35 @@ class ParameterSource(NamedTuple):
     function: object
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TensorValue(Value):
     """A tensor, or an array. parameter: where it was read, if it is a parameter of a model."""
 
-    __slots__ = ("parameter",)
     kind = Kind.TENSOR
     parts: ClassVar[dict[str, object]] = {"parameter": None}
 
-    def __init__(
-        self, rank: Rank = ranks.UNKNOWN, parameter: ParameterSource | None = None, **facts: Unpack[Facts]
-    ) -> None:
-        super().__init__(rank, **facts)
-        self.parameter = parameter
+    parameter: ParameterSource | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class NumberValue(Value):
     """A Python number. source: the value it was read from. on_one_process: what it is on a single process."""
 
-    __slots__ = ("on_one_process", "source")
     kind = Kind.NUMBER
     parts: ClassVar[dict[str, object]] = {"source": None, "on_one_process": None}
 
-    def __init__(
-        self,
-        rank: Rank = ranks.UNKNOWN,
-        source: Value | None = None,
-        on_one_process: OnOneProcess | None = None,
-        **facts: Unpack[Facts],
-    ) -> None:
-        super().__init__(rank, **facts)
-        self.source = source
-        self.on_one_process = on_one_process
+    source: Value | None = None
+    on_one_process: OnOneProcess | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class NumberListValue(Value):
     """A list of Python numbers. source: the value they were read from."""
 
-    __slots__ = ("source",)
     kind = Kind.NUMBER_LIST
     parts: ClassVar[dict[str, object]] = {"source": None}
 
-    def __init__(self, rank: Rank = ranks.UNKNOWN, source: Value | None = None, **facts: Unpack[Facts]) -> None:
-        super().__init__(rank, **facts)
-        self.source = source
+    source: Value | None = None
 
 
 class StringValue(Value):
@@ -127,28 +114,24 @@ class BatchRole(Enum):
     OUTPUT = "a model's output"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class BatchValue(Value):
     """A batch or a similar structure: any key or attribute of it is a piece of it."""
 
-    __slots__ = ("role",)
     kind = Kind.BATCH
     parts: ClassVar[dict[str, object]] = {"role": BatchRole.WHOLE}
 
-    def __init__(self, rank: Rank = ranks.UNKNOWN, role: BatchRole = BatchRole.WHOLE, **facts: Unpack[Facts]) -> None:
-        super().__init__(rank, **facts)
-        self.role = role
+    role: BatchRole = BatchRole.WHOLE
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class LoaderValue(Value):
     """A data loader: iterating yields a batch per step."""
 
-    __slots__ = ("batch",)
     kind = Kind.LOADER
     parts: ClassVar[dict[str, object]] = {"batch": None}
 
-    def __init__(self, rank: Rank = ranks.UNKNOWN, batch: Value | None = None, **facts: Unpack[Facts]) -> None:
-        super().__init__(rank, **facts)
-        self.batch = batch
+    batch: Value | None = None
 
     def inside(self) -> Sequence[Value]:
         return () if self.batch is None else (self.batch,)
@@ -175,19 +158,14 @@ class TupleValue(Value):
         return self.items
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ContainerValue(Value):
     """One of several mutable containers. identities: those of their contents on the heap."""
 
-    identities: frozenset[Identity]
-    __slots__ = ("identities",)
     kind = Kind.CONTAINER
     parts: ClassVar[dict[str, object]] = {"identities": frozenset()}
 
-    def __init__(
-        self, rank: Rank = ranks.UNKNOWN, identities: frozenset[Identity] = frozenset(), **facts: Unpack[Facts]
-    ) -> None:
-        super().__init__(rank, **facts)
-        self.identities = identities
+    identities: frozenset[Identity] = frozenset()
 
 
 class MetricObject(ContainerValue):
@@ -234,21 +212,14 @@ class ModelRole(Enum):
     SPREAD = 'one whose layers are spread over all GPUs of a process (`device_map="auto"`)'
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ModelValue(Value):
     """A model that may be wrapped."""
 
-    __slots__ = ("role",)
     kind = Kind.MODEL
     parts: ClassVar[dict[str, object]] = {"role": ModelRole.OTHER}
 
-    def __init__(
-        self,
-        rank: Rank = ranks.UNKNOWN,
-        role: ModelRole = ModelRole.OTHER,
-        **facts: Unpack[Facts],
-    ) -> None:
-        super().__init__(rank, **facts)
-        self.role = role
+    role: ModelRole = ModelRole.OTHER
 
 
 # --- things with a name ---------------------------------------------------------------------------------

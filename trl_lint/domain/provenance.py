@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -27,52 +28,39 @@ class SourceModule(Protocol):
     def text(self) -> str: ...
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Step:
     """One place in the chain that explains a fact: newest first, linked to the one before.
 
     `{}` in the text is replaced by the source of the node, which is only looked up when the step is shown.
     """
 
-    __slots__ = ("before", "module", "node", "text")
-
-    def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None) -> None:
-        self.module = module
-        self.node = node
-        self.text = text
-        self.before = before
+    module: SourceModule
+    node: CSTNode
+    text: str
+    before: Step | None = None
 
     def preceded_by(self, before: Step | None) -> Step:
         """This place, with another chain before it."""
-        return type(self)(self.module, self.node, self.text, before)
+        return replace(self, before=before)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Evaluated(Step):
     """Rank-local batches are iterated over, in `loop`, without training."""
 
-    __slots__ = ("loop",)
-
-    def __init__(
-        self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None, loop: CSTNode | None = None
-    ) -> None:
-        super().__init__(module, node, text, before)
-        self.loop = loop
-
-    def preceded_by(self, before: Step | None) -> Step:
-        return Evaluated(self.module, self.node, self.text, before, self.loop)
+    loop: CSTNode | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Prepared(Step):
     """`prepare` returns a wrapped model or a loader, which only its use shows.
 
     as_model, as_loader: the step once this is known. Each is created only once, as chains are compared by identity.
     """
 
-    __slots__ = ("_as_loader", "_as_model")
-
-    def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None) -> None:
-        super().__init__(module, node, text, before)
-        self._as_model: Step | None = None
-        self._as_loader: Step | None = None
+    _as_model: Step | None = field(default=None, init=False)
+    _as_loader: Step | None = field(default=None, init=False)
 
     @property
     def as_model(self) -> Step:
@@ -106,17 +94,11 @@ class LauncherVariable(Step):
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class NoneWhere(Step):
     """A value is None on the ranks on which a condition (the node) has one result. rank: the condition's fact."""
 
-    __slots__ = ("rank",)
-
-    def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None, rank: Rank) -> None:
-        super().__init__(module, node, text, before)
-        self.rank = rank
-
-    def preceded_by(self, before: Step | None) -> Step:
-        return NoneWhere(self.module, self.node, self.text, before, self.rank)
+    rank: Rank = field(kw_only=True)
 
 
 class RequiredOutcome(NamedTuple):
@@ -127,6 +109,7 @@ class RequiredOutcome(NamedTuple):
     names: frozenset[str]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class WrappedWhere(Step):
     """A model is wrapped on one branch of a condition (the node), and bare on the other.
 
@@ -136,49 +119,17 @@ class WrappedWhere(Step):
         outcomes: All results that are needed for the model to be wrapped; empty if they are not known.
     """
 
-    __slots__ = ("function", "names", "outcomes")
-
-    def __init__(
-        self,
-        module: SourceModule,
-        node: CSTNode,
-        text: str,
-        before: Step | None,
-        *,
-        names: frozenset[str],
-        function: object,
-        outcomes: tuple[RequiredOutcome, ...],
-    ) -> None:
-        super().__init__(module, node, text, before)
-        self.names = names
-        self.function = function
-        self.outcomes = outcomes
-
-    def preceded_by(self, before: Step | None) -> Step:
-        return WrappedWhere(
-            self.module,
-            self.node,
-            self.text,
-            before,
-            names=self.names,
-            function=self.function,
-            outcomes=self.outcomes,
-        )
+    _: KW_ONLY
+    names: frozenset[str]
+    function: object
+    outcomes: tuple[RequiredOutcome, ...]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class WrappedByProjectClass(Step):
     """A model is wrapped in a class of the project. names: the attributes that this class defines itself."""
 
-    __slots__ = ("names",)
-
-    def __init__(
-        self, module: SourceModule, node: CSTNode, text: str, before: Step | None, names: frozenset[str]
-    ) -> None:
-        super().__init__(module, node, text, before)
-        self.names = names
-
-    def preceded_by(self, before: Step | None) -> Step:
-        return WrappedByProjectClass(self.module, self.node, self.text, before, self.names)
+    names: frozenset[str] = field(kw_only=True)
 
 
 class WrappedAgain(Step):

@@ -12,6 +12,7 @@ Examples of calls:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.control import Control, Uniformity
@@ -30,6 +31,7 @@ UNSEEN = frozenset({HIDDEN, SENT})
 OF_SHARDS = "forward of shards"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class SyncPoint:
     """One call at which all ranks synchronise.
 
@@ -47,47 +49,23 @@ class SyncPoint:
         via: Where it happens, if a helper does it.
     """
 
-    __slots__ = (
-        "_tests",
-        "by_settings",
-        "certain",
-        "control",
-        "engines",
-        "grad",
-        "kind",
-        "name",
-        "node",
-        "subgroup",
-        "symmetric",
-        "unroll_index",
-        "via",
-    )
+    node: CSTNode
+    name: str
+    kind: str
+    control: Control
+    unroll_index: tuple[int, ...] = ()
+    _: KW_ONLY
+    engines: frozenset[TrainingEngine] = frozenset()
+    subgroup: bool = False
+    symmetric: bool = False
+    grad: bool = field(init=False)
+    certain: bool = field(default=True, init=False)
+    by_settings: bool = field(default=False, init=False)
+    via: Step | None = field(default=None, init=False)
+    _tests: frozenset[int] | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        node: CSTNode,
-        name: str,
-        kind: str,
-        control: Control,
-        unroll_index: tuple[int, ...] = (),
-        *,
-        engines: frozenset[TrainingEngine] = frozenset(),
-        subgroup: bool = False,
-        symmetric: bool = False,
-    ) -> None:
-        self.node = node
-        self.name = name
-        self.kind = kind
-        self.control = control
-        self.grad = control.grad
-        self.unroll_index = unroll_index
-        self.engines = engines
-        self.subgroup = subgroup
-        self.symmetric = symmetric
-        self.certain = True
-        self.by_settings = False
-        self.via: Step | None = None
-        self._tests: frozenset[int] | None = None
+    def __post_init__(self) -> None:
+        self.grad = self.control.grad
 
     @property
     def tests(self) -> frozenset[int]:

@@ -15,6 +15,7 @@ trainer's `compute_loss`:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
@@ -78,6 +79,7 @@ WRAPPED_ON_SOME_WAY = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
 # --- how values reach what is logged -------------------------------------------------------------------
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Payload:
     """The expression whose value a statement passes on, and what a fix has to know about the place.
 
@@ -91,56 +93,33 @@ class Payload:
         passed_to: If it is the argument of a call, the callee and the parameter's name in it.
     """
 
-    __slots__ = ("accelerator", "control", "expression", "function", "node_values", "passed_to", "reducers", "value")
-
-    def __init__(
-        self,
-        expression: CSTNode,
-        value: Value,
-        node_values: dict[int, Value],
-        control: Control,
-        function: Any,
-        accelerator: str,
-        reducers: tuple[tuple[str, str, str], ...] = (),
-        passed_to: tuple[Any, str] | None = None,
-    ) -> None:
-        self.passed_to = passed_to
-        self.expression = expression
-        self.value = value
-        self.node_values = node_values
-        self.control = control
-        self.function = function
-        self.accelerator = accelerator
-        self.reducers = reducers
+    expression: CSTNode
+    value: Value
+    node_values: dict[int, Value]
+    control: Control
+    function: Any
+    accelerator: str
+    reducers: tuple[tuple[str, str, str], ...] = ()
+    passed_to: tuple[Any, str] | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Write:
     """A statement that put a local value into a metrics container. Equal for the same statement.
 
     payload is None if the value is not a single expression in the statement.
     """
 
-    __slots__ = ("module", "name", "node", "payload", "provenance", "rank")
-
-    def __init__(
-        self,
-        module: SourceModule,
-        node: CSTNode,
-        name: str,
-        rank: Rank,
-        provenance: Step | None,
-        payload: Payload | None = None,
-    ) -> None:
-        self.module = module
-        self.node = node
-        self.name = name
-        self.rank = rank
-        self.provenance = provenance
-        self.payload = payload
+    module: SourceModule
+    node: CSTNode
+    name: str
+    rank: Rank
+    provenance: Step | None
+    payload: Payload | None = None
 
     def named(self, name: str) -> Write:
         """The same, by the name that it is shown under."""
-        return Write(self.module, self.node, name, self.rank, self.provenance, self.payload)
+        return replace(self, name=name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Write) and self.node is other.node and self.name == other.name
@@ -178,6 +157,7 @@ class Changes(Facts, total=False):
     rank: Rank
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Value:
     """An abstract value. Immutable; `replace(...)` creates a variant.
 
@@ -199,55 +179,24 @@ class Value:
         absence: Which ranks lack it (see `absence.py`), or None if none is known to.
     """
 
-    __slots__ = (
-        "absence",
-        "averaging",
-        "const",
-        "device",
-        "dtype",
-        "grad",
-        "pending",
-        "provenance",
-        "rank",
-        "scalar",
-        "shape",
-        "wrapping",
-        "writes",
-    )
     kind: ClassVar[Kind] = Kind.UNKNOWN
     # The slots of this class in addition to the facts, and their contents if nothing is known.
     parts: ClassVar[dict[str, object]] = {}
 
-    def __init__(
-        self,
-        rank: Rank = ranks.UNKNOWN,
-        *,
-        const: Any = MISSING,
-        wrapping: Wrapping | None = None,
-        scalar: bool = False,
-        dtype: str = "",
-        provenance: Step | None = None,
-        writes: frozenset[Write] = NO_WRITES,
-        pending: frozenset[Write] = NO_WRITES,
-        device: str = "",
-        grad: bool = True,
-        shape: Shape | None = None,
-        averaging: AveragingFact | None = None,
-        absence: Absence | None = None,
-    ) -> None:
-        self.rank = rank
-        self.const = const
-        self.wrapping = wrapping
-        self.scalar = scalar
-        self.dtype = dtype
-        self.provenance = provenance
-        self.writes = writes
-        self.pending = pending
-        self.device = device
-        self.grad = grad
-        self.shape = shape
-        self.averaging = averaging
-        self.absence = absence
+    rank: Rank = ranks.UNKNOWN
+    _: KW_ONLY
+    const: Any = MISSING
+    wrapping: Wrapping | None = None
+    scalar: bool = False
+    dtype: str = ""
+    provenance: Step | None = None
+    writes: frozenset[Write] = NO_WRITES
+    pending: frozenset[Write] = NO_WRITES
+    device: str = ""
+    grad: bool = True
+    shape: Shape | None = None
+    averaging: AveragingFact | None = None
+    absence: Absence | None = None
 
     def replace(self, **changes: Unpack[Changes]) -> Self:
         """This value with some facts changed."""

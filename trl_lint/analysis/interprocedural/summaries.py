@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
@@ -65,43 +66,26 @@ MAX_RECURSION = 2
 _RUN_ONCE = frozenset({"__init__", "__post_init__"})
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Summary:
     """One run of one function: what it returns and does, for given facts of its arguments."""
 
-    __slots__ = (
-        "allocations",
-        "argument_sources",
-        "attribute_writes",
-        "cell_writes",
-        "dependencies",
-        "exchanged",
-        "final",
-        "inputs",
-        "names",
-        "pending_used",
-        "result",
-        "round",
-        "runs",
-        "sync_points",
-        "trace",
-    )
-
-    def __init__(self) -> None:
-        self.result: Value = BOTTOM
-        self.allocations: dict[Hashable, Identity] = {}  # the containers that it has created, by their places
-        self.inputs: list[Identity] = []
-        self.names: dict[str, Value] = {}
-        self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
-        self.final: dict[Identity, Cell] = {}
-        self.exchanged: dict[str, Value] = {}  # arguments that it has changed for its callers
-        self.trace = EventTrace()
-        self.sync_points: tuple[list[SyncPoint], Control] = ([], UNIFORM)
-        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
-        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
-        self.cell_writes: set[Identity] = set()
-        self.pending_used = False
-        self.round = 0
-        self.runs = 0
+    result: Value = BOTTOM
+    # The containers that it has created, by their places.
+    allocations: dict[Hashable, Identity] = field(default_factory=dict)
+    inputs: list[Identity] = field(default_factory=list)
+    names: dict[str, Value] = field(default_factory=dict)
+    argument_sources: dict[int, str] = field(default_factory=dict)  # see `rebasing.origins`
+    final: dict[Identity, Cell] = field(default_factory=dict)
+    exchanged: dict[str, Value] = field(default_factory=dict)  # arguments that it has changed for its callers
+    trace: EventTrace = field(default_factory=EventTrace)
+    sync_points: tuple[list[SyncPoint], Control] = field(default_factory=lambda: ([], UNIFORM))
+    dependencies: dict[tuple[ClassInfo, str | Identity], int] = field(default_factory=dict)
+    attribute_writes: set[tuple[ClassInfo, str]] = field(default_factory=set)
+    cell_writes: set[Identity] = field(default_factory=set)
+    pending_used: bool = False
+    round: int = 0
+    runs: int = 0
 
     def is_current(self) -> bool:
         return all(cls.version(name) == version for (cls, name), version in self.dependencies.items())

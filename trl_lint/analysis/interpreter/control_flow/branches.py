@@ -156,7 +156,7 @@ def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: C
         value = frame.memory.names[name]
         if value.rank.differs:
             text = "`{}` differs between ranks, and on some of them it stays None"
-            provenance = NoneWhere(frame.module, node.test, text, value.provenance, division.rank)
+            provenance = NoneWhere(frame.module, node.test, text, value.provenance, rank=division.rank)
             frame.memory.names[name] = value.replace(provenance=provenance)
 
 

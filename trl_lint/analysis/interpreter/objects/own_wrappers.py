@@ -48,7 +48,7 @@ def wrapped_by_project_class(frame: Frame, cls: ClassInfo, args: Arguments, node
         *({*each.methods, *each.variables, *each.assigned()} for each in cls.project_lineage())
     )
     return wrapped.replace(
-        provenance=WrappedByProjectClass(frame.module, node, "it is wrapped here", wrapped.provenance, names)
+        provenance=WrappedByProjectClass(frame.module, node, "it is wrapped here", wrapped.provenance, names=names)
     )
 
 
