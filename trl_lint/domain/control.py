@@ -14,7 +14,7 @@ False
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ class FirstRank:
     module: SourceModule | None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Control:
     """How certain it is that all ranks reach this point together.
 
@@ -62,67 +63,29 @@ class Control:
         parameters_gathered: Whether sharded parameters have been gathered.
     """
 
-    __slots__ = (
-        "_conditions",
-        "engine",
-        "first_rank",
-        "grad",
-        "parameters_gathered",
-        "provenance",
-        "rank",
-        "uniformity",
-    )
-
-    def __init__(
-        self,
-        uniformity: Uniformity,
-        provenance: Any = None,  # a Step, unless all ranks certainly get here
-        rank: Rank = ranks.SAME,
-        engine: bool = False,
-        conditions: tuple[Control, ...] = (),
-        first_rank: FirstRank | None = None,
-        grad: bool = True,
-        parameters_gathered: bool = False,
-    ) -> None:
-        self.first_rank = first_rank
-        self.uniformity = uniformity
-        self.provenance = provenance
-        self.rank = rank
-        self.engine = engine
-        self._conditions = conditions
-        self.grad = grad
-        self.parameters_gathered = parameters_gathered
+    uniformity: Uniformity
+    provenance: Any = None  # a Step, unless all ranks certainly get here
+    rank: Rank = ranks.SAME
+    engine: bool = False
+    _conditions: tuple[Control, ...] = ()  # if there are several
+    first_rank: FirstRank | None = None
+    grad: bool = True
+    parameters_gathered: bool = False
 
     @property
     def conditions(self) -> tuple[Control, ...]:
         return self._conditions or ((self,) if self.uniformity else ())
 
     def under_engine(self) -> Control:
-        return (
-            self if self.engine else self.with_other_facts(True, self.grad, self.parameters_gathered, self.first_rank)
-        )
+        return self if self.engine else replace(self, engine=True)
 
     def without_gradients(self, off: bool = True) -> Control:
         """This point, where gradients are off (or on again)."""
-        return (
-            self
-            if self.grad is not off
-            else self.with_other_facts(self.engine, not off, self.parameters_gathered, self.first_rank)
-        )
+        return self if self.grad is not off else replace(self, grad=not off)
 
     def with_parameters(self) -> Control:
         """This point, where sharded parameters have been gathered."""
-        return (
-            self if self.parameters_gathered else self.with_other_facts(self.engine, self.grad, True, self.first_rank)
-        )
-
-    def with_other_facts(
-        self, engine: bool, grad: bool, parameters_gathered: bool, first_rank: FirstRank | None
-    ) -> Control:
-        """This point, with other values of all that does not say which ranks get here."""
-        return Control(
-            self.uniformity, self.provenance, self.rank, engine, self._conditions, first_rank, grad, parameters_gathered
-        )
+        return self if self.parameters_gathered else replace(self, parameters_gathered=True)
 
     def under(self, inner: Control) -> Control:
         """This point, under further conditions."""
@@ -131,59 +94,38 @@ class Control:
         if self.uniformity is Uniformity.UNIFORM:
             entered = inner.under_engine() if self.engine else inner
             if (self.grad, self.parameters_gathered) != (entered.grad, entered.parameters_gathered):
-                entered = entered.with_other_facts(
-                    entered.engine, self.grad, self.parameters_gathered, entered.first_rank
-                )
+                entered = replace(entered, grad=self.grad, parameters_gathered=self.parameters_gathered)
             return entered if self.first_rank is None else entered.within_first_rank(self.first_rank)
         known = {id(each.provenance) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.provenance) not in known)
         if not added:
             return self
         worst = inner if inner.uniformity > self.uniformity else self
-        engine = self.engine or worst.engine
-        first_rank = _outer_first_rank(self.first_rank, inner.first_rank)
-        conditions = self.conditions + added
-        return Control(
-            worst.uniformity,
-            worst.provenance,
-            worst.rank,
-            engine,
-            conditions,
-            first_rank,
-            self.grad,
-            self.parameters_gathered,
+        return replace(
+            self,
+            uniformity=worst.uniformity,
+            provenance=worst.provenance,
+            rank=worst.rank,
+            engine=self.engine or worst.engine,
+            _conditions=self.conditions + added,
+            first_rank=_outer_first_rank(self.first_rank, inner.first_rank),
         )
 
     def without_conditions(self, settled: frozenset[int]) -> Control:
         """This point, without the conditions (the ids of their steps) that no longer keep any rank away."""
         open_ones = [each for each in self.conditions if id(each.provenance) not in settled]
-        found = Control(
-            Uniformity.UNIFORM,
-            engine=self.engine,
-            first_rank=self.first_rank,
-            grad=self.grad,
-            parameters_gathered=self.parameters_gathered,
-        )
+        found = replace(self, uniformity=Uniformity.UNIFORM, provenance=None, rank=ranks.SAME, _conditions=())
         for each in open_ones:
             found = found.under(each)
         return found
 
     def with_first_rank(self, first_rank: FirstRank | None) -> Control:
         """This point, where another rank is first, or none."""
-        return (
-            self
-            if first_rank is self.first_rank
-            else self.with_other_facts(self.engine, self.grad, self.parameters_gathered, first_rank)
-        )
+        return self if first_rank is self.first_rank else replace(self, first_rank=first_rank)
 
     def within_first_rank(self, first_rank: FirstRank) -> Control:
         """This point, where ranks run one after the other."""
-        first = _outer_first_rank(self.first_rank, first_rank)
-        return (
-            self
-            if first is self.first_rank
-            else self.with_other_facts(self.engine, self.grad, self.parameters_gathered, first)
-        )
+        return self.with_first_rank(_outer_first_rank(self.first_rank, first_rank))
 
 
 UNIFORM = Control(Uniformity.UNIFORM)

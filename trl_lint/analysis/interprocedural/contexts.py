@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -215,12 +215,12 @@ class Joined:
             self.control = control
             return False
         worst = control if control.uniformity > known.uniformity else known
-        first_rank = known.first_rank or control.first_rank
-        merged = worst.with_other_facts(
-            known.engine or control.engine,
-            known.grad and control.grad,
-            known.parameters_gathered or control.parameters_gathered,
-            first_rank,
+        merged = replace(
+            worst,
+            engine=known.engine or control.engine,
+            grad=known.grad and control.grad,
+            parameters_gathered=known.parameters_gathered or control.parameters_gathered,
+            first_rank=known.first_rank or control.first_rank,
         )
         if _facts_of(merged) == _facts_of(known):
             return False

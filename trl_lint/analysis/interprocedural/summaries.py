@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import libcst as cst
@@ -335,7 +335,7 @@ class Runs(Definitions):
         control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
         grad, parameters_gathered = gradients_and_parameters(called_with.names, caller.control)
         if (grad, parameters_gathered) != (control.grad, control.parameters_gathered):
-            control = control.with_other_facts(control.engine, grad, parameters_gathered, control.first_rank)
+            control = replace(control, grad=grad, parameters_gathered=parameters_gathered)
         frame = Frame(self, function.module, function, called_with.cls, None, control)
         frame.key = called_with.key
         frame.memory = Memory(

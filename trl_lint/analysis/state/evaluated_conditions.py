@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 import libcst as cst
 
 
+@dataclass(slots=True, eq=False)
 class EvaluatedConditions:
     """first: the first one. reads_anything: whether one may read anything. settings: those that the others read."""
 
-    __slots__ = ("first", "reads_anything", "settings")
-
-    def __init__(self) -> None:
-        self.first: cst.CSTNode | None = None
-        self.reads_anything = False
-        self.settings: set[str] = set()
+    first: cst.CSTNode | None = None
+    reads_anything: bool = False
+    settings: set[str] = field(default_factory=set)
 
     def copy(self) -> EvaluatedConditions:
         """What has been evaluated so far."""
-        copied = EvaluatedConditions()
-        copied.first, copied.reads_anything, copied.settings = self.first, self.reads_anything, set(self.settings)
-        return copied
+        return replace(self, settings=set(self.settings))
