@@ -25,6 +25,7 @@ from trl_lint.analysis.interpreter.objects import assignment, attributes, presen
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
@@ -37,7 +38,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import JOB_SETTING
+from trl_lint.knowledge.heuristics import JOB_SETTING, RANK_FIELD, RANK_NUMBER
 
 
 def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
@@ -272,12 +273,21 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
 
 def _selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
-    if on_single_process(value) is not None:
+    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(node)):
         return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
         return False
     sides = ((side, frame.node_values.get(id(side))) for side in (node.left, node.right))
     return any(known is not None and _selects_one_rank(frame, side, known) for side, known in sides)
+
+
+def _is_of_one_rank(node: cst.BaseExpression) -> bool:
+    """Whether a condition on the rank is written as one for a single rank: `manager.rank == 0`."""
+    match node:
+        case cst.Comparison(left, [cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer())]):
+            name = last_name(left)
+            return RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)
+    return False
 
 
 def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
