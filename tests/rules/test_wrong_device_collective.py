@@ -396,6 +396,24 @@ def test_collectives_of_torch(code: str, speaks: bool):
     assert not SNIPPETS.findings(plain(code).replace('("nccl")', "(os.environ['BACKEND'])"))
 
 
+@pytest.mark.parametrize(
+    ("option", "speaks"),
+    [
+        ('"--dist-backend", default="nccl", type=str', True),
+        ('"-b", "--dist_backend", type=str, default="NCCL"', True),
+        ('"--dist-backend", default="gloo"', False),
+        ('"--dist-backend"', False),
+        ('"--backend", default="nccl"', False),
+        ('"--dist-backend", default=os.environ["BACKEND"]', False),
+    ],
+)
+def test_a_backend_that_is_an_option_is_the_default_of_it(option: str, speaks: bool):
+    start = f"import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument({option})\n"
+    start += "args = parser.parse_args()\ndist.init_process_group(backend=args.dist_backend)"
+    text = plain("dist.all_reduce(torch.zeros(1))").replace('dist.init_process_group("nccl")', start)
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 @pytest.mark.parametrize("start", ['("nccl")', '("gloo")', "()"])
 def test_a_group_of_its_own_has_a_backend_of_its_own(start: str):
     code = "dist.all_reduce(torch.zeros(1), group=dist.new_group([0, 1], backend='nccl'))"

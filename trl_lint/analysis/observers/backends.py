@@ -95,12 +95,21 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
     if parameter is not None:
         has_all_arguments = args.star is None and args.double is None
         is_gpu = is_for_gpus(args.get(*parameter), has_all_arguments and name.startswith(TAKE_NCCL))
+        is_gpu = is_gpu or _is_nccl_by_default(frame, args.node(*parameter))
         _record(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
     elif _chooses(name):
         is_cpu = _names_cpu(args)
         frame.trace.notes.of(Backends).moves_gpu |= not is_cpu
         if is_cpu:
             _record(frame, takes_cpu=True)
+
+
+def _is_nccl_by_default(frame: Frame, backend: cst.Arg | None) -> bool:
+    """Whether the backend is an option of the program that is NCCL unless a command says otherwise."""
+    from trl_lint.analysis.program.idioms.option_defaults import option_default
+
+    default = None if backend is None else option_default(frame.module, backend.value)
+    return default is not None and default.lower() == "nccl"
 
 
 def _names_cpu(args: Arguments) -> bool:

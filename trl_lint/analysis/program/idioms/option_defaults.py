@@ -1,0 +1,44 @@
+"""The defaults of a program's own options, as the file that reads an option adds it.
+
+For example:
+
+    parser.add_argument("--dist-backend", default="nccl")
+    dist.init_process_group(args.dist_backend)              "nccl", unless a command says otherwise
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import last_name, of_class
+
+_ADDS = "add_argument"
+
+
+def option_default(module: Module, read: cst.CSTNode | None) -> str | None:
+    """The text that an option has by default, if `read` is an attribute named after one; None if it has none."""
+    if not isinstance(read, cst.Attribute):
+        return None
+    return module.notes.cached(option_default, lambda: _defaults(module.tree)).get(read.attr.value)
+
+
+def _defaults(tree: cst.Module) -> dict[str, str]:
+    """The defaults of options that are texts, by the name of the attribute; of several additions the last counts."""
+    found: dict[str, str] = {}
+    for call in of_class(tree, cst.Call):
+        if last_name(call.func) == _ADDS:
+            texts = [each.value for each in call.args if each.keyword is None]
+            keywords = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
+            default = _text(keywords.get("default"))
+            found.update({_attribute(text): default for text in map(_text, texts) if text.startswith("--") and default})
+    return found
+
+
+def _text(node: cst.BaseExpression | None) -> str:
+    """The content of a string literal; "" for anything else."""
+    return node.raw_value if isinstance(node, cst.SimpleString) else ""
+
+
+def _attribute(option: str) -> str:
+    return option.removeprefix("--").replace("-", "_")
