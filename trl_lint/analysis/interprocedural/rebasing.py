@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trl_lint.domain.heap import Cell, reachable
-from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, LoaderValue, TupleValue
+from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 
@@ -29,12 +29,9 @@ def origins(names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> dict[i
 def _explaining_steps(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
     if value.provenance is not None:
         yield value.provenance
-    if isinstance(value, TupleValue):
-        for item in value.items:
+    if value.kind in (Kind.LOADER, Kind.TUPLE):
+        for item in value.inside():
             yield from _explaining_steps(item, heap)
-    elif isinstance(value, LoaderValue):
-        if value.batch is not None:
-            yield from _explaining_steps(value.batch, heap)
     elif value.kind in (Kind.CONTAINER, Kind.ITERABLE):
         for identity in reachable(value, heap):
             if identity in heap:

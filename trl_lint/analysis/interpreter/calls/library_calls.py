@@ -207,7 +207,7 @@ def _common(a: Value | str, b: Value | str) -> Value | str:
 def _common_value(a: Value, b: Value) -> Value:
     if same_facts(a, b):
         return a
-    if isinstance(a, TupleValue) and isinstance(b, TupleValue) and len(a.items) == len(b.items):
+    if a.items and len(a.items) == len(b.items):
         return TupleValue(ranks.SAME, [_common_value(x, y) for x, y in zip(a.items, b.items, strict=True)])
     if role_of(a) is role_of(b) is BatchRole.METRICS:
         return BatchValue(ranks.UNKNOWN, BatchRole.METRICS)

@@ -92,9 +92,8 @@ def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
 
 def _is_prepared_batch(element: Value) -> bool:
     """Whether an element is a batch of a prepared dataloader, or a tuple with one, as from `enumerate`."""
-    if isinstance(element, TupleValue):
-        return any(map(_is_prepared_batch, element.items))
-    return element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
+    is_batch = element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
+    return is_batch or any(map(_is_prepared_batch, element.items))
 
 
 def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Value]) -> bool:

@@ -67,7 +67,7 @@ def _known_flag(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool |
 
 def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
     """The element of a loop; rank-local if the loop trains a wrapped model on it."""
-    batch = element.items[-1] if isinstance(element, TupleValue) and element.items else element
+    batch = element.items[-1] if element.items else element
     if batch.rank.state is not State.UNKNOWN or batch.kind not in (Kind.BATCH, Kind.UNKNOWN):
         return element
     targets = node.target.elements if isinstance(node.target, (cst.List, cst.Tuple)) else ()
@@ -79,7 +79,7 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
     rank_local = BatchValue(
         ranks.SHARD, provenance=frame.step(node, "the model is trained on it: each rank has its own"), grad=False
     )
-    if isinstance(element, TupleValue):
+    if element.items:
         return element.with_parts((*element.items[:-1], rank_local))
     return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), rank_local)) if targets else rank_local
 

@@ -24,7 +24,6 @@ from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TR
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
@@ -110,7 +109,7 @@ def _of_other_kinds(
 def _counted(node: cst.CSTNode, values_put: Value) -> Value:
     """What `"%s-%d" % (name, global_step)` puts into a text; counters are the same on all ranks."""
     expression = node.right if isinstance(node, cst.BinaryOperation) else None
-    if isinstance(expression, cst.Tuple) and isinstance(values_put, TupleValue):
+    if isinstance(expression, cst.Tuple) and values_put.items:
         pairs = list(zip(expression.elements, values_put.items, strict=False))
         if len(pairs) == len(expression.elements) == len(values_put.items):
             return values_put.with_parts(tuple(settings.count_by_name(each.value, value) for each, value in pairs))
@@ -155,7 +154,7 @@ def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool
 def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     if left.kind is right.kind is Kind.STRING:
         return add_texts((left, right))
-    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+    if left.kind is right.kind is Kind.TUPLE:
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)

@@ -26,7 +26,6 @@ from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, 
 from trl_lint.domain import averaging, ranks
 from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
 from trl_lint.domain.constants import WORLD_SIZE
-from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
 from trl_lint.knowledge import torch_ops
@@ -181,8 +180,7 @@ def returned(value: Value) -> Value:
 def trained(*values: Value) -> None:
     """A backward pass starts from these: averaging the means of the ranks is then intended."""
     for value in values:
-        if isinstance(value, TupleValue) and value.items:
-            trained(value.items[0])
+        trained(*value.items[:1])
         for mean in value.averaging.terms if value.averaging is not None else ():
             mean.trained = True
 
