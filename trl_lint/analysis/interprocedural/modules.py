@@ -93,14 +93,10 @@ class Names(Tables):
     def global_name(self, module: Module, name: str, frame: Frame | None = None) -> Value | None:
         """A global or builtin name, as a function of the module sees it."""
         self.load(module)
-        if module.state == "running" and module.memory is not None:
-            found = module.memory().names.get(name)
-            if found is not None and frame is not None and found.kind in (Kind.CONTAINER, Kind.TUPLE):
-                frame.memory.load(found, module.memory().heap)
-        else:
-            found = module.names.get(name)
-            if found is not None and frame is not None and found.kind in (Kind.CONTAINER, Kind.TUPLE):
-                frame.memory.load(found, module.heap)
+        memory = module.memory() if module.state == "running" and module.memory is not None else None
+        found = (module.names if memory is None else memory.names).get(name)
+        if found is not None and frame is not None and found.kind in (Kind.CONTAINER, Kind.TUPLE):
+            frame.memory.load(found, module.heap if memory is None else memory.heap)
         if found is None or (found.kind is Kind.NONE and module.state == "done"):
             found = self._imported_late(module, name) or found
         if found is None:

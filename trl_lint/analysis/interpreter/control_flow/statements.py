@@ -137,16 +137,10 @@ def _raise(frame: Frame, node: cst.Raise) -> bool:
     return False
 
 
-def _break(frame: Frame, node: cst.Break) -> bool:
+def _leave_iteration(frame: Frame, node: cst.Break | cst.Continue) -> bool:
     if frame.loops:
-        frame.loops[-1].breaks.append(frame.memory)
-    frame.exits.append(node)
-    return False
-
-
-def _continue(frame: Frame, node: cst.Continue) -> bool:
-    if frame.loops:
-        frame.loops[-1].continues.append(frame.memory)
+        loop = frame.loops[-1]
+        (loop.breaks if isinstance(node, cst.Break) else loop.continues).append(frame.memory)
     frame.exits.append(node)
     return False
 
@@ -216,9 +210,9 @@ HANDLERS: dict[type, _Handler] = {
     cst.Assert: _assert,
     cst.Assign: _assign,
     cst.AugAssign: _augmented,
-    cst.Break: _break,
+    cst.Break: _leave_iteration,
     cst.ClassDef: _class,
-    cst.Continue: _continue,
+    cst.Continue: _leave_iteration,
     cst.Del: _delete,
     cst.Expr: _expression,
     cst.For: loops.run_for,
