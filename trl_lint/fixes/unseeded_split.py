@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.analysis.program.syntax import is_literal_none
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
@@ -71,7 +72,7 @@ def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFi
     call = event.node
     if not isinstance(call, cst.Call):
         return NoFix("it is not drawn by a call")
-    if any(arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == "None" for arg in call.args):
+    if any(arg.keyword is None and is_literal_none(arg.value) for arg in call.args):
         return NoFix("its seed is passed by position, as `None`")
     expression = cst.parse_expression(value)
     existing = next((arg for arg in call.args if keyword_of(arg) == keyword), None)

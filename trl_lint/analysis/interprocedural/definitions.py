@@ -12,6 +12,7 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectIns
 from trl_lint.analysis.program.project import classes
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import is_literal_none
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
@@ -144,7 +145,7 @@ def _is_object(base: cst.BaseExpression) -> bool:
 
 
 def _is_none(annotation: cst.BinaryOperation) -> bool:
-    return any(isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right))
+    return any(map(is_literal_none, (annotation.left, annotation.right)))
 
 
 # Not in torch_ops: classes in annotations, and the values that they describe.

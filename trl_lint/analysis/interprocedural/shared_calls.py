@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, is_literal_none
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import absences
@@ -101,7 +101,7 @@ def _lacked_by_others(
 ) -> Value:
     """An argument, which the ranks of the other branch lack if they pass None instead."""
     theirs = None if expression is None else other.argument(node, expression)
-    if value.kind is Kind.NONE or not isinstance(theirs, cst.Name) or theirs.value != "None":
+    if value.kind is Kind.NONE or not is_literal_none(theirs):
         return value
     absence = absences.in_branch(frame, other.branch, other.holds, node)
     return value if absence is None else value.replace(absence=absence)

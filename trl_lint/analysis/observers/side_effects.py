@@ -25,7 +25,7 @@ from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, is_literal_none, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
@@ -200,13 +200,10 @@ def _tests_rank(frame: Frame, branch: Branch) -> bool:
         return False
     if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
         return False  # the other operand may be true for several processes only
-    if any(isinstance(each, cst.Comparison) and _is_none(each) for each in alternatives(branch.test)):
+    compared = (each.comparisons for each in alternatives(branch.test) if isinstance(each, cst.Comparison))
+    if any(is_literal_none(each.comparator) for comparisons in compared for each in comparisons):
         return False
     return branch.asks_rank or isinstance(source_step(branch.provenance), LauncherVariable)
-
-
-def _is_none(test: cst.Comparison) -> bool:
-    return any(isinstance(each.comparator, cst.Name) and each.comparator.value == "None" for each in test.comparisons)
 
 
 def _divides_ranks(condition: Control) -> bool:

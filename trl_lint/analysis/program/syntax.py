@@ -191,6 +191,11 @@ def only_element(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
 
 
+def is_literal_none(node: cst.CSTNode | None) -> bool:
+    """Whether an expression is `None`."""
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
 def callee_of(node: cst.CSTNode) -> cst.CSTNode:
     """The callee of a call; the node itself if it calls without being a `Call` (a decorator, a `with` item)."""
     return node.func if isinstance(node, cst.Call) else node

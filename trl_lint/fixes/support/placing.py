@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
-from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
+from trl_lint.analysis.program.syntax import ancestors, is_literal_none, last_name, used_names
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
@@ -180,7 +180,7 @@ def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
 def may_be_none(root: cst.CSTNode, name: str) -> bool:
     """Whether a name is bound to None somewhere, so that it may have no value yet."""
     assigned = [node for node in nodes(root) if isinstance(node, cst.Assign)]
-    none = (node for node in assigned if isinstance(node.value, cst.Name) and node.value.value == "None")
+    none = (node for node in assigned if is_literal_none(node.value))
     return any(name in binds(target) for node in none for target in node.targets)
 
 

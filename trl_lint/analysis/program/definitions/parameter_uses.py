@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import is_literal_none, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryInstance, ModelValue
 from trl_lint.domain.values import Value, Wrapping
@@ -60,7 +60,7 @@ def is_none_by_default(function: FunctionInfo | None, expression: cst.BaseExpres
     if function is None or not isinstance(expression, cst.Name):
         return False
     defaults = (each.default for each in function.parameters if each.name == expression.value)
-    return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)
+    return any(map(is_literal_none, defaults))
 
 
 def default_text(function: FunctionInfo | None, expression: cst.BaseExpression | None) -> str | None:

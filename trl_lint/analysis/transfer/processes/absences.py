@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, branch_of, parts_of
-from trl_lint.analysis.program.syntax import below, identifiers, of_class
+from trl_lint.analysis.program.syntax import below, identifiers, is_literal_none, of_class
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
@@ -263,9 +263,8 @@ def _of_returns(frame: Frame, condition: Control, entry: Control) -> Absence | N
     """The absence on the ranks for which a function returns None, if this condition decides which ranks those are."""
     test = place_of(condition)
     branch = branch_of(frame.root, test) if test is not None else None
-    returned = [
-        each for each in of_class(frame.root, cst.Return) if each.value is not None and not _is_none(each.value)
-    ]
+    values = of_class(frame.root, cst.Return)
+    returned = [each for each in values if each.value is not None and not is_literal_none(each.value)]
     if branch is None or not returned:
         return None
     inside = [each for each in of_class(branch.body, cst.Return) if any(each is one for one in returned)]
@@ -273,7 +272,3 @@ def _of_returns(frame: Frame, condition: Control, entry: Control) -> Absence | N
         if division.holds is bool(inside):
             return division.absence((inside or returned)[0], is_none=True)
     return None
-
-
-def _is_none(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"
