@@ -235,10 +235,14 @@ def holder_name(node: cst.CSTNode | None) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
+def assignments(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What a piece of code assigns to, each with the value, in the order of the text: `a = b = 1` assigns twice."""
+    return ((target.target, each.value) for each in of_class(root, cst.Assign) for target in each.targets)
+
+
 def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
     """The value that a function (or module) assigns to a name, or to a part of its value, if it does so only once."""
-    assigned = of_class(root, cst.Assign)
-    values = [each.value for each in assigned for target in each.targets if holder_name(target.target) == name]
+    values = [value for target, value in assignments(root) if holder_name(target) == name]
     return values[0] if len(values) == 1 else None
 
 
@@ -327,10 +331,7 @@ def self_attribute(node: cst.CSTNode) -> str:
 
 def attribute_values(root: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The attributes of `self` that a piece of code assigns, each with the value, in the order of the text."""
-    for assign in of_class(root, cst.Assign):
-        for target in assign.targets:
-            if name := self_attribute(target.target):
-                yield name, assign.value
+    return ((name, value) for target, value in assignments(root) if (name := self_attribute(target)))
 
 
 def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:

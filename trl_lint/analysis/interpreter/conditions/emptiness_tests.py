@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, holder_name, loop_targets, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, holder_name, loop_targets, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import BatchRole, role_of
 from trl_lint.domain.values import UNKNOWN
@@ -118,8 +118,7 @@ def _has_tokens(field: str) -> bool:
 
 def _is_unassigned(frame: Frame, name: str) -> bool:
     """Whether a function assigns neither a name nor any part of the object it is bound to."""
-    targets = (target.target for each in of_class(frame.root, cst.Assign) for target in each.targets)
-    return name not in map(holder_name, targets)
+    return name not in (holder_name(target) for target, _ in assignments(frame.root))
 
 
 # Not in torch_ops: methods of lists.

@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects.attributes import ENVIRON
 from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
-from trl_lint.analysis.program.syntax import below, loop_targets, names_in, of_class
+from trl_lint.analysis.program.syntax import assignments, below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import UNKNOWN, Kind
@@ -66,10 +66,7 @@ def assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
     known = frame.notes.of(Assigned)
     if known.pairs is None:
         known.pairs = tuple(
-            (target.target.value, node.value)
-            for node in of_class(frame.root, cst.Assign)
-            for target in node.targets
-            if isinstance(target.target, cst.Name)
+            (target.value, value) for target, value in assignments(frame.root) if isinstance(target, cst.Name)
         )
     return known.pairs
 

@@ -28,7 +28,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain import ranks
@@ -125,9 +125,8 @@ def _is_special(name: str) -> bool:
 def _is_attribute_dict(cls: ClassInfo) -> bool:
     """`self.__dict__ = self`."""
     return any(
-        isinstance(each.value, cst.Name) and each.value.value == _SELF and last_name(target.target) == "__dict__"
-        for each in of_class(cls.node, cst.Assign)
-        for target in each.targets
+        isinstance(value, cst.Name) and value.value == _SELF and last_name(target) == "__dict__"
+        for target, value in assignments(cls.node)
     )
 
 

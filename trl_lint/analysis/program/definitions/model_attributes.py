@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import attribute_values, last_name, names_in, of_class, self_attribute, used_names
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    attribute_values,
+    last_name,
+    names_in,
+    of_class,
+    self_attribute,
+    used_names,
+)
 from trl_lint.knowledge.models import FREEZE, HAVE_PARAMETERS
 
 if TYPE_CHECKING:
@@ -92,10 +100,9 @@ def _parameters(cls: ClassInfo) -> set[str]:
 def _assigned_once(function: cst.CSTNode) -> Mapping[str, cst.BaseExpression]:
     """The values of the names that are assigned exactly once."""
     found: dict[str, list[cst.BaseExpression]] = {}
-    for assign in of_class(function, cst.Assign):
-        for target in assign.targets:
-            for name in used_names(target.target):
-                found.setdefault(name, []).append(assign.value)
+    for target, value in assignments(function):
+        for name in used_names(target):
+            found.setdefault(name, []).append(value)
     changed = {name for each in of_class(function, cst.AugAssign) for name in used_names(each.target)}
     return {name: values[0] for name, values in found.items() if len(values) == 1 and name not in changed}
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, of_class
+from trl_lint.analysis.program.syntax import assigned_once, assignments
 
 
 def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -44,9 +44,7 @@ def _definitions(root: cst.CSTNode, items: cst.BaseExpression) -> Iterator[cst.B
     """The expression of a list, and what this function assigns to its name."""
     yield items
     if isinstance(items, cst.Name):
-        for each in of_class(root, cst.Assign):
-            if any(target.target.deep_equals(items) for target in each.targets):
-                yield each.value
+        yield from (value for target, value in assignments(root) if target.deep_equals(items))
 
 
 def _is_multiple(root: cst.CSTNode, number: cst.BaseExpression | None, of: cst.BaseExpression) -> bool:
