@@ -181,12 +181,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     sequences = [list(arm) for arm in branch_points.arms]
     if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
-        sequences[branch.continuing] += [
-            each
-            for each in rest
-            if not _is_not_reached_after(frame, branch_points, each)
-            and (branch.continuing == 0 or not _is_excluded(frame, branch, each))
-        ]
+        sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
     unmatched = None if branch.refused else first_unmatched(sequences[0], sequences[1], branch)
     found = unmatched or _skipped_backward(frame, branch_points)
     if found is None or not (branch.refused or _may_fail_on_some(frame, branch)):
@@ -253,12 +248,6 @@ def _is_decided_before(frame: Frame, branch_points: BranchPoints) -> bool:
         if any(each.subject.deep_equals(conditions[0].subject) for each in remaining):
             return True
     return False
-
-
-def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
-    """Whether no rank reaches a point if some have left at a condition: `if not alike and not first: return`."""
-    conditions = conditions_implied_by(branch.test, True) if isinstance(branch.test, cst.BooleanOperation) else []
-    return contradiction(conditions, conditions_around(frame.root, point.node)) is not None
 
 
 def _skipped_backward(frame: Frame, branch_points: BranchPoints) -> SyncPoint | None:
