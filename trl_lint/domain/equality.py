@@ -29,9 +29,9 @@ from trl_lint.domain.kinds import (
     ModelValue,
     NumberListValue,
     NumberValue,
+    PartialCall,
     TupleValue,
 )
-from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import Kind, Value
 
 # The keys of containers that are known already, by their identity and depth.

@@ -38,13 +38,13 @@ from trl_lint.domain.kinds import (
     ModelRole,
     ModelValue,
     NumberValue,
+    PartialCall,
     PreparedObject,
     TupleValue,
     shape_of,
     single_process_value,
 )
 from trl_lint.domain.model_roles import in_model_role
-from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.provenance import WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape

@@ -284,6 +284,12 @@ class LibraryInstance(InstanceValue):
         self.name = name
 
 
+class ShardingAccelerator(LibraryInstance):
+    """An Accelerator that wraps models in FSDP, whose wrapper passes their attributes on."""
+
+    __slots__ = ()
+
+
 class PureObject(InstanceValue):
     """A callable object that only computes: a data collator, a tokenizer, a label smoother."""
 
@@ -341,6 +347,22 @@ class BoundMethod(Value):
         super().__init__(ranks.SAME, **facts)
         self.receiver = receiver
         self.name = name
+
+
+class PartialCall(Value):
+    """A callable with some arguments bound: `functools.partial(callee, *positional, **keywords)`."""
+
+    __slots__ = ("callee", "keywords", "positional")
+    kind = Kind.BOUND
+    parts: ClassVar[dict[str, object]] = {"callee": None, "positional": (), "keywords": ()}
+
+    def __init__(
+        self, callee: Value, positional: Sequence[Value] = (), keywords: Sequence[tuple[str, Value]] = ()
+    ) -> None:
+        super().__init__(ranks.SAME)
+        self.callee = callee
+        self.positional = tuple(positional)
+        self.keywords = tuple(keywords)
 
 
 # The class of a value of which only the kind is known. For the other kinds, such a value would say nothing.

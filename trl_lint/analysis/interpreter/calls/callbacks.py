@@ -9,8 +9,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue, Project
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import BoundMethod, ContainerValue, TupleValue
-from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.kinds import BoundMethod, ContainerValue, PartialCall, TupleValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class

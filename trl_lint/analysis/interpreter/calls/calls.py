@@ -34,10 +34,10 @@ from trl_lint.domain.kinds import (
     LibraryName,
     LoadedFiles,
     ModelValue,
+    PartialCall,
     PreparedObject,
     PureObject,
 )
-from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, models

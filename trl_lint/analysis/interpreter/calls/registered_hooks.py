@@ -20,8 +20,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import BoundMethod
-from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.kinds import BoundMethod, PartialCall
 from trl_lint.domain.values import SAME, UNKNOWN, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Function

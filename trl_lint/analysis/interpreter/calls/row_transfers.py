@@ -21,7 +21,6 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.domain import ranks
-from trl_lint.domain.accelerators import ShardingAccelerator
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import CREATED, MISSING, WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
@@ -37,6 +36,7 @@ from trl_lint.domain.kinds import (
     ModelRole,
     ModelValue,
     PreparedObject,
+    ShardingAccelerator,
     TupleValue,
     class_name_of,
     library_name_of,

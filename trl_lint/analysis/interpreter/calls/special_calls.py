@@ -16,9 +16,8 @@ from trl_lint.analysis.transfer.processes import groups
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import NONE, flag
+from trl_lint.domain.kinds import NONE, PartialCall, flag
 from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library

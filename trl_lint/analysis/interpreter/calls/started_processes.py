@@ -17,8 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
-from trl_lint.domain.kinds import LibraryName
-from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.kinds import LibraryName, PartialCall
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.schema import RANK_INDEX

@@ -23,8 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import children, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, IterableValue
-from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, IterableValue, PartialCall
 from trl_lint.domain.values import Value
 
 # Methods that add to a container and return nothing.

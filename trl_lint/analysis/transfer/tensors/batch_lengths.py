@@ -17,8 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
 from trl_lint.analysis.program.syntax import of_class, used_names
-from trl_lint.domain.kinds import LoaderValue
-from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.kinds import LoaderValue, PartialCall
 from trl_lint.domain.shapes import ONE_LENGTH, OWN_LENGTH
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge import heuristics
