@@ -17,10 +17,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.joins import join, join_all, join_elements
-from trl_lint.domain.kinds import (
-    Identity,
-    IterableValue,
-)
+from trl_lint.domain.kinds import Identity, IterableValue
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 

@@ -22,15 +22,7 @@ from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import (
-    NONE,
-    ContainerValue,
-    LibraryInstance,
-    LibraryName,
-    ProjectName,
-    StringValue,
-    flag,
-)
+from trl_lint.domain.kinds import NONE, ContainerValue, LibraryInstance, LibraryName, ProjectName, StringValue, flag
 from trl_lint.domain.provenance import LauncherVariable
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value

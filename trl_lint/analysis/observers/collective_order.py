@@ -25,12 +25,7 @@ from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import (
-    BoundMethod,
-    ModelValue,
-    PreparedObject,
-    class_name_of,
-)
+from trl_lint.domain.kinds import BoundMethod, ModelValue, PreparedObject, class_name_of
 from trl_lint.domain.model_roles import is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of

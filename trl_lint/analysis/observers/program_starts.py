@@ -18,14 +18,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import (
-    DatasetDrawn,
-    DatasetPrepared,
-    Event,
-    Logged,
-    MetricShown,
-    SideEffect,
-)
+from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, Event, Logged, MetricShown, SideEffect
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer

@@ -8,11 +8,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import (
-    BatchValue,
-    ContainerValue,
-    TupleValue,
-)
+from trl_lint.domain.kinds import BatchValue, ContainerValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 

@@ -12,13 +12,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import (
-    NONE,
-    BatchRole,
-    IterableValue,
-    TupleValue,
-    role_of,
-)
+from trl_lint.domain.kinds import NONE, BatchRole, IterableValue, TupleValue, role_of
 from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.models import BATCH_FLAGS

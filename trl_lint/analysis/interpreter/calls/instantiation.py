@@ -16,12 +16,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import (
-    ContainerValue,
-    LibraryName,
-    NumberValue,
-    StoreFactory,
-)
+from trl_lint.domain.kinds import ContainerValue, LibraryName, NumberValue, StoreFactory
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 
 # Larger classes are whole programs, with a single object.

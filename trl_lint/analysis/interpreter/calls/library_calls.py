@@ -36,15 +36,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.evaluation import synchronised_metric
 from trl_lint.knowledge.process_starts import START_GROUP
-from trl_lint.knowledge.schema import (
-    Class,
-    Collective,
-    Function,
-    Hook,
-    OpaqueCall,
-    Row,
-    Sink,
-)
+from trl_lint.knowledge.schema import Class, Collective, Function, Hook, OpaqueCall, Row, Sink
 from trl_lint.knowledge.transformers import CALLS_HOOKS
 
 
