@@ -56,7 +56,7 @@ class Losses:
 
 
 def note_losses(frame: Frame, trainer: str, args: Arguments, node: cst.CSTNode) -> None:
-    """Note the losses that such a trainer is passed, and enter their `forward`."""
+    """Note the losses that a trainer of sentence_transformers is passed, and enter their `forward`."""
     if trainer.rpartition(".")[2] not in LOSS_TRAINERS:
         return
     noted = frame.engine.project.notes.of(Losses).by_class
@@ -86,7 +86,7 @@ def _keeps_its_model(cls: ClassInfo) -> bool:
 
 
 def model_of_loss(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
-    """The value of `self.name` in what `forward` of such a loss runs; `value` elsewhere."""
+    """The value of `self.name` in what the `forward` of a noted loss runs; `value` elsewhere."""
     if name != MODEL_OF_LOSS or frame.function is None or value.kind not in (Kind.MODEL, Kind.UNKNOWN):
         return value
     step = frame.engine.project.notes.of(Losses).by_class.get(cls.origin)

@@ -97,7 +97,7 @@ _PLAIN = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
-    """An instance of such a class that is created from settings only; None for other classes or arguments."""
+    """An object that keeps its arguments as attributes, if all are settings; None for other classes or arguments."""
     arguments = args.all()
     if not any(each.rank == ranks.SETTING for each in arguments) or not all(map(_is_plain_and_uniform, arguments)):
         return None
