@@ -34,7 +34,7 @@ from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, Prepar
 from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere
 from trl_lint.domain.ranks import SAME
-from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import (
     MAKES_INPUTS,
@@ -225,11 +225,9 @@ def _name_of(frame: Frame, expression: cst.BaseExpression | None, model: Value) 
     if isinstance(expression, cst.Name):
         return expression.value if frame.memory.names.get(expression.value) is model else ""
     attribute = None if expression is None else self_attribute(expression)
-    for name, value in attribute_values(frame.root) if attribute else ():
-        held = frame.memory.names.get(value.value) if name == attribute and isinstance(value, cst.Name) else None
-        if held is not None and wrapping_of(held) is Wrapping.BARE:
-            return cst.ensure_type(value, cst.Name).value
-    return ""
+    assigned = (value for name, value in attribute_values(frame.root) if name == attribute)
+    names = (each.value for each in assigned if isinstance(each, cst.Name))
+    return next((each for each in names if wrapping_of(frame.memory.names.get(each, UNKNOWN)) is Wrapping.BARE), "")
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
