@@ -259,11 +259,11 @@ def test_pure_builtins_are_as_their_arguments(name: str, tmp_path: Path) -> None
     all_in_hook({form.format(f"{name}({given.format(value)})"): each for value, each in wanted.items()}, tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted(table.REDUCING_BUILTINS))
+@pytest.mark.parametrize("name", ["all", "any", "max", "min", "sum"])
 def test_reducing_builtins_reduce_iterables(name: str, tmp_path: Path) -> None:
     assert in_hook(f"{name}([loss, same])", tmp_path) == "local(data)"
     assert in_hook(f"{name}([same, same])", tmp_path) == "same"
-    wanted = "local(data)" if name in ("all", "any") else f"partial({table.REDUCING_BUILTINS[name]})"
+    wanted = "local(data)" if name in ("all", "any") else f"partial({name})"
     assert in_hook(f"{name}(x.tolist())", tmp_path) == wanted
 
 

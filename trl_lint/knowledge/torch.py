@@ -180,8 +180,6 @@ PURE_BUILTINS = frozenset({
 })
 # Of these, the ones that convert a tensor to a Python number.
 HOST_BUILTINS: dict[str, str] = {"bool": "bool", "float": "float", "int": "int"}
-# Of these, the ones that reduce an iterable.
-REDUCING_BUILTINS: dict[str, str] = {"all": "all", "any": "any", "max": "max", "min": "min", "sum": "sum"}
 
 # Context managers and decorators under which nothing gets a gradient.
 WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
