@@ -17,10 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import libcst as cst
-
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import flag
@@ -58,18 +55,15 @@ def is_callback(parameters: Mapping[str, Value]) -> bool:
 
 
 def is_from_overridden_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:
-    """Whether a wrapped model was passed to a method of a base that the class overrides."""
+    """Whether a wrapped model was passed to a method of a base that the class overrides.
+
+    An override that calls that of the base passes it a model of its own.
+    """
     step = source_step(value.provenance) if is_wrapped(value) else None
     if step is None:
         return False
     for method in base.methods.values():
         if any(step.node is each for each in (method.node, *method.node.params.params)):
             override = cls.find(method.name)
-            return override is not None and override is not method and not _calls_base(override)
+            return override is not None and override is not method
     return False
-
-
-def _calls_base(method: FunctionInfo) -> bool:
-    """Whether a method calls the method of the same name of another object: `super().compute_loss(…)`."""
-    callees = (each.func for each in of_class(method.node, cst.Call))
-    return any(isinstance(each, cst.Attribute) and each.attr.value == method.name for each in callees)
