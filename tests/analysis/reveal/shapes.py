@@ -65,6 +65,8 @@ class MyTrainer(Trainer):
         reveal_shape(mask * torch.rand(3))  # revealed: (unknown, ragged)
 
     def views(self, inputs):
+        reveal_shape(inputs["input_ids"].repeat_interleave(2, dim=0))  # revealed: (same, ragged)
+        reveal_shape(inputs["input_ids"].repeat_interleave(2))  # revealed: unknown
         mask = inputs["attention_mask"]
         reveal_shape(mask.unsqueeze(-1))  # revealed: (same, ragged, same)
         reveal_shape(mask.unsqueeze(-1).squeeze(-1))  # revealed: (same, ragged)
