@@ -195,7 +195,7 @@ class UnwrappedForGeneration(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HandedToPipeline(Event):
+class PassedToPipeline(Event):
     """A Diffusers pipeline is created with a wrapped `model`; `argument` is the Arg node, `name` its keyword or ""."""
 
     mentions = (LIBRARIES, mentions.WRAPPED, mentions.PIPELINES)

@@ -77,7 +77,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import AttributeAsked, AttributeRead, HandedToPipeline
+from trl_lint.analysis.events import AttributeAsked, AttributeRead, PassedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.domain.model_roles import is_data_parallel, may_be_data_parallel
 from trl_lint.findings import Consequence
@@ -129,18 +129,18 @@ def _is_asked_first(event: AttributeRead) -> bool:
     return is_checked_first(event.function.node if event.function is not None else event.module.tree, event.node)
 
 
-class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeline]):
+class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeline]):
     code = "TRL002"
     name = "wrapped-model-attribute"
     consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING)
 
-    def fails_in_one_process(self, event: AttributeRead | AttributeAsked | HandedToPipeline) -> bool:
+    def fails_in_one_process(self, event: AttributeRead | AttributeAsked | PassedToPipeline) -> bool:
         return may_be_data_parallel(event.model)
 
-    def check(self, event: AttributeRead | AttributeAsked | HandedToPipeline) -> Iterator[Violation]:
-        if isinstance(event, HandedToPipeline):
+    def check(self, event: AttributeRead | AttributeAsked | PassedToPipeline) -> Iterator[Violation]:
+        if isinstance(event, PassedToPipeline):
             if not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
-                yield _handed(event)
+                yield _passed_to_pipeline(event)
             return
         if isinstance(event, AttributeAsked):
             if event.attribute not in _OF_ENGINES:
@@ -200,7 +200,7 @@ def _asked(event: AttributeAsked) -> Violation:
     )
 
 
-def _handed(event: HandedToPipeline) -> Violation:
+def _passed_to_pipeline(event: PassedToPipeline) -> Violation:
     what = f"the `{event.name}` of a pipeline" if event.name else "an argument of a pipeline"
     return Violation(
         event=event,

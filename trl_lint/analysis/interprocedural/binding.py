@@ -14,7 +14,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.parameter_uses import by_name
-from trl_lint.analysis.program.idioms.samplers import as_shared_out
+from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -89,9 +89,9 @@ def _refined_by_parameter(frame: Frame, function: FunctionInfo, parameter: Param
     """
     if value.kind is not Kind.UNKNOWN or value.rank != ranks.UNKNOWN:
         return value
-    shared_out = as_shared_out(function.module, parameter.name, value)
-    if shared_out is not value:
-        return shared_out
+    sharding = as_sharding(function.module, parameter.name, value)
+    if sharding is not value:
+        return sharding
     if parameter.annotation is None:
         return by_name(function.module, parameter.name) or value
     found = frame.engine.annotated(Frame(frame.engine, function.module), parameter.annotation)

@@ -25,7 +25,7 @@ from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
-from trl_lint.analysis.program.idioms.samplers import as_shared_out
+from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
@@ -193,7 +193,7 @@ class Engine(Runs):
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
                 value = used.get(name) or by_name(function.module, name) or value
-            value = self._as_setting(cls, function, name, as_shared_out(function.module, name, value))
+            value = self._as_setting(cls, function, name, as_sharding(function.module, name, value))
             names[name] = self._traced(frame, parameter, value, name)
         return names
 

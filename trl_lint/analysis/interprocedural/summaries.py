@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
-from trl_lint.analysis.interprocedural import decorators, early_returns, handed_back, shared_calls
+from trl_lint.analysis.interprocedural import decorators, early_returns, returned_arguments, shared_calls
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
@@ -390,7 +390,7 @@ class Runs(Definitions):
                 if identity in summary.inputs and target in frame.objects.class_cells:
                     frame.touch(target)
                 heap[target] = content if before is None or target not in heap else join_cells(heap[target], content)
-        same = handed_back.returned_argument(function, context.passed[0]) if context.joined else None
+        same = returned_arguments.returned_argument(function, context.passed[0]) if context.joined else None
         result = renamed_value(summary.result, renamed, rebase) if same is None else same
         return self._explained(frame, result, function, node)
 

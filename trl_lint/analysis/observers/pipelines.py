@@ -3,7 +3,7 @@
 Events of a script:
 
     unet = accelerator.prepare(unet)
-    DiffusionPipeline.from_pretrained(path, unet=unet)      HandedToPipeline
+    DiffusionPipeline.from_pretrained(path, unet=unet)      PassedToPipeline
     DiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))    none: the bare model
     OwnPipeline.from_pretrained(path, light_encoder=encoder)    none: no pipeline of Diffusers has such a part
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import HandedToPipeline
+from trl_lint.analysis.events import PassedToPipeline
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.models import wrapped_models
@@ -33,7 +33,7 @@ _MAKES = "from_pretrained"
 
 
 class Pipelines(Observer["Frame"]):
-    emits = frozenset({HandedToPipeline})
+    emits = frozenset({PassedToPipeline})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if PIPELINE.fits(name):
@@ -60,7 +60,7 @@ def _emit(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         model = value if argument is None or wrapped_models.is_scheduler(argument.value) else _as_model(value)
         if argument is not None and wrapping_of(model) in WRAPPED_ON_SOME_WAY:
             frame.emit(
-                HandedToPipeline,
+                PassedToPipeline,
                 node,
                 tag=key,
                 model=model,

@@ -92,7 +92,7 @@ def _notes_of(frame: Frame, name: str) -> Iterator[Notes]:
 def _arguments_of_hook(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:
     """The arguments of a hook: lists, and the folder."""
     lists: list[Value] = [
-        frame.allocate((node, "handed to a hook", index), Cell("list", rest=element, length=ranks.SAME))
+        frame.allocate((node, "passed to a hook", index), Cell("list", rest=element, length=ranks.SAME))
         for index, element in enumerate(elements)
     ]
     return Arguments([*lists, SAME])

@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.objects import (
     subscripts,
     trained_losses,
 )
-from trl_lint.analysis.program.idioms.samplers import as_shared_out
+from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -30,7 +30,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Assign a value to a name, attribute, subscript or pattern."""
     if type(target) is cst.Name:
-        value = as_shared_out(frame.module, target.value, value)
+        value = as_sharding(frame.module, target.value, value)
         if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
         else:
@@ -41,7 +41,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
             _assign_part(frame, receiver, target, value)
         else:
-            attributes.assign_attribute(frame, receiver, target, as_shared_out(frame.module, target.attr.value, value))
+            attributes.assign_attribute(frame, receiver, target, as_sharding(frame.module, target.attr.value, value))
     elif type(target) is cst.Subscript:
         _assign_subscript(frame, target, value)
     elif type(target) is cst.Tuple or type(target) is cst.List:

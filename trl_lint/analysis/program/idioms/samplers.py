@@ -32,8 +32,8 @@ from trl_lint.knowledge.torch_distributed import SHARDING_SAMPLER
 _ANY = rb"sampler\.set_epoch\("
 
 
-def as_shared_out(module: Module, name: str, value: Value) -> Value:
-    """A value, or the loader or sampler that its name in a file shows it to be if nothing else is known of it."""
+def as_sharding(module: Module, name: str, value: Value) -> Value:
+    """A value, or the sharding loader or sampler that its name in a file shows it to be if nothing else is known."""
     if not _is_open(value) or not module.mentions(_ANY):
         return value
     word = rb"\b" + re.escape(name.encode()) + rb"\."
