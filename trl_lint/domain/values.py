@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.ranks import Rank
+from trl_lint.domain.ranks import Rank, State
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -288,6 +288,11 @@ class Value:
     def has_parts_of(self, other: Value) -> bool:
         """Whether both have identical parts. Their classes are the same."""
         return all(getattr(self, part) is getattr(other, part) for part in self.parts)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether neither what it is nor whether it differs between ranks is known."""
+        return self.kind is Kind.UNKNOWN and self.rank.state is State.UNKNOWN
 
     @property
     def items(self) -> tuple[Value, ...]:

@@ -23,9 +23,9 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import PreparedObject, TupleValue
-from trl_lint.domain.ranks import SAME, State
+from trl_lint.domain.ranks import SAME
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -40,7 +40,7 @@ def divided(
     for memory, other in ((if_true, if_false), (if_false, if_true)):
         for name in names:
             value, other_value = memory.names[name], other.names[name]
-            if other_value.kind is not Kind.UNKNOWN or other_value.rank.state is not State.UNKNOWN:
+            if not other_value.is_unknown:
                 continue
             items = _prepared_items(memory, value)
             if items:

@@ -121,9 +121,9 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
         return WORLD
-    if kind is Kind.UNKNOWN and name == "shape" and receiver.rank.state is State.UNKNOWN:
+    if receiver.is_unknown and name == "shape":
         return SizesValue(ranks.UNKNOWN, dtype="int")
-    if kind is Kind.UNKNOWN and name == models.INNER_MODEL and receiver.rank.state is State.UNKNOWN:
+    if receiver.is_unknown and name == models.INNER_MODEL:
         return UNKNOWN
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller whose source is unavailable assigns something else

@@ -49,7 +49,7 @@ def _is_open(value: Value) -> bool:
     if isinstance(value, LoaderValue):
         batch = value.batch
         return batch is None or (batch.rank.state is State.UNKNOWN and batch.wrapping is not Wrapping.WRAPPED)
-    return value.kind is Kind.UNKNOWN and value.rank.state is State.UNKNOWN
+    return value.is_unknown
 
 
 def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:

@@ -15,7 +15,6 @@ from collections.abc import Hashable, Mapping
 
 from trl_lint.domain import ranks
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 
 
@@ -26,12 +25,8 @@ def rank_from_some(assigned: Mapping[Hashable, Value], init: object) -> Value | 
     """
     if any(not isinstance(writer, tuple) or writer[0] != id(init) for writer in assigned):
         return None
-    known = [value for value in assigned.values() if not _is_unknown(value)]
+    known = [value for value in assigned.values() if not value.is_unknown]
     return join_all(known) if known and all(map(_is_rank, known)) else None
-
-
-def _is_unknown(value: Value) -> bool:
-    return value.kind is Kind.UNKNOWN and value.rank.state is State.UNKNOWN
 
 
 def _is_rank(value: Value) -> bool:

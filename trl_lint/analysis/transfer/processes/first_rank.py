@@ -24,9 +24,9 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.domain.control import Control, FirstRank, Uniformity
 from trl_lint.domain.kinds import FirstRankContext, IterableValue
 from trl_lint.domain.provenance import OneByOne
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.heuristics import MAY_WAIT
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def note_unknown(frame: Frame, item: cst.BaseExpression, value: Value) -> None:
     scope = value.scope if isinstance(value, FirstRankContext) else ""
     is_project_object = isinstance(value, ProjectInstance)
     is_named = isinstance(value, IterableValue) and not isinstance(item, cst.Call)
-    if scope or is_project_object or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
+    if scope or is_project_object or is_named or value.is_unknown:
         frame.notes.of(FirstRanks).calls[id(item)] = scope or "unknown"
 
 

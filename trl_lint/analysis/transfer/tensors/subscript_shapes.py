@@ -32,7 +32,6 @@ from trl_lint.analysis.transfer.tensors.tensor_sizes import (
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, SizesValue, role_of, shape_of
-from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape
 from trl_lint.domain.values import Kind, Value
 
@@ -43,7 +42,7 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
     is_field = value.shape in (shapes.FIELD, shapes.OWN_LENGTH) or (
         role_of(value) is BatchRole.FIELD and value.shape is None
     )
-    if not is_field and container.kind is Kind.UNKNOWN and container.rank.state is State.UNKNOWN:
+    if not is_field and container.is_unknown:
         return _selected_of_unknown(frame, container, value, node)
     if not is_field and (container.kind not in TENSORS or not container.rank.differs):
         return value
