@@ -129,6 +129,21 @@ class AssembledAfter(PreparedByMethod):
             return batch
 
 
+class PreparedUnlessPlain(PreparedByMethod):
+    def assemble(self):
+        self.loader = DataLoader(self.rows)
+
+    def prepare(self):
+        if self.rows.is_plain:
+            return
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def first(self):
+        for batch in self.loader:
+            reveal_rank(batch)  # revealed: unknown
+            return batch
+
+
 class AnnotatedAgain(PreparedByMethod):
     """An annotation without a value assigns nothing."""
 
@@ -149,6 +164,7 @@ BuiltThenPrepared(read_rows()).train()
 Assembled(read_rows()).train()
 Assembled(read_rows()).first()
 AssembledAfter(read_rows()).first()
+PreparedUnlessPlain(read_rows()).first()
 AnnotatedAgain(read_rows()).first()
 BuiltAgain(read_rows()).train()
 PreparedOnRequest(read_rows(), read_setting()).train()

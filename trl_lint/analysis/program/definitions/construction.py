@@ -77,12 +77,13 @@ def _assigned_in(
     for statement in block.body:
         if isinstance(statement, cst.With):
             yield from _assigned_in(cls, method, statement.body, is_certain, depth)
-            continue
-        is_line = isinstance(statement, cst.SimpleStatementLine)
-        for called in _called_in(cls, method, statement) if depth else ():
-            yield from _assigned_by(cls, called, is_certain and is_line, depth - 1)
-        for name in sorted(assigned_in_statement(statement)):
-            yield AttributeStep(method, name, is_certain and is_line)
+        else:
+            is_always = is_certain and isinstance(statement, cst.SimpleStatementLine)
+            for called in _called_in(cls, method, statement) if depth else ():
+                yield from _assigned_by(cls, called, is_always, depth - 1)
+            for name in sorted(assigned_in_statement(statement)):
+                yield AttributeStep(method, name, is_always)
+        is_certain = is_certain and not of_class(statement, cst.Return)
 
 
 def _called_in(cls: ClassInfo, method: FunctionInfo, statement: cst.CSTNode) -> Iterator[FunctionInfo]:
