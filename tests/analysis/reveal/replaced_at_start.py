@@ -96,7 +96,7 @@ class PreparedByMethod:
 
     def train(self):
         for batch in self.loader:
-            reveal_rank(batch)  # revealed: shard
+            reveal_rank(batch)  # revealed: shard | unknown
 
 
 class Assembled(PreparedByMethod):

@@ -22,20 +22,18 @@ from trl_lint.analysis.interprocedural.library_hooks import (
 )
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
-from trl_lint.analysis.program.definitions import creations
+from trl_lint.analysis.program.definitions import creations, templates
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
 from trl_lint.analysis.program.idioms.samplers import as_sharding
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter, is_module_class
 from trl_lint.analysis.program.project.project import Module, Project
-from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
-from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import LoaderValue
@@ -50,6 +48,13 @@ from trl_lint.knowledge.transformers import CONSTRUCTOR, CONSTRUCTOR_OF_CALLBACK
 
 # The maximum number of times that the methods of a class run because an attribute they read has changed.
 MAX_ROUNDS = 4
+
+
+class _Entered:
+    """The inherited methods that are run on a class because no known code calls them."""
+
+    def __init__(self) -> None:
+        self.methods: set[FunctionInfo] = set()
 
 
 class Engine(Runs):
@@ -289,12 +294,25 @@ class Engine(Runs):
                 yield self._enter_with(method, cls, lightning.parameters_of(method.name, cls.library_bases()))
             elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
-        for method in _inherited_with_wrapped(cls):
-            yield self._enter_with(method, cls, {})
+        yield from self._enter_inherited(cls)
         for name, rows in hooks.items():
             inherited = None if name in cls.methods else cls.find(name)
             if inherited is not None and (inherited.shows or self.is_mixed_in(inherited.cls, cls)):
                 yield self._enter_hook(cls, inherited, rows)
+
+    def _enter_inherited(self, cls: ClassInfo) -> Iterator[Summary]:
+        """Run inherited methods that use what the class defines and that no known code calls on objects of it."""
+        if self.is_entry_class(cls) or is_module_class(cls):
+            return
+        entered = cls.notes.of(_Entered).methods
+        callers = callers_first(templates.inherited_by(cls))
+        for method in sorted(callers, key=lambda each: each.name != "__init__"):
+            if method in entered or not method.has_run_on(cls):
+                entered.add(method)
+                is_constructor = method.name == "__init__"
+                summary = self._enter_with(method, cls, self._init_parameters(cls, method) if is_constructor else {})
+                summary.trace.builds |= is_constructor
+                yield summary
 
     def _hooks_of(self, cls: ClassInfo) -> dict[str, tuple[Hook, ...]]:
         merged: dict[str, tuple[Hook, ...]] = {}
@@ -417,16 +435,3 @@ class Engine(Runs):
         if log is None:
             return False
         return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
-
-
-def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
-    """The methods of known bases that use what the `__init__` of a class has wrapped, which may be bare in the base."""
-    wrapped = {name for name in cls.certain_attributes() if is_wrapped(cls.attribute(name, built=True) or UNKNOWN)}
-    if not wrapped:
-        return
-    for base in cls.project_lineage()[1:]:
-        for name, method in base.methods.items():
-            if name == "__init__" or method.is_open or cls.find(name) is not method:
-                continue
-            if not wrapped.isdisjoint(names_in(method.node)):
-                yield method

@@ -169,7 +169,7 @@ def value_left(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
     replaced = construction.replaced(cls.origin, name)
     if not replaced or not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
         return value  # this method has assigned it itself
-    left = cls.values_assigned_except(name, {id(each.node) for each in replaced})
+    left = cls.values_assigned_except(name, frozenset(id(each.node) for each in replaced))
     return value if left.rank.state is State.BOTTOM else frame.from_other_scope(left)
 
 

@@ -22,8 +22,10 @@ from functools import partial
 
 import libcst as cst
 
-from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
+
+CONSTRUCTOR = "__init__"
 
 
 def completes(cls: ClassInfo, base: ClassInfo) -> bool:
@@ -34,8 +36,28 @@ def completes(cls: ClassInfo, base: ClassInfo) -> bool:
 def _completes(cls: ClassInfo, base: ClassInfo) -> bool:
     inside = base.project_lineage()
     own = [each for each in cls.project_lineage() if each not in inside]
-    defined = {name for each in own for name in (*each.methods, *each.assigned(), *each.variables)}
+    defined = frozenset[str]().union(*map(_defined_in, own))
     return any(not defined.isdisjoint(_used_by(each)) for each in inside)
+
+
+def inherited_by(cls: ClassInfo) -> tuple[FunctionInfo, ...]:
+    """The inherited methods that use what a class defines, directly or through other methods; the constructor first."""
+    return cls.module.notes.cached((inherited_by, cls), partial(_find_inherited, cls))
+
+
+def _find_inherited(cls: ClassInfo) -> tuple[FunctionInfo, ...]:
+    using = {name for name in _defined_in(cls) if name != CONSTRUCTOR}
+    above = {name: method for base in reversed(cls.project_lineage()[1:]) for name, method in base.methods.items()}
+    inherited = [method for name, method in above.items() if name not in cls.methods and not method.is_open]
+    used = {method: _used_in(method) for method in inherited}
+    while more := {method.name for method in inherited if not used[method].isdisjoint(using)} - using:
+        using |= more
+    found = [method for method in inherited if method.name in using]
+    return tuple(sorted(found, key=lambda method: method.name != CONSTRUCTOR))
+
+
+def _defined_in(cls: ClassInfo) -> frozenset[str]:
+    return frozenset((*cls.methods, *cls.assigned(), *cls.variables))
 
 
 def _used_by(cls: ClassInfo) -> frozenset[str]:
@@ -44,5 +66,8 @@ def _used_by(cls: ClassInfo) -> frozenset[str]:
 
 
 def _find_used(cls: ClassInfo) -> frozenset[str]:
-    found = (self_attribute(each) for method in cls.methods.values() for each in of_class(method.node, cst.Attribute))
-    return frozenset(filter(None, found))
+    return frozenset[str]().union(*map(_used_in, cls.methods.values()))
+
+
+def _used_in(method: FunctionInfo) -> frozenset[str]:
+    return frozenset(filter(None, map(self_attribute, of_class(method.node, cst.Attribute))))

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import copy
 from collections import ChainMap
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_after_base
+from trl_lint.analysis.program.project.assigned_values import (
+    join_reduced,
+    joined_without,
+    may_be_wrapped,
+    method_of,
+    without_plain_constant,
+)
 from trl_lint.analysis.program.project.given_ranks import rank_from_some
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import is_blank, of_class
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import Identity
-from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
+from trl_lint.domain.kinds import (
+    Identity,
+)
+from trl_lint.domain.values import BOTTOM, Kind, Value
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.python import COMMAND_DECORATORS
 
@@ -101,6 +108,10 @@ class FunctionInfo:
     def shows(self) -> bool:
         """Whether it passes metrics to a sink, which may then depend on what a subclass has stored."""
         return self.name == "log" or any(summary.trace.shows for summary in self.summaries.values())
+
+    def has_run_on(self, cls: ClassInfo) -> bool:
+        """Whether it has been run on an object of a class."""
+        return any(key[1] == id(cls) for key in self.summaries)
 
     def __repr__(self) -> str:
         return f"{self.cls.name}.{self.name}" if self.cls else self.name
@@ -250,6 +261,7 @@ class ClassInfo:
     def attribute(self, name: str, built: bool = False) -> Value | None:
         """The join of what is assigned to `self.name` here and in the bases in the project; None if nothing is.
 
+        What a method of a base leaves in its own objects does not count if it has been run on this class as well.
         BOTTOM if it is assigned somewhere that has not been run yet. built: the object is constructed, so that an
         assignment in a base's `__init__` no longer counts if the `__init__` of a subclass always replaces it, or wraps
         it on one path: the unwrapped value of the other path is then the base's.
@@ -261,7 +273,10 @@ class ClassInfo:
                 continue
             if built and cls._replaces(name):
                 replaced |= cls._constructors_above()
-            value = cls._assigned_without(name, replaced) if replaced else cls.attributes[name]
+            writers = cls.writers(name)
+            is_whole = replaced.isdisjoint(writers)
+            value = cls.attributes[name] if is_whole else joined_without(cls._assigned_values[name], replaced)
+            replaced |= writers
             if value.rank.state is not ranks.State.BOTTOM:
                 found.append(value)
         if found:
@@ -287,9 +302,9 @@ class ClassInfo:
         if self.origin is not self:
             self.origin.flush(name, value, writer, heap)
         by_writer = self._assigned_values.setdefault(name, {})
-        if _may_be_wrapped(value) and not (writer in by_writer and _may_be_wrapped(by_writer[writer])):
+        if may_be_wrapped(value) and not (writer in by_writer and may_be_wrapped(by_writer[writer])):
             self.count(name)
-        by_writer[writer] = _without_plain_constant(value)
+        by_writer[writer] = without_plain_constant(value)
         merged: Value = BOTTOM
         for each in by_writer.values():
             merged = join(merged, each)
@@ -308,7 +323,7 @@ class ClassInfo:
         if self.origin is not self:
             self.origin.flush_cell(identity, cell)
         known = self.heap.get(identity)
-        merged = cell if known is None else _join_reduced(known, cell, join_cells(known, cell))
+        merged = cell if known is None else join_reduced(known, cell, join_cells(known, cell))
         if known is None or not same_contents(known, merged):
             self.heap[identity] = merged
             self.count(identity)
@@ -321,7 +336,7 @@ class ClassInfo:
         if body is None or not is_assigned_after_base(body, name):
             return False
         values = self._assigned_in(name, self.methods["__init__"])
-        return bool(values) and all(map(_may_be_wrapped, values))
+        return bool(values) and all(map(may_be_wrapped, values))
 
     def _init_body(self) -> cst.BaseSuite | None:
         init = self.methods.get("__init__")
@@ -332,13 +347,9 @@ class ClassInfo:
         inits = (base.methods.get("__init__") for base in self.project_lineage()[1:])
         return frozenset(id(init.node) for init in inits if init is not None)
 
-    def _assigned_without(self, name: str, methods: Container[Hashable]) -> Value:
-        """The join of what methods other than these have left in `self.name`."""
-        merged: Value = BOTTOM
-        for by, value in self._assigned_values.get(name, {}).items():
-            if (by[0] if isinstance(by, tuple) else by) not in methods:
-                merged = join(merged, value)
-        return merged
+    def writers(self, name: str) -> frozenset[Hashable]:
+        """The methods that have left something in `self.name`, by the ids of their nodes."""
+        return frozenset(map(method_of, self._assigned_values.get(name, ())))
 
     def is_assigned_by_others(self, name: str, method: FunctionInfo) -> bool:
         """Whether methods other than this one and `__init__` have left something in `self.name`."""
@@ -359,13 +370,14 @@ class ClassInfo:
 
     def values_assigned_by_others(self, name: str, writer: Hashable) -> Value:
         """The join of what other methods than `writer` have left in `self.name`; BOTTOM if nothing."""
-        return self.values_assigned_except(name, (writer[0] if isinstance(writer, tuple) else writer,))
+        return self.values_assigned_except(name, frozenset((method_of(writer),)))
 
-    def values_assigned_except(self, name: str, methods: Container[Hashable]) -> Value:
+    def values_assigned_except(self, name: str, methods: frozenset[Hashable]) -> Value:
         """The join of what methods have left in `self.name`, except those with such keys; BOTTOM if nothing."""
         merged: Value = BOTTOM
         for cls in self.project_lineage():
-            merged = join(merged, cls._assigned_without(name, methods))
+            merged = join(merged, joined_without(cls._assigned_values.get(name, {}), methods))
+            methods |= cls.writers(name)
         return merged
 
     def certain_attributes(self) -> frozenset[str]:
@@ -401,35 +413,6 @@ class ClassInfo:
                     found |= assigned_in(method.node.body)
             self._assigned = frozenset(found)
         return self._assigned
-
-
-def _join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
-    """Join two contents of an object's container; a tensor that is reduced in only one of them has an unknown rank.
-
-    `add` fills it with rank-local values, `sync` reduces them: which state a later call reads is unknown.
-    """
-    unsure = {
-        key: value.replace(rank=ranks.UNKNOWN)
-        for key, value in merged.entries.items()
-        if value.kind is Kind.TENSOR
-        and value.rank.differs
-        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, new))
-    }
-    if not unsure:
-        return merged
-    return merged.holding({**merged.entries, **unsure}, merged.rest)
-
-
-def _may_be_wrapped(value: Value) -> bool:
-    """Whether it is a model that is wrapped on at least one path."""
-    return wrapping_of(value) in WRAPPED_ON_SOME_WAY
-
-
-def _without_plain_constant(value: Value) -> Value:
-    """Drop a plain constant, as other code may change the attribute; keep one that depends on the world."""
-    if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
-        return value
-    return value.replace(const=MISSING)
 
 
 def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:

@@ -1,0 +1,57 @@
+"""What methods leave in the attributes and containers of an object: the values by their writers, and their joins.
+
+A writer is the key of a run of a method, which begins with the id of the method's node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Mapping
+
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
+from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
+
+
+def method_of(writer: Hashable) -> Hashable:
+    """The id of the node of the method whose run has written a value."""
+    return writer[0] if isinstance(writer, tuple) else writer
+
+
+def joined_without(by_writer: Mapping[Hashable, Value], methods: Container[Hashable]) -> Value:
+    """The join of what methods other than these have left; BOTTOM if nothing."""
+    merged: Value = BOTTOM
+    for writer, value in by_writer.items():
+        if method_of(writer) not in methods:
+            merged = join(merged, value)
+    return merged
+
+
+def join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
+    """Join two contents of an object's container; a tensor that is reduced in only one of them has an unknown rank.
+
+    `add` fills it with rank-local values, `sync` reduces them: which state a later call reads is unknown.
+    """
+    unsure = {
+        key: value.replace(rank=ranks.UNKNOWN)
+        for key, value in merged.entries.items()
+        if value.kind is Kind.TENSOR
+        and value.rank.differs
+        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, new))
+    }
+    if not unsure:
+        return merged
+    return merged.holding({**merged.entries, **unsure}, merged.rest)
+
+
+def may_be_wrapped(value: Value) -> bool:
+    """Whether it is a model that is wrapped on at least one path."""
+    return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
+
+
+def without_plain_constant(value: Value) -> Value:
+    """Drop a plain constant, as other code may change the attribute; keep one that depends on the world."""
+    if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
+        return value
+    return value.replace(const=MISSING)
