@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trl_lint.analysis.program.definitions.templates import completes
+from trl_lint.analysis.program.definitions.templates import completes, fills
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.interpreter import Interpreter
@@ -65,12 +65,15 @@ class Tables(Interpreter):
         return any(self._is_entered(base) for base in cls.library_bases())
 
     def is_mixed_in(self, base: ClassInfo | None, cls: ClassInfo) -> bool:
-        """Whether the methods of a base that no library calls work with what the class or its other bases have.
+        """Whether the methods of a base work with what the class or its other bases have.
 
-        It is part of a trainer or callback through these, or uses what the class itself defines.
+        It is part of a trainer or callback through these, or uses what the class defines. A base whose methods a
+        library calls is analysed on its own; of such a base only empty methods count that the class fills.
         """
-        if base is None or base is cls.origin or self.is_entry_class(base):
+        if base is None or base is cls.origin:
             return False
+        if self.is_entry_class(base):
+            return fills(cls.origin, base)
         return self.is_entry_class(cls) or completes(cls.origin, base)
 
     def _is_entered(self, base: str) -> bool:

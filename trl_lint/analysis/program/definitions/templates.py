@@ -40,6 +40,19 @@ def _completes(cls: ClassInfo, base: ClassInfo) -> bool:
     return any(not defined.isdisjoint(_used_by(each)) for each in inside)
 
 
+def fills(cls: ClassInfo, base: ClassInfo) -> bool:
+    """Whether a class defines a method that is empty in one of its bases and that the code of this base calls."""
+    return cls.module.notes.cached((fills, cls, base), partial(_fills, cls, base))
+
+
+def _fills(cls: ClassInfo, base: ClassInfo) -> bool:
+    inside = base.project_lineage()
+    own = [each for each in cls.project_lineage() if each not in inside]
+    defined = {name for each in own for name in each.methods}
+    empty = {name for name in defined if (method := base.find(name)) is not None and method.is_open}
+    return any(not empty.isdisjoint(_used_by(each)) for each in inside)
+
+
 def inherited_by(cls: ClassInfo) -> tuple[FunctionInfo, ...]:
     """The inherited methods that use what a class defines, directly or through other methods; the constructor first."""
     return cls.module.notes.cached((inherited_by, cls), partial(_find_inherited, cls))

@@ -1,4 +1,7 @@
-"""A base calls what only its subclasses define; a mixin uses what only its subclasses have."""
+"""A base calls what only its subclasses define; a mixin uses what only its subclasses have.
+
+The base is also analysed on its own: there, what it calls is unknown.
+"""
 
 from transformers import Trainer
 
@@ -6,8 +9,8 @@ from transformers import Trainer
 class Base(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss, metrics = self.loss_and_metrics(model, inputs)
-        reveal_rank(metrics["same"])  # revealed: same
-        reveal_rank(metrics["local"])  # revealed: local(data)
+        reveal_rank(metrics["same"])  # revealed: same | unknown
+        reveal_rank(metrics["local"])  # revealed: local(data) | unknown
         self.kept = loss
         return loss
 
