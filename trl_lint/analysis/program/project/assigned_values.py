@@ -11,6 +11,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
 
 
@@ -47,7 +48,7 @@ def join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
 
 def may_be_wrapped(value: Value) -> bool:
     """Whether it is a model that is wrapped on at least one path."""
-    return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
+    return wrapping_of(value) in WRAPPED_ON_SOME_WAY
 
 
 def without_plain_constant(value: Value) -> Value:
