@@ -22,7 +22,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, ValueLacked
 from trl_lint.analysis.program.idioms.handled_errors import catches
-from trl_lint.analysis.program.syntax import below, inwards
+from trl_lint.analysis.program.syntax import below, inwards, raises_again
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks
@@ -65,9 +65,9 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bo
 
 
 def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a `try` around a node catches the exception that a lacking value raises."""
+    """Whether a `try` around a node catches the exception that a lacking value raises, and does not raise it again."""
     return any(
-        inner is outer.body and any(catches(each, CATCH_LACK) for each in outer.handlers)
+        inner is outer.body and any(catches(each, CATCH_LACK) and not raises_again(each) for each in outer.handlers)
         for outer, inner in inwards(root, node)
         if isinstance(outer, (cst.Try, cst.TryStar))
     )

@@ -213,10 +213,17 @@ def is_blank(suite: cst.BaseSuite) -> bool:
 
 def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
     """Whether a block ends with a statement after which nothing in the block runs."""
+    return isinstance(_last_statement(block), (cst.Return, cst.Raise, cst.Break, cst.Continue))
+
+
+def raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether an `except` clause ends with a `raise`."""
+    return isinstance(_last_statement(handler.body), cst.Raise)
+
+
+def _last_statement(block: cst.CSTNode) -> cst.CSTNode | None:
     last = block.body[-1] if isinstance(block, (cst.IndentedBlock, cst.SimpleStatementSuite)) and block.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, (cst.Return, cst.Raise, cst.Break, cst.Continue))
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
 
 
 def _does_nothing(statement: cst.BaseSmallStatement) -> bool:

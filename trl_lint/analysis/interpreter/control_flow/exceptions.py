@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.idioms.handled_errors import catches
-from trl_lint.analysis.program.syntax import below, identifiers, last_name
+from trl_lint.analysis.program.syntax import below, identifiers, last_name, raises_again
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks
@@ -26,8 +26,7 @@ from trl_lint.knowledge.python import MET_BY_ALL_RANKS, NOT_INSTALLED, OUT_OF_ME
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
-_CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
-
+_ANYTHING = frozenset({"Exception", "BaseException"})
 
 _CAUGHT = "only ranks where an exception is raised get here"
 
@@ -37,7 +36,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     if not all(map(_keeps_ranks_together, node.handlers)):
         # A rank on which an exception is raised leaves the body and continues after the `try`.
         frame.memory.control = before.control.under(_may_be_left(frame, node))
-    catches_attribute_error = any(catches(handler, _CATCHES_MISSING) for handler in node.handlers)
+    catches_attribute_error = any(map(_catches_attribute_error, node.handlers))
     frame.attribute_error_depth += catches_attribute_error
     start, exits, inside = len(frame.sync_points), len(frame.exits), frame.memory.control
     through = run_body(frame, node.body)
@@ -92,7 +91,7 @@ def _run_handler(
     # A process that ends because of an exception has failed, whatever its status says.
     leaving = process_exits.exits_in(frame, exits)
     frame.exits[exits:] = leaving
-    if (leaving or not _raises_again(handler)) and _is_of_some_ranks(handler):
+    if (leaving or not raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         provenance = frame.step(handler, _CAUGHT)
         refused = _is_raised_in_a_forward(frame, handler)
@@ -141,7 +140,7 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
 def _keeps_ranks_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether no rank leaves the body for this clause and continues after it while others stay in the body."""
     names = {last_name(each) for each in _caught(handler)}
-    return _raises_again(handler) or _handles_missing_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
+    return raises_again(handler) or _handles_missing_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
 
 
 def _handles_missing_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
@@ -185,9 +184,7 @@ def _has_forward(cls: cst.ClassDef) -> bool:
     return any(isinstance(each, cst.FunctionDef) and each.name.value == "forward" for each in cls.body.body)
 
 
-def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    body = handler.body.body
-    last = body[-1] if body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Raise)
+def _catches_attribute_error(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether the code goes on without a missing attribute, or names that error itself."""
+    names = () if handler.type is None else identifiers(handler.type)
+    return "AttributeError" in names or (catches(handler, _ANYTHING) and not raises_again(handler))
