@@ -213,6 +213,12 @@ rows = load_dataset("json", split="train")
 split = rows.train_test_split(test_size=0.1)
 trainer = SFTTrainer("m", train_dataset=split["train"])
 """
+DRAWN_PART = """\
+from datasets import load_dataset
+from trl import SFTTrainer
+rows = load_dataset("json", split="train").train_test_split(test_size=0.1)
+trainer = SFTTrainer("m", train_dataset=rows[args.{}])
+"""
 PREPARED = """\
 from accelerate import Accelerator
 from datasets import load_dataset
@@ -504,6 +510,7 @@ CASES = {
     "SEED_VARIABLE": Case(
         mended("TRL015", "seed="), DRAW.format("random_seed = 3"), True, DRAW.format("random_size = 3"), False
     ),
+    "SPLIT": Case(rule("TRL015"), DRAWN_PART.format("train_split"), 1, DRAWN_PART.format("first_row"), 0),
     "MODEL_CLASS": Case(
         is_model, "transformers.AutoModelForCausalLM", True, "transformers.DataCollatorForLanguageModeling", False
     ),

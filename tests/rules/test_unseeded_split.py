@@ -148,6 +148,7 @@ SEEDS = [
     "make_reproducible()",
     "setup_environment()",
     "begin(seed=3)",
+    "import trl\ntrl.BestOfNSampler(model, tokenizer, seed=3)",
     "accelerate.utils.set_seed(0, device_specific=maybe)",
 ]
 
@@ -167,6 +168,7 @@ def test_what_may_have_seeded_before_the_draw_makes_it_right(seed: str):
         "set_seed(0, device_specific=True)",
         "set_seed(PartialState().process_index)",
         "model = AutoModelForCausalLM.from_pretrained('m')",
+        "import trl\nmodel, tokenizer = trl.setup_chat_format(model, tokenizer)",
         "class Own(Base):\n    def __init__(self):\n        super().__init__()\nOwn()",
     ],
 )

@@ -341,6 +341,12 @@ SEED_VARIABLE = Guess(
     says="A variable with this name that is the same on all ranks is a seed for the fix.",
     because="fixtures/unseeded_split/broken_loop.py: the fix hands on the script's own seed",
 )
+SPLIT = Guess(
+    group=SEEDS,
+    pattern=r"(?i)(^|_)split$",
+    says="What a data set has under a key with such a name (`dataset[args.train_split]`) is a data set too, not a row.",
+    because="aqweteddy/TRL-SPIN, script/spin/run_dpo.py: `ds[args.dataset_train_split]` of an unseeded split",
+)
 
 # --- models -----------------------------------------------------------------------------------------------
 

@@ -81,6 +81,8 @@ DO_NOT_SEED = frozenset({
     "accelerate", "argparse", "bitsandbytes", "datasets", "deepspeed", "logging", "os", "pandas", "peft", "sklearn",
     "torch", "transformers", "wandb",
 })  # fmt: skip
+# Libraries whose functions for setting up do not seed. TRL's BestOfNSampler seeds, with the `seed` that it is given.
+SET_UP_WITHOUT_SEEDING = DO_NOT_SEED | {"trl"}
 # Methods that seed the generator of their object.
 GENERATOR_METHODS = frozenset({"manual_seed", "seed"})
 # What a sharding sampler draws: the order of the rows.

@@ -216,20 +216,18 @@ def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) ->
     if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.GENERATOR_METHODS):
         return False
     by_name = heuristics.SEEDS_ALL.fits(name) or (
-        heuristics.SETS_UP.fits(name) and not _is_of_library_without_seeding(frame, func)
+        heuristics.SETS_UP.fits(name) and _library_of(frame, func) not in table.SET_UP_WITHOUT_SEEDING
     )
-    by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords)) and not _is_of_library_without_seeding(
-        frame, func
-    )
-    return by_name or by_argument
+    by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords))
+    return by_name or (by_argument and _library_of(frame, func) not in table.DO_NOT_SEED)
 
 
-def _is_of_library_without_seeding(frame: Frame, func: cst.BaseExpression | None) -> bool:
-    """Whether a function comes from a library that seeds nothing as a side effect."""
+def _library_of(frame: Frame, func: cst.BaseExpression | None) -> str:
+    """The library that a function comes from; "" if that is unknown."""
     while isinstance(func, cst.Attribute):
         func = func.value
     value = frame.engine.lookup(frame, func.value) if isinstance(func, cst.Name) else None
-    return library_name_of(value).partition(".")[0] in table.DO_NOT_SEED
+    return library_name_of(value).partition(".")[0]
 
 
 def _note_run(frame: Frame, name: str, args: Arguments) -> None:

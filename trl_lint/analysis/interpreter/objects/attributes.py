@@ -20,6 +20,7 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
@@ -374,13 +375,19 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 
 
-def library_item(frame: Frame, container: Value, index: Value) -> Value:
+def library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """`x[key]` of a library's object: the environment holds the rank and the world size."""
     if library_name_of(container) == ENVIRON:
         return environment(frame, index)
-    if datasets.is_dataset(container) and index.kind is Kind.STRING:
+    if datasets.is_dataset(container) and (index.kind is Kind.STRING or heuristics.SPLIT.fits(_name_of_key(node))):
         return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN
+
+
+def _name_of_key(node: cst.CSTNode) -> str:
+    """The last name in the key of a subscript: `split` in `data[args.split]`; "" for other expressions."""
+    element = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    return last_name(element.value) if isinstance(element, cst.Index) else ""
 
 
 class RankLocalVariables:

@@ -54,7 +54,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
             return frame.engine.call(frame, method, Arguments([index]), node, container)
         case InstanceValue() if not isinstance(container, ProjectInstance):
-            return attributes.library_item(frame, container, index)
+            return attributes.library_item(frame, container, index, node)
     item = of_drawn_table(container, tensors.indexed(container, index))
     if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):
         return frame.allocate(node, Cell("list", rest=item))
