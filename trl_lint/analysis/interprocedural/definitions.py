@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
+from trl_lint.analysis.interpreter.calls.instantiation import instance_of
 from trl_lint.analysis.interprocedural.modules import Names, dotted_name
-from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance, ProjectModel
-from trl_lint.analysis.program.project import classes
+from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import is_literal_none
@@ -123,9 +123,8 @@ class Definitions(Names):
 
     def _of_class(self, value: Value) -> Value | None:
         if isinstance(value, ClassValue):
-            if classes.is_module_class(value.cls):
-                return ProjectModel(value.cls, wrapping=Wrapping.UNKNOWN)
-            return ProjectInstance(value.cls)
+            found = instance_of(value.cls)
+            return found.replace(wrapping=Wrapping.UNKNOWN) if found.kind is Kind.MODEL else found
         if not isinstance(value, LibraryName):
             return None
         name = library.canonical(value.name)

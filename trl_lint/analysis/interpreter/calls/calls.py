@@ -19,7 +19,7 @@ from trl_lint.analysis.interpreter.objects import assignment, present_on_some
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
-from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.classes import FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -155,7 +155,7 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
         return wrapped_models.redirected(frame, args, node)
     match callee:
         case ProjectInstance(cls=cls):
-            method = cls.find("__call__")
+            method = cls.find("__call__") or (cls.find("forward") if is_module_class(cls) else None)
             if method is not None:
                 return method_calls.call_method(frame, callee, cls, method, args, node)
         case PreparedObject():

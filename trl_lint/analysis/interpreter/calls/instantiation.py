@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.calls import callbacks
 from trl_lint.analysis.interpreter.objects import own_wrappers, passed_models, settings_objects
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.definitions.self_trained import trains_itself
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
@@ -24,7 +25,7 @@ MAX_METHODS = 12
 
 
 def instance_of(cls: ClassInfo) -> Value:
-    if is_module_class(cls):
+    if is_module_class(cls) and not trains_itself(cls):
         return ProjectModel(cls, wrapping=Wrapping.BARE)
     return ProjectInstance(cls)
 

@@ -19,7 +19,7 @@ from trl_lint.analysis.interpreter.objects import attributes, passed_models, pre
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -230,6 +230,8 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
     method = cls.find(name)
     if method is not None and not method.is_property:
         return call_method(frame, receiver, cls, method, args, node)
+    if name in models.RETURN_THE_MODEL and is_module_class(cls):
+        return receiver
     if name in _DUMPS:
         fields = dict_constructors.of_fields(frame, receiver, node)
         if fields is not None:

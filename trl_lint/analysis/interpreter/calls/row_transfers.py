@@ -11,6 +11,7 @@ from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.definitions.self_trained import as_wrappable
 from trl_lint.analysis.program.idioms.samplers import kind_tests
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
@@ -157,6 +158,7 @@ def _starred_values(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequenc
 
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The result of `accelerator.prepare` for one of its arguments."""
+    value = as_wrappable(value)
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED))
     if isinstance(value, ModelValue):
@@ -302,7 +304,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
             return (ShardingAccelerator if is_sharded else LibraryInstance)(row.name).replace(const=CREATED)
         return transferred(frame, created, args, node, row.name)
     if isinstance(created, ModelValue) and created.wrapping is Wrapping.WRAPPED:
-        inner = args.positional[0] if args.positional else UNKNOWN
+        inner = as_wrappable(args.positional[0]) if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, so no gradients to synchronise
             return created.with_parts(ModelRole.DATA_PARALLEL).replace(
                 provenance=frame.step(node, "it is wrapped here")
