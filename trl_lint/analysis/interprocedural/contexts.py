@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
+import libcst as cst
+
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
@@ -16,6 +20,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.knowledge.python import ENVIRONMENT
 
 # The depth to which nested containers are distinguished where calls are joined.
 MAX_DEPTH = 4
@@ -25,6 +30,20 @@ MAX_CONTAINERS = 500
 MAX_GROWTH = 6
 # The maximum number of contexts of a function for calls beyond the limit.
 MAX_JOINED = 6
+# The most statements of a function that is short.
+SHORT = 3
+
+
+def is_told_apart_by_constants(function: FunctionInfo) -> bool:
+    """Whether a function may do something else for another constant, and costs little to run again.
+
+    It reads environment variables, some of which hold the rank, or is as short as a method that stores one metric:
+    `self.metrics[name] = value`.
+    """
+    if any(each.value in ENVIRONMENT for each in of_class(function.node, cst.Name)):
+        return True
+    is_long = len(list(islice(of_class(function.node, cst.SimpleStatementLine), SHORT + 1))) > SHORT
+    return not is_long and next(iter(of_class(function.node, cst.For)), None) is None
 
 
 class CalledWith(NamedTuple):

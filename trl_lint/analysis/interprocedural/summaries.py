@@ -19,6 +19,7 @@ from trl_lint.analysis.interprocedural.contexts import (
     CalledWith,
     Context,
     gradients_and_parameters,
+    is_told_apart_by_constants,
     joined_for,
     key_of,
     without_constants,
@@ -29,7 +30,6 @@ from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.settings_of_job import JobFlags
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
-from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
@@ -47,12 +47,11 @@ from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
-from trl_lint.knowledge.python import ENVIRONMENT
 
 # How deep calls are followed, and how many contexts one function has before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
-# The same for a function that reads environment variables by name, as some of these hold the rank.
+# The same for a function that reads environment variables by name, as some of these hold the rank, and for a short one.
 MAX_NAMED = 40
 # The number of further contexts whose arguments differ in more than constants.
 MAX_PLAIN = 4
@@ -270,7 +269,7 @@ class Runs(Definitions):
         count = len(function.summaries)
         if count < MAX_CONTEXTS:
             return False
-        return count >= MAX_NAMED or ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
+        return count >= MAX_NAMED or not is_told_apart_by_constants(function)
 
     def _is_usable(self, summary: Summary) -> bool:
         """Whether to use a run. If what it read has changed, one of this round of a class is checked by the next."""

@@ -8,6 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks
 from trl_lint.analysis.interpreter.objects import own_wrappers, passed_models, settings_objects
+from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
@@ -32,6 +33,8 @@ def instance_of(cls: ClassInfo) -> Value:
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
     found = own_wrappers.wrapped_by_project_class(frame, cls, args, node) or settings_objects.settings_of(cls, args)
+    if found is None and settings_objects.is_dict_of(cls, args):
+        found = dict_constructors.new_dict(frame, args, node)
     return found if found is not None else _instantiate(frame, cls, args, node)
 
 

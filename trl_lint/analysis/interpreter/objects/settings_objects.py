@@ -16,6 +16,7 @@ For example:
         def __init__(self, **kwargs):
             for name, value in kwargs.items():
                 setattr(self, name, value) HParams(**json.load(file)).seed: SETTING
+    AttrDict(loss=loss, rate=1.0)          a dict with two entries
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import COMMAND_LINES, DICTS_OF_ATTRIBUTES, MAKE_SETTINGS, READ_FILES
 
@@ -105,17 +106,36 @@ def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
     return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if holds else None
 
 
+def is_dict_of(cls: ClassInfo, args: Arguments) -> bool:
+    """Whether a class is a dict that also answers to attributes, and is created with entries that are known."""
+    if args.star is not None or args.double is not None or not all(map(_is_container, args.positional)):
+        return False
+    return bool(args.all()) and cls.notes.cached(is_dict_of, partial(_is_dict_of_attributes, cls))
+
+
+def _is_container(value: Value) -> bool:
+    return isinstance(value, ContainerValue)
+
+
 def _is_plain_and_uniform(value: Value) -> bool:
     return value.rank.is_uniform and value.kind in _PLAIN
 
 
 def _holds_its_arguments(cls: ClassInfo) -> bool:
-    if not all(_is_special(name) or name in _OF_DICTS for name in cls.methods):
-        return False
-    if any(last_name(each.value) == "dict" for each in cls.node.bases):
-        return "__getattr__" in cls.methods or "__getattr__" in cls.variables or _is_attribute_dict(cls)
+    if _is_dict_of_attributes(cls):
+        return True
     init = cls.methods.get("__init__")
-    return not cls.bases and init is not None and _sets_each(init.node)
+    return _has_no_other_methods(cls) and not cls.bases and init is not None and _sets_each(init.node)
+
+
+def _is_dict_of_attributes(cls: ClassInfo) -> bool:
+    if not _has_no_other_methods(cls) or not any(last_name(each.value) == "dict" for each in cls.node.bases):
+        return False
+    return "__getattr__" in cls.methods or "__getattr__" in cls.variables or _is_attribute_dict(cls)
+
+
+def _has_no_other_methods(cls: ClassInfo) -> bool:
+    return all(_is_special(name) or name in _OF_DICTS for name in cls.methods)
 
 
 def _is_special(name: str) -> bool:
