@@ -8,6 +8,8 @@
     cls = LazyRows if args.lazy else Rows                   OneOfProjectNames((both,)), looked up once it is used
     rows = LazyRows() if args.lazy else Rows()              OneOfProjectObjects((both,)), objects of the project
     rows.save(path)                                         the methods of both are followed
+    loss = nn.MSELoss() if args.square else Huber()         OneOfModules((both,)), modules of torch and of the project
+    loss(outputs, labels)                                   what holds for the result of either
 
 Too many options make an unknown value.
 """
@@ -17,8 +19,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import InstanceValue, LibraryName, ModuleValue, ProjectName
-from trl_lint.domain.values import Facts, Kind, Value
+from trl_lint.domain.kinds import (
+    InstanceValue,
+    LibraryInstance,
+    LibraryName,
+    ModelValue,
+    ModuleValue,
+    ProjectName,
+)
+from trl_lint.domain.values import Facts, Kind, Value, Wrapping
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,8 +76,16 @@ class OneOfProjectObjects(ProjectChoice):
     kind = Kind.INSTANCE
 
 
-# How many classes are kept apart.
+class OneOfModules(ProjectChoice):
+    """One of several modules that are not wrapped, one of them at least from torch.nn. options: these modules."""
+
+    __slots__ = ()
+    kind = Kind.INSTANCE
+
+
+# How many classes are kept apart, and how many modules, such as the losses that a setting chooses from.
 _MAX_OPTIONS = 4
+_MAX_MODULES = 8
 
 
 def one_of_project_classes(a: Value, b: Value) -> OneOfProjectClasses | None:
@@ -89,6 +106,21 @@ def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
     options = _options_of_both(a, b)
     is_known = all(isinstance(each, InstanceValue) and each.is_of_project for each in options)
     return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= _MAX_OPTIONS else None
+
+
+def one_of_modules(a: Value, b: Value) -> OneOfModules | None:
+    """The choice between these modules; None if one is something else, none is torch's, or they are too many."""
+    if not (_is_module(a) and _is_module(b)):
+        return None
+    options = _options_of_both(a, b)
+    is_of_torch = any(isinstance(each, LibraryInstance) for each in options)
+    return a.as_a(OneOfModules).with_parts(options) if is_of_torch and len(options) <= _MAX_MODULES else None
+
+
+def _is_module(value: Value) -> bool:
+    if isinstance(value, LibraryInstance):
+        return value.name.startswith("torch.nn.")
+    return isinstance(value, OneOfModules) or (isinstance(value, ModelValue) and value.wrapping is Wrapping.BARE)
 
 
 def _options_of_both(a: Value, b: Value) -> tuple[Value, ...]:

@@ -20,6 +20,7 @@ from trl_lint.domain import absence, averaging, devices, ranks, shapes
 from trl_lint.domain.choices import (
     OneOfClasses,
     classes_of,
+    one_of_modules,
     one_of_project_classes,
     one_of_project_names,
     one_of_project_objects,
@@ -265,7 +266,7 @@ def _joined_kinds(a: Value, b: Value) -> Value:
             return other
         if isinstance(value, PreparedObject) and _is_prepared_model(other, value):
             return other
-    chosen = one_of_project_names(a, b) if {a.kind, b.kind} == _NAMES else None
+    chosen = one_of_project_names(a, b) if {a.kind, b.kind} == _NAMES else one_of_modules(a, b)
     return chosen or a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
 
 
@@ -298,7 +299,7 @@ def _merged_parts(a: Value, b: Value) -> Value:
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
             return general
-    objects = one_of_project_objects(a, b) if a.kind is Kind.INSTANCE else None
+    objects = one_of_project_objects(a, b) or one_of_modules(a, b) if a.kind is Kind.INSTANCE else None
     if objects is not None:
         return objects
     if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:

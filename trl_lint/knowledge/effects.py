@@ -61,6 +61,8 @@ PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})
 COPIES = frozenset({"copy", "copy2", "copyfile", "copytree"})
 ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})
 LIST_FOLDERS = frozenset({"glob", "iterdir", "rglob"})
+# Methods of a path that return what is in its file.
+READ_PATHS = frozenset({"read_bytes", "read_text"})
 # Methods of a model that is not wrapped.
 OF_MODELS: dict[str, Effect] = {
     # The model is the same on all ranks: at the end of a script all write the same. During a training one rank may

@@ -101,6 +101,8 @@ READ_FILES = frozenset({
     "ruamel.yaml.safe_load", "safetensors.torch.load_file", "scipy.io.loadmat", "toml.load", "tomli.load",
     "tomllib.load", "torch.load", "yaml.full_load", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
 })  # fmt: skip
+# Functions that return what a text says: settings, if it is the content of a file that all ranks read.
+PARSE_TEXT = frozenset({"json.loads", "toml.loads", "tomli.loads", "tomllib.loads"})
 # Functions that create settings from their argument: a file's name, other settings, a class of settings.
 MAKE_SETTINGS = frozenset({
     "argparse.Namespace", "draccus.parse", "mmengine.Config", "mmengine.Config.fromfile", "mmengine.config.Config",

@@ -30,18 +30,21 @@ MAX_CONTAINERS = 500
 MAX_GROWTH = 6
 # The maximum number of contexts of a function for calls beyond the limit.
 MAX_JOINED = 6
-# The most statements of a function that is short.
+# The most statements of a function that is short, and the most containers that it is passed.
 SHORT = 3
+FEW = 2
 
 
-def is_told_apart_by_constants(function: FunctionInfo) -> bool:
-    """Whether a function may do something else for another constant, and costs little to run again.
+def is_told_apart_by_constants(function: FunctionInfo, inputs: Sequence[Identity]) -> bool:
+    """Whether a function may do something else for another constant, and costs little to run again for these inputs.
 
     It reads environment variables, some of which hold the rank, or is as short as a method that stores one metric:
     `self.metrics[name] = value`.
     """
     if any(each.value in ENVIRONMENT for each in of_class(function.node, cst.Name)):
         return True
+    if len(inputs) > FEW:
+        return False
     is_long = len(list(islice(of_class(function.node, cst.SimpleStatementLine), SHORT + 1))) > SHORT
     return not is_long and next(iter(of_class(function.node, cst.For)), None) is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -248,7 +248,7 @@ class Runs(Definitions):
         inputs = self._inputs(names, memory)
         passed = (names, memory.heap)
         key = key_of(memory, function, names, cls)
-        if key not in function.summaries and self._has_many_contexts(function) and key not in self._running:
+        if key not in function.summaries and self._has_many_contexts(function, inputs) and key not in self._running:
             names, memory = without_constants(names, inputs, memory)
             key = key_of(memory, function, names, cls)
             if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
@@ -264,12 +264,12 @@ class Runs(Definitions):
         return Context(key, names, memory, inputs, passed)
 
     @staticmethod
-    def _has_many_contexts(function: FunctionInfo) -> bool:
+    def _has_many_contexts(function: FunctionInfo, inputs: Sequence[Identity]) -> bool:
         """Whether the function has the maximum number of contexts that are kept apart with all facts."""
         count = len(function.summaries)
         if count < MAX_CONTEXTS:
             return False
-        return count >= MAX_NAMED or not is_told_apart_by_constants(function)
+        return count >= MAX_NAMED or not is_told_apart_by_constants(function, inputs)
 
     def _is_usable(self, summary: Summary) -> bool:
         """Whether to use a run. If what it read has changed, one of this round of a class is checked by the next."""

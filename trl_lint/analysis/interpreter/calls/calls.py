@@ -24,7 +24,7 @@ from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.choices import OneOfProjectClasses
+from trl_lint.domain.choices import OneOfModules, OneOfProjectClasses
 from trl_lint.domain.heap import unknown_cell
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
@@ -124,7 +124,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return call_value(frame, callee.callee, _completed(callee, args), node)
         case ClassValue():
             return instantiation.instantiate(frame, callee.cls, args, node)
-        case OneOfProjectClasses():
+        case OneOfProjectClasses() | OneOfModules():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
         case ModelValue():
             return _call_model(frame, callee, args, node)

@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.refining import FunctionCall
@@ -27,7 +28,6 @@ from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
     FirstRankContext,
-    LibraryInstance,
     LibraryName,
     TupleValue,
     role_of,
@@ -36,6 +36,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.evaluation import synchronised_metric
 from trl_lint.knowledge.process_starts import START_GROUP
+from trl_lint.knowledge.python import PARSE_TEXT
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, OpaqueCall, Row, Sink
 from trl_lint.knowledge.transformers import CALLS_HOOKS
 
@@ -66,7 +67,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     if isinstance(created, Value):
         return created
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
-        return LibraryInstance(name)
+        return pure_calls.module_of(name, args)
     return _computed(frame, name, args, node)
 
 
@@ -80,6 +81,8 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
         if heuristics.is_rank_name(last) and not args.all():
             return attributes.named_rank(frame, last)
         return frame.engine.unresolved(frame, args, node)
+    if name in PARSE_TEXT and found.rank == ranks.SETTING:
+        return settings.SETTING
     value = pure_calls.functional_loss(name, found, args)
     call = FunctionCall(tensor_row, name, args, flat, node)
     for refine in frame.domains.function:

@@ -27,7 +27,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfClasses, OneOfProjectClasses, OneOfProjectObjects
+from trl_lint.domain.choices import OneOfClasses, OneOfModules, OneOfProjectClasses, OneOfProjectObjects
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join, join_all
@@ -73,7 +73,9 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         return BOTTOM
     if isinstance(receiver, OneOfClasses):
         return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
-    if isinstance(receiver, (OneOfProjectClasses, OneOfProjectObjects)):
+    if isinstance(receiver, OneOfModules) and name in models.RETURN_THE_MODEL:
+        return receiver
+    if isinstance(receiver, (OneOfModules, OneOfProjectClasses, OneOfProjectObjects)):
         return _called_on_each(frame, receiver, name, args, node)
     called = (
         library_calls.call_through_class(frame, receiver, name, args, node) if type(receiver) is LibraryName else None
@@ -138,9 +140,13 @@ def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
 
 
 def _called_on_each(
-    frame: Frame, receiver: OneOfProjectClasses | OneOfProjectObjects, name: str, args: Arguments, node: cst.CSTNode
+    frame: Frame,
+    receiver: OneOfModules | OneOfProjectClasses | OneOfProjectObjects,
+    name: str,
+    args: Arguments,
+    node: cst.CSTNode,
 ) -> Value:
-    """A method of one of several objects or classes of the project: each may be the one that is called."""
+    """A method of one of several objects or classes: each may be the one that is called."""
     before = len(frame.sync_points)
     longest: list[SyncPoint] = []
     result: Value = BOTTOM
@@ -284,6 +290,8 @@ def _call_on_library_instance(
     cls = library_name_of(receiver)
     if cls == attributes.ENVIRON:
         return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+    if cls.startswith("torch.nn.") and name in models.RETURN_THE_MODEL and name != "requires_grad_":
+        return receiver  # `nn.MSELoss().to(device)`; what is frozen is no longer known to be trained
     if cls.startswith("torch.nn.") or isinstance(receiver, PureObject):
         return pure_result(pure_calls.spread(frame, args))
     return library_calls.call_method(frame, receiver, cls, name, args, node)

@@ -27,7 +27,7 @@ from trl_lint.analysis.state.records import Field
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfProjectObjects
+from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import GLOBAL_RANK, Device
@@ -78,7 +78,7 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
             return frame.engine.member(receiver, name)
         case InstanceValue():
             return _of_instance(frame, receiver, name, node, called)
-        case OneOfProjectObjects():
+        case OneOfModules() | OneOfProjectObjects():
             return join_all([read(frame, each, name, node, called) for each in receiver.options])
         case ModelValue():
             return of_model(frame, receiver, name, node, called)

@@ -4,6 +4,7 @@ For example:
 
     Path(args.output_dir) / "x"         PathValue, with the rank of a setting
     (root / "x").exists()               local(io)
+    (root / "x.json").read_text()       SETTING, as all ranks read the same file
     root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
 """
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, names_in, of_class
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
@@ -22,7 +24,7 @@ from trl_lint.domain.kinds import IterableValue, PathValue, flag
 from trl_lint.domain.provenance import RankLocalFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.effects import ASK_DISK, COPIES, LIST_FOLDERS, PARTS_OF_PATHS, RETURN_PATHS
+from trl_lint.knowledge.effects import ASK_DISK, COPIES, LIST_FOLDERS, PARTS_OF_PATHS, READ_PATHS, RETURN_PATHS
 from trl_lint.knowledge.heuristics import SHOWS_PATH
 
 if TYPE_CHECKING:
@@ -69,7 +71,15 @@ def call(frame: Frame, receiver: PathValue, name: str, args: Arguments, node: cs
         return _existence_of(frame, receiver, expression, node)
     if name in LIST_FOLDERS:
         return _listed(frame, receiver, node)
-    return frame.engine.unresolved(frame, args, node)
+    result = frame.engine.unresolved(frame, args, node)
+    return settings.SETTING if receiver.rank.is_uniform and _reads(name, args) else result
+
+
+def _reads(name: str, args: Arguments) -> bool:
+    """Whether a method gives what is in the file, which is the same for all ranks: `path.read_text()`."""
+    mode = args.get(0, "mode")
+    is_opened = mode is None or (isinstance(mode.const, str) and mode.const.startswith("r"))
+    return name in READ_PATHS or (name == "open" and is_opened)
 
 
 def _listed(frame: Frame, receiver: Value, node: cst.CSTNode) -> Value:

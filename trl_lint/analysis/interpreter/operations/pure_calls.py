@@ -12,7 +12,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import TensorValue, library_name_of
+from trl_lint.domain.kinds import LibraryInstance, TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
@@ -101,6 +101,16 @@ def _reduced_loss(value: Value, reduction: Value | None) -> Value:
     how = "sum" if reduction is not None and reduction.const == "sum" else "mean"
     rank = Rank(State.LOCAL, value.rank.origins, how) if value.rank.differs else value.rank
     return value.as_a(TensorValue, rank=rank, scalar=True, dtype="float")
+
+
+def module_of(name: str, args: Arguments) -> LibraryInstance:
+    """A module of torch.nn. A loss that keeps a value for each row (`reduction="none"`) counts as any other module."""
+    reduction = args.keywords.get("reduction")
+    is_loss_of_rows = reduction is not None and reduction.const not in ("mean", "sum")
+    return LibraryInstance(_ANY_MODULE if is_loss_of_rows else name)
+
+
+_ANY_MODULE = "torch.nn.Identity"
 
 
 def module_output(name: str, args: Arguments) -> Value:
