@@ -73,8 +73,6 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         return BOTTOM
     if isinstance(receiver, OneOfClasses):
         return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
-    if isinstance(receiver, OneOfModules) and name in models.RETURN_THE_MODEL:
-        return receiver
     if isinstance(receiver, (OneOfModules, OneOfProjectClasses, OneOfProjectObjects)):
         return _called_on_each(frame, receiver, name, args, node)
     called = (
@@ -147,6 +145,8 @@ def _called_on_each(
     node: cst.CSTNode,
 ) -> Value:
     """A method of one of several objects or classes: each may be the one that is called."""
+    if isinstance(receiver, OneOfModules) and name in models.RETURN_THE_MODEL:
+        return receiver
     before = len(frame.sync_points)
     longest: list[SyncPoint] = []
     result: Value = BOTTOM
