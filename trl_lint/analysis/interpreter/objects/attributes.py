@@ -160,7 +160,7 @@ def _of_data(receiver: Value, name: str) -> Value:
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model. An attribute that the wrapper does not forward is reported to the rules."""
     if name == models.INNER_MODEL:
-        return wrapped_models.unwrapped(frame, model, node)
+        return wrapped_models.module_of(frame, model, node)
     if name == "training":
         return flag()
     if own_wrappers.has(model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -46,13 +47,13 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     return False
 
 
-def _may_read(root: cst.CSTNode, node: cst.CSTNode, name: cst.Name) -> bool:
-    """Whether a path that runs this node may lead to where a name is read.
+def _may_read(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether a path that runs this node may lead to another one, for example where a name is read.
 
-    If a condition around the node contradicts one around the name, and neither changes in the function, no path runs
+    If a condition around the one contradicts one around the other, and neither changes in the function, no path runs
     both: `if fast: x = inner(y)` and, later, `if not fast: loss += x`.
     """
-    opposed = contradiction(conditions_around(root, node), conditions_around(root, name))
+    opposed = contradiction(conditions_around(root, node), conditions_around(root, other))
     return opposed is None or not is_lasting(root, opposed.subject)
 
 
@@ -117,7 +118,7 @@ def is_combined_with_calls(
     """
     from_result: set[str] = set()
     from_calls: set[str] = set()  # of these names
-    for statement in of_class(root, cst.SimpleStatementLine):
+    for statement in filter(partial(_may_read, root, node), of_class(root, cst.SimpleStatementLine)):
         small = statement.body[0]
         if not isinstance(small, (cst.Assign, cst.Return)) or small.value is None:
             continue
@@ -128,7 +129,7 @@ def is_combined_with_calls(
         is_combined = (
             isinstance(small.value, cst.Call)
             and (from_result - from_calls) & spelled
-            and (from_calls - from_result) & spelled
+            and (calls or (from_calls - from_result) & spelled)
         )
         if (
             is_combined
@@ -162,10 +163,19 @@ def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> 
 
 
 def _adds(sum_: cst.BinaryOperation, from_result: set[str], names: frozenset[str]) -> bool:
-    sides = used_names(sum_.left), used_names(sum_.right)
+    sides = _names_added(sum_.left, from_result), _names_added(sum_.right, from_result)
     return isinstance(sum_.operator, cst.Add) and any(
         from_result & one and names & other for one, other in (sides, sides[::-1])
     )
+
+
+def _names_added(node: cst.BaseExpression, from_result: set[str]) -> set[str]:
+    """The names in an addend, without those that only scale a result: `ratio` in `result * ratio`."""
+    if not isinstance(node, cst.BinaryOperation):
+        return used_names(node)
+    names = _names_added(node.left, from_result) | _names_added(node.right, from_result)
+    scales = isinstance(node.operator, (cst.Divide, cst.Multiply)) and not names.isdisjoint(from_result)
+    return names & from_result if scales else names
 
 
 def calls_a_name_in(tree: cst.CSTNode, node: cst.CSTNode, excluded: cst.CSTNode, ignored: frozenset[str]) -> bool:

@@ -32,7 +32,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
-from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere
+from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere, steps
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -69,10 +69,20 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 
 def unwrapped(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
-    """`model.module`, `unwrap_model(model)`. A DataParallel trains in one process, which synchronises nothing."""
+    """`unwrap_model(model)`. A DataParallel trains in one process, which synchronises nothing."""
     if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
         return inside(frame, model, node)
     return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
+
+
+def module_of(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
+    """`model.module`: it fails on the way on which the model is bare, whatever decides on the way."""
+    is_decided_by_test = model.wrapping is Wrapping.UNKNOWN and any(
+        isinstance(each, WrappedWhere) for each in steps(model.provenance)
+    )
+    if is_decided_by_test and not is_data_parallel(model):
+        return inside(frame, model, node)
+    return unwrapped(frame, model, node)
 
 
 def is_wrapped(value: Value) -> bool:
