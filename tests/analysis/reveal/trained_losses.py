@@ -2,10 +2,12 @@
 
 import math
 
+import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from somewhere import build, compute, forward, rows, reduced, mean_across_ranks
+from torch.nn.parallel import DistributedDataParallel
 
 accelerator = Accelerator()
 model, optimizer, loader = accelerator.prepare(build(), build(), rows())
@@ -39,6 +41,36 @@ def of_a_sum(engine, scaler):
         total = sum(losses.values())
         reveal_rank(total)  # revealed: local(data)
         scaler.scale(total).backward()
+
+
+def changed_on_one_way(engine, scaled):
+    for batch in rows():
+        loss = engine.compute(batch)
+        reveal_rank(loss)  # revealed: local(data)
+        if scaled:
+            loss = loss.mean() * 2
+        accelerator.backward(loss)
+
+
+class Job:
+    def __init__(self, engine):
+        self.engine = engine
+        self.model = DistributedDataParallel(build())
+
+    def train(self):
+        for batch in rows():
+            loss = self.engine.compute(batch)
+            reveal_rank(loss)  # revealed: local(data)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+
+
+def under_deepspeed(engine):
+    model, *_ = deepspeed.initialize(model=build())
+    for batch in rows():
+        loss = compute(model(batch))
+        reveal_rank(loss)  # revealed: local(data)
+        model.backward(loss)
 
 
 def in_a_function(engine, scaler):

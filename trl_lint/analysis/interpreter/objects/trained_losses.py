@@ -15,7 +15,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.training_loss import trained_targets
-from trl_lint.analysis.program.syntax import callee_of, last_name, of_class
+from trl_lint.analysis.program.syntax import callee_of, last_name, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
@@ -32,7 +32,10 @@ def as_loss(frame: Frame, target: cst.Name, value: Value) -> Value:
         return value
     if not frame.module.mentions(rb"\bbackward\(") or id(target) not in _trained(frame):
         return value
-    if _may_be_reduced(frame) or not has_wrapped_model(frame):
+    if _may_be_reduced(frame):
+        return value
+    _read_attributes(frame)
+    if not has_wrapped_model(frame):
         return value
     step = frame.step(target, "the model is trained with it: each rank has its own")
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)
@@ -40,6 +43,13 @@ def as_loss(frame: Frame, target: cst.Name, value: Value) -> Value:
 
 def _trained(frame: Frame) -> frozenset[int]:
     return frame.module.notes.cached((_trained, frame.root), partial(trained_targets, frame.root))
+
+
+def _read_attributes(frame: Frame) -> None:
+    """Read what the function uses of its object: the model may be used only after the loss."""
+    if frame.cls is not None:
+        for name in {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}:
+            frame.read_attribute(frame.cls, name)
 
 
 def _may_be_reduced(frame: Frame) -> bool:

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, last_name
+from trl_lint.analysis.program.syntax import below, last_name, used_names
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
@@ -48,8 +48,11 @@ class _Binding:
 
 
 def trained_targets(root: cst.CSTNode) -> frozenset[int]:
-    """The ids of the names in a function, or a module, that are bound to what a backward pass starts from."""
-    return frozenset(id(each.target) for each in _function(root).trained)
+    """The ids of the names in a function, or a module, that are bound to what a backward pass starts from.
+
+    Of `loss = compute(batch)`, then `if scaled: loss = loss * 2`, both are.
+    """
+    return frozenset(id(each.target) for each in _function(root).with_earlier_bindings())
 
 
 def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
@@ -80,6 +83,16 @@ class _Function:
             if isinstance(node, cst.Call):
                 for each in _backward_starts(node):
                     self._train(each, self._place[each])
+
+    def with_earlier_bindings(self) -> list[_Binding]:
+        """The bindings from which a backward pass starts, and those of the same names that they are computed from."""
+        found = list(self.trained)
+        for binding in found:
+            reads_itself = binding.adds or any(binding.name in used_names(part) for part in binding.parts)
+            before = self._before(binding) if reads_itself else None
+            if before is not None and before not in found:
+                found.append(before)
+        return found
 
     def source_of(self, node: cst.CSTNode) -> _Source:
         match node:

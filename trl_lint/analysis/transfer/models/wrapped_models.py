@@ -36,6 +36,7 @@ from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWher
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
+from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import (
     MAKES_INPUTS,
     OPTIMIZER_OBJECT,
@@ -380,4 +381,4 @@ def has_wrapped_model(frame: Frame) -> bool:
 def _is_shared(value: Value) -> bool:
     """Whether several ranks train it. A model in DataParallel is trained by one process."""
     is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
-    return is_shared and not is_data_parallel(value)
+    return (is_shared and not is_data_parallel(value)) or library_name_of(value) == ENGINE
