@@ -187,3 +187,32 @@ def one_of_two(args, image, text):
         print(args)
     if args.image:
         print(left.config)  # expect: TRL002
+
+
+def main_with_more_tests(args):
+    model = Net()
+    if args.distributed:
+        model = DDP(model)
+    if args.distributed and args.saves:
+        print(model.config)  # expect: TRL002
+    if args.saves and not args.distributed:
+        print(model.config)
+    if args.saves or args.distributed:
+        print(model.config)
+    if not (args.saves or args.distributed):
+        print(model.config)
+    print(model.config if args.saves and args.distributed else None)  # expect: TRL002
+
+
+def prepared_with_more_tests(args, accelerator: Accelerator):
+    side = None
+    if args.side:
+        side = AutoModel.from_pretrained("side")
+    model = AutoModel.from_pretrained("tiny")
+    if args.side:
+        model, side = accelerator.prepare(model, side)
+    else:
+        model = accelerator.prepare(model)
+    if args.side and side is not None and accelerator.is_main_process:
+        print(side.config)  # expect: TRL002
+        print(accelerator.unwrap_model(side).config)

@@ -28,7 +28,7 @@ from trl_lint.analysis.interpreter.conditions.tested_names import (
     tests_model,
 )
 from trl_lint.analysis.program.definitions.objects import class_names
-from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, none_test_operand, parts_of
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import self_attribute
@@ -154,8 +154,8 @@ def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
     key = (frame.cls, self_attribute(tested[0])) if tested is not None and frame.cls is not None else None
     names, attributes = frame.memory.names, frame.memory.attributes
     model = names.get(subject, UNKNOWN) if key is None or not key[1] else attributes.get(key, UNKNOWN)
-    _narrow(frame, names, test, outcome)
-    _narrow(frame, attributes, test, outcome)
+    _narrow_by_parts(frame, names, test, outcome)
+    _narrow_by_parts(frame, attributes, test, outcome)
     if tested is not None and model.wrapping is Wrapping.MAYBE:
         narrowed = model.replace(wrapping=Wrapping.WRAPPED if tested[1] is outcome else Wrapping.BARE)
         if key is not None and key[1]:
@@ -207,6 +207,23 @@ def _has_maybe_wrapped(memory: Memory) -> bool:
     return False
 
 
+def _narrow_by_parts(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, outcome: bool) -> None:
+    """Refine what is known of models first by each part that must have this outcome, then by the whole test."""
+    for part in parts_of(test) if outcome else alternatives(test):
+        if isinstance(part, cst.BaseExpression):
+            _decide(frame, values, *_without_not(part, outcome))
+    _narrow(frame, values, test, outcome)
+
+
+def _decide(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, outcome: bool) -> None:
+    """Refine what is known of models, if one part of a test with this outcome is the condition of their wrapper."""
+    for name, value in values.items():
+        condition = _condition(value) if value.kind is Kind.MODEL else None
+        decisive = None if condition is None else _decisive_outcome(frame, test, condition)
+        if condition is not None and decisive is not None:
+            values[name] = _with_outcome(value, condition, decisive) if decisive.is_true is outcome else _bare(value)
+
+
 def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, outcome: bool) -> None:
     tested: frozenset[str] | None = None
     present: str | None = None
@@ -216,10 +233,6 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, o
         last = name if isinstance(name, str) else name[1]
         condition = _condition(value)
         if condition is not None and _is_about_something_else(frame, test, name, condition):
-            continue
-        decisive = _decisive_outcome(frame, test, condition) if condition is not None else None
-        if condition is not None and decisive is not None:
-            values[name] = _with_outcome(value, condition, decisive) if decisive.is_true is outcome else _bare(value)
             continue
         if condition is not None and condition.function is frame.function:
             tested = names_tested(frame, test) if tested is None else tested
