@@ -62,6 +62,38 @@ class BeforeTheLoop:
         self.model.encode(rows())  # expect: TRL002
 
 
+class OneOfSeveral:
+    def __init__(self, args):
+        self.model = build(args)
+        self.place(args)
+
+    def place(self, args):
+        if args.half:
+            self.model = self.model.half()
+        if args.several:
+            self.model = DistributedDataParallel(self.model.cuda())
+        else:
+            self.model = self.model.cuda()
+
+    def train(self):
+        self.model.encode(rows())  # expect: TRL002
+
+
+class TakenOffAgain:
+    def __init__(self, args):
+        self.model = build(args)
+        self.measure(args)
+
+    def measure(self, args):
+        if args.several:
+            self.model = DistributedDataParallel(self.model)
+        self.model(rows())
+        self.model = build(args)
+
+    def train(self):
+        self.model.encode(rows())
+
+
 class ByTheProgram:
     def __init__(self, args):
         self.args = args

@@ -12,7 +12,13 @@ from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
-from trl_lint.analysis.interprocedural import decorators, early_returns, returned_arguments, shared_calls
+from trl_lint.analysis.interprocedural import (
+    decorators,
+    early_returns,
+    returned_arguments,
+    shared_calls,
+    wrapped_returns,
+)
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
@@ -187,6 +193,7 @@ class Runs(Definitions):
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
         result = early_returns.with_early_returns(frame, result, divided)
+        result = wrapped_returns.with_wrapped_way(frame, result)
         result = absences.of_returned(frame, entry, result)
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)

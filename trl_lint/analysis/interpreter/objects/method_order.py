@@ -32,6 +32,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.program.definitions import call_order, construction
+from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
@@ -74,10 +75,12 @@ def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value, node: c
         after = _methods_after(cls.origin, method, assigned)
         if any(each.node is reader.node for each in after) or _is_after_call(frame, cls.origin, method, assigned, node):
             return _as_read_elsewhere(frame, assigned_values[0])
-    for method, target, until, wrapped in _replaced_later(cls, name):
-        if method is not reader and any(
-            each.node is reader.node for each in _methods_after(cls.origin, method, target, until)
-        ):
+    for method, target, until, wrapped in _among_others(cls, name):
+        if method is reader:
+            continue
+        after = _methods_after(cls.origin, method, target, until)
+        is_after = until is None and _is_after_call(frame, cls.origin, method, target, node)
+        if is_after or any(each.node is reader.node for each in after):
             return _as_read_elsewhere(frame, wrapped)
     return value
 
@@ -88,17 +91,19 @@ def _as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
     return frame.from_other_scope(wrapped.replace(wrapping=Wrapping.MAYBE))
 
 
-def _replaced_later(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Attribute, cst.Assign, Value]]:
-    """The assignments of a wrapped model that the same method replaces later, each with the next one.
+def _among_others(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Attribute, cst.Assign | None, Value]]:
+    """The assignments of a wrapped model in methods with several to that attribute.
 
-    With its method, and with the value.
+    Each with its method, the next assignment that replaces it, if there is one, and the value.
     """
     for base in cls.project_lineage():
         for method, target, value in base.notes.of(Wrappings).by_attribute.get(name, {}).values():
             assigned = _assignments(method).get(name, ())
             places = [index for index, each in enumerate(assigned) if target in _targets(each)]
-            if places and places[0] + 1 < len(assigned):
-                yield method, target, assigned[places[0] + 1], value
+            if places and len(assigned) > 1:
+                later = assigned[places[0] + 1 :]
+                replaced = (each for each in later if not are_in_opposite_branches(method.node, target, each))
+                yield method, target, next(replaced, None), value
 
 
 def _is_uninformative(value: Value) -> bool:
