@@ -61,6 +61,16 @@ for batch in rows():
     reveal_rank(loss)
     accelerator.backward(loss)
 """
+SCALED = """\
+from accelerate import Accelerator
+from somewhere import build, rows, scaler
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(build(), rows())
+for batch in loader:
+    loss = model(batch).loss
+    reveal_rank(scaler.{0}(loss))
+"""
 FIXTURES = TESTS.parent / "fixtures"
 
 # --- the verdicts on programs -------------------------------------------------------------------------------
@@ -723,6 +733,7 @@ CASES = {
         trainer(HELPER.format("self.model.tune()")),
         False,
     ),
+    "SCALES_A_LOSS": Case(revealed, SCALED.format("scale"), "local(data)", SCALED.format("count"), "unknown"),
     "KEEPS_ITS_ARGUMENT": Case(
         rule("TRL003"),
         loop("loss = loss.mean()\noptimizers.backward(loss)\nwandb.log({'loss': loss})"),

@@ -564,6 +564,13 @@ COMPUTES_GRADIENTS = Guess(
     because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
     "last one may be cut",
 )
+SCALES_A_LOSS = Guess(
+    group=GRADIENTS,
+    words=_one_of("scale"),
+    says="A method with this name outside the project returns the loss that it is passed, times a factor: "
+    "`scaler.scale(loss).backward()`.",
+    because="tests/evaluation/missed_models/refused_losses.py: a function gets the scaler as an argument",
+)
 KEEPS_ITS_ARGUMENT = Guess(
     group=GRADIENTS,
     words=_one_of("append backward manual_backward"),

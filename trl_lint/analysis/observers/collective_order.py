@@ -106,6 +106,8 @@ class CollectiveOrder(Observer["Frame"]):
             function = _function_of(value)
             if function is not None and _has_collectives(function):
                 _note(frame, node, function.name, HIDDEN)
+            if frame.memory.control.grad and (_may_be_prepared(value) or _is_wrapped(value)):
+                frame.notes.of(RunByUnknown).is_passed |= _is_result_used(frame, node)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         passed = run.sync_points[:_MAX_PASSED]
@@ -131,6 +133,13 @@ class CollectiveOrder(Observer["Frame"]):
                 _leave_to_caller(frame, node, copy)
 
 
+class RunByUnknown:
+    """Whether something unknown gets a wrapper and returns something: `loss = compute(model, batch)`."""
+
+    def __init__(self) -> None:
+        self.is_passed = False
+
+
 class LeftToCallers:
     """The backward passes of losses that a function is passed: they reduce gradients if its callers ran a wrapper."""
 
@@ -144,7 +153,13 @@ def _leave_to_caller(frame: Frame, node: cst.CSTNode, point: SyncPoint) -> None:
 
 
 def _has_forward(frame: Frame) -> bool:
-    return any(point.kind == "forward" for point in frame.sync_points)
+    """Whether a wrapper's forward has run by now, here or in something unknown that has got the wrapper."""
+    return frame.notes.of(RunByUnknown).is_passed or any(point.kind == "forward" for point in frame.sync_points)
+
+
+def _is_result_used(frame: Frame, node: cst.CSTNode) -> bool:
+    around = ancestors(frame.root, node)
+    return bool(around) and not isinstance(around[-1], cst.Expr)
 
 
 def _describe(

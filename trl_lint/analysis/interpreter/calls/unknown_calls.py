@@ -31,7 +31,7 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return loaded_result(frame, args)
     if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _calls_generate(node):
         return generated(frame, args)
-    computed = _computed(frame, args, node)
+    computed = _scaled(args, node) or _computed(frame, args, node)
     rewards = any(map(heuristics.REWARDED.fits, args.keywords)) and _are_rank_local_samples(frame, args)
     if computed is None and not rewards:
         return None
@@ -40,6 +40,15 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     if computed is not None:
         return computed.replace(provenance=frame.step(node, "`{}` is computed from this rank's own data"))
     return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
+
+
+def _scaled(args: Arguments, node: cst.CSTNode) -> Value | None:
+    """`scaler.scale(loss)`: the loss times a factor."""
+    loss = args.positional[0] if len(args.all()) == 1 == len(args.positional) else None
+    callee = callee_of(node)
+    if loss is None or not isinstance(callee, cst.Attribute) or not heuristics.SCALES_A_LOSS.fits(last_name(callee)):
+        return None
+    return loss if loss.kind is Kind.TENSOR and loss.grad and loss.rank.differs else None
 
 
 def _computed(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:

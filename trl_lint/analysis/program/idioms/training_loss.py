@@ -19,6 +19,7 @@ from functools import lru_cache
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.syntax import below, last_name, used_names
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer
@@ -71,6 +72,7 @@ class _Function:
 
     def __init__(self, root: cst.CSTNode) -> None:
         nodes = list(below(root))
+        self._root = root
         self._place = {node: place for place, node in enumerate(nodes)}
         self._bindings: dict[str, list[_Binding]] = {}
         self._known: dict[_Binding, _Source] = {}
@@ -85,14 +87,18 @@ class _Function:
                     self._train(each, self._place[each])
 
     def with_earlier_bindings(self) -> list[_Binding]:
-        """The bindings from which a backward pass starts, and those of the same names that they are computed from."""
+        """The bindings from which a backward pass starts, those in other branches, and those they are computed from."""
         found = list(self.trained)
         for binding in found:
+            others = [each for each in self._bindings[binding.name] if self._is_alternative(each, binding)]
             reads_itself = binding.adds or any(binding.name in used_names(part) for part in binding.parts)
             before = self._before(binding) if reads_itself else None
-            if before is not None and before not in found:
-                found.append(before)
+            others += [] if before is None else [before]
+            found += [each for each in others if each not in found]
         return found
+
+    def _is_alternative(self, one: _Binding, other: _Binding) -> bool:
+        return are_in_opposite_branches(self._root, one.target, other.target)
 
     def source_of(self, node: cst.CSTNode) -> _Source:
         match node:
