@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trl_lint.domain.kinds import ModelRole, ModelValue, PreparedObject
+from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.values import Value, Wrapping
 
 
@@ -44,3 +45,17 @@ def wrapping_of(value: Value) -> Wrapping | None:
 def may_be_model(value: Value) -> bool:
     """Whether a value is a model, or a result of `prepare` that may be one."""
     return isinstance(value, (ModelValue, PreparedObject))
+
+
+def is_undecided(value: Value) -> bool:
+    """Whether a model is wrapped, or is inside a wrapper, only under a condition that `provenance` says."""
+    wrapping = wrapping_of(value)
+    is_inside = wrapping is Wrapping.UNWRAPPED and isinstance(value.provenance, WrappedWhere)
+    return is_inside or wrapping is Wrapping.MAYBE
+
+
+def once_tested(value: Value) -> Value:
+    """An undecided model after a test that may have decided about it."""
+    if value.wrapping is Wrapping.MAYBE:
+        return value.replace(wrapping=Wrapping.UNKNOWN)
+    return value.replace(wrapping=Wrapping.BARE, provenance=None)

@@ -23,11 +23,11 @@ from trl_lint.domain.kinds import (
     TupleValue,
     class_name_of,
 )
-from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.model_roles import is_undecided, once_tested
 from trl_lint.domain.provenance import Step, WrappedWhere
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Wrapping, Write
+from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
@@ -210,13 +210,13 @@ class Frame:
 
     def from_other_scope(self, value: Value) -> Value:
         """A value of another function or class, as read here: a condition met here may decide whether it is wrapped."""
-        if wrapping_of(value) is not Wrapping.MAYBE:
+        if not is_undecided(value):
             return value
         tested = self.evaluated_conditions
         step = value.provenance
         names = step.names if isinstance(step, WrappedWhere) else frozenset(tested.settings)
         is_decided = tested.reads_anything or not names.isdisjoint(tested.settings)
-        return value.replace(wrapping=Wrapping.UNKNOWN) if is_decided else value
+        return once_tested(value) if is_decided else value
 
     def consume(self, value: Value) -> None:
         """Note that the contents of a container were read, so that a change of them requires another run.

@@ -38,7 +38,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import LibraryInstance, PreparedObject, PureObject, flag, library_name_of
-from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.model_roles import is_undecided, once_tested, wrapping_of
 from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -83,7 +83,7 @@ def either_model(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) 
     if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
         # The test distinguished the two, and something was done to one: `if distributed: model.train()`.
         return wrapped.replace(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
-    test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
+    test, is_true = without_not(test, yes.wrapping is not Wrapping.BARE)
     names = names_tested(frame, test)
     known = [each for value in (yes, no) if (each := _condition(value)) is not None]
     outcomes: tuple[RequiredOutcome, ...] = ()
@@ -131,7 +131,7 @@ def _unwrapped_as_bare(value: Value) -> Value:
 
 def _condition(value: Value) -> WrappedWhere | None:
     """The condition under which a model is wrapped, if it is wrapped on one branch only."""
-    step: Step | None = value.provenance if value.wrapping is Wrapping.MAYBE else None
+    step: Step | None = value.provenance if is_undecided(value) else None
     while step is not None:
         if isinstance(step, WrappedWhere):
             return step
@@ -148,7 +148,7 @@ def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
     _note_tested(frame, test)
     if not (frame.engine.wraps_on_one_path and _has_maybe_wrapped(frame.memory)):
         return
-    test, outcome = _without_not(test, outcome)
+    test, outcome = without_not(test, outcome)
     tested = wrapper_test(frame, test)
     subject = tested[0].value if tested is not None and isinstance(tested[0], cst.Name) else ""
     key = (frame.cls, self_attribute(tested[0])) if tested is not None and frame.cls is not None else None
@@ -202,7 +202,7 @@ def _has_maybe_wrapped(memory: Memory) -> bool:
     """Whether a model is wrapped on one branch only. Usually there is none, and then no test narrows anything."""
     for values in (memory.names, memory.attributes):
         for value in values.values():
-            if value.wrapping is Wrapping.MAYBE:
+            if is_undecided(value):
                 return True
     return False
 
@@ -211,7 +211,7 @@ def _narrow_by_parts(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpr
     """Refine what is known of models first by each part that must have this outcome, then by the whole test."""
     for part in parts_of(test) if outcome else alternatives(test):
         if isinstance(part, cst.BaseExpression):
-            _decide(frame, values, *_without_not(part, outcome))
+            _decide(frame, values, *without_not(part, outcome))
     _narrow(frame, values, test, outcome)
 
 
@@ -228,7 +228,10 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, o
     tested: frozenset[str] | None = None
     present: str | None = None
     for name, value in values.items():
-        if wrapping_of(value) is not Wrapping.MAYBE:
+        if not is_undecided(value):
+            continue
+        if value.wrapping is Wrapping.UNWRAPPED and wrapper_test(frame, test) is not None:
+            values[name] = once_tested(value)  # it asks about another name of the model
             continue
         last = name if isinstance(name, str) else name[1]
         condition = _condition(value)
@@ -242,7 +245,7 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, o
             is_other = tested.isdisjoint(condition.names) and not tests_model(frame, test, name)
             if not of_rank and (last == present or is_other):
                 continue
-        values[name] = value.replace(wrapping=Wrapping.UNKNOWN)
+        values[name] = once_tested(value)
 
 
 def _decisive_outcome(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> RequiredOutcome | None:
@@ -281,7 +284,7 @@ def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, 
     return names is not None and names.isdisjoint(condition.names) and not _may_ask_for_wrapper(frame, names)
 
 
-def _without_not(test: cst.BaseExpression, outcome: bool) -> tuple[cst.BaseExpression, bool]:
+def without_not(test: cst.BaseExpression, outcome: bool) -> tuple[cst.BaseExpression, bool]:
     """A test without its `not`s, and the outcome that it then has."""
     while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         test, outcome = test.expression, not outcome
@@ -300,12 +303,15 @@ def _is_same_test(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) ->
 
 
 def _bare(value: Value) -> Value:
-    return value.replace(wrapping=Wrapping.BARE)
+    """A model on the way on which no wrapper is created."""
+    return value.replace(wrapping=Wrapping.BARE) if value.wrapping is Wrapping.MAYBE else once_tested(value)
 
 
 def _with_outcome(value: Value, condition: WrappedWhere, outcome: RequiredOutcome) -> Value:
     """A model wrapped on one branch, once one of the outcomes needed for its wrapper holds."""
     needed = tuple(each for each in condition.outcomes if each is not outcome)
+    if not needed and value.wrapping is Wrapping.UNWRAPPED:
+        return value.replace(provenance=condition.before)
     if not needed:
         return value.replace(wrapping=Wrapping.WRAPPED)
     provenance = WrappedWhere(
@@ -328,9 +334,7 @@ class TestedAttributes:
         self._frame = frame
         self._before: dict[tuple[Hashable, str], Value] = {}
         if frame.engine.wraps_on_one_path:
-            self._before = {
-                name: value for name, value in frame.memory.attributes.items() if value.wrapping is Wrapping.MAYBE
-            }
+            self._before = {name: value for name, value in frame.memory.attributes.items() if is_undecided(value)}
         self._narrowed: dict[tuple[Hashable, str], Value] = {}
 
     def note(self) -> None:
@@ -363,11 +367,7 @@ def changed(before: Memory, memory: Memory) -> dict[str, Value]:
 
     A model that is None on a branch is not included: it is not wrapped at the end of it.
     """
-    models = {
-        name: memory.names.get(name, value)
-        for name, value in before.names.items()
-        if wrapping_of(value) is Wrapping.MAYBE
-    }
+    models = {name: memory.names.get(name, value) for name, value in before.names.items() if is_undecided(value)}
     return {
         name: value for name, value in models.items() if value is not before.names[name] and value.kind is not Kind.NONE
     }

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, unwrapped_beside, wrapping_tests
+from trl_lint.analysis.interpreter.conditions import (
+    engine_plugins,
+    lists_of_models,
+    unwrapped_beside,
+    wrapped_beside,
+    wrapping_tests,
+)
 from trl_lint.analysis.interpreter.conditions.conditions import (
     control_of_condition,
     engine_outcome,
@@ -28,6 +34,7 @@ from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.model_roles import is_undecided
 from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -212,14 +219,17 @@ def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
 def _wrapped_on_one_branch(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
-    """The names and the attributes that hold a wrapped model at the end of one branch only."""
+    """The names and the attributes that hold a wrapped model, or what is inside it, at the end of one branch only."""
     others = skipped.names
     parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
     names: dict[str, Value] = {}
     if parted:
-        names = wrapping_tests.divided(frame, node.test, parted, others)
+        names = wrapped_beside.inside_wrappers(frame, node, parted, others)
+        names.update(wrapping_tests.divided(frame, node.test, parted, others))
         names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
-    return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
+    attributes = wrapped_beside.inside_wrappers(frame, node, taken.attributes, skipped.attributes)
+    attributes.update(wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes))
+    return names, attributes
 
 
 def _of_some_ranks(before: Memory, taken: BranchEnd, skipped: BranchEnd, division: Control) -> dict[str, Value]:
@@ -292,7 +302,7 @@ def _narrowed_models(before: Memory, memory: Memory) -> dict[tuple[Hashable, str
         for key, value in memory.attributes.items()
         if value.kind is Kind.MODEL
         and (kept := before.attributes.get(key)) is not value
-        and (kept is None or kept.wrapping is Wrapping.MAYBE)
+        and (kept is None or is_undecided(kept))
     }
 
 

@@ -24,27 +24,38 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
     used_names,
 )
+from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDDINGS
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a result is not used: it is not kept, its name is rebound before it is read, or no path leads to a read.
+    """Whether a result is not used with its gradients: it is detached or not kept, or its name is not read again.
+
+    That is so if the name is rebound before it is read, or no path leads to a read.
 
     root: the function (or module) of the node.
     """
     path = ancestors(root, node)
+    if _is_detached(root, node):
+        return True
     match path[-1] if path else None:
         case cst.Expr():
             return True
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
             mentions = _mentions(root, name, statement)
             reads = [each for each in mentions if not isinstance(ancestors(root, each)[-1], cst.AssignTarget)]
-            if reads and not any(_may_read(root, node, each) for each in reads):
+            if reads and not any(_may_read(root, node, each) and not _is_detached(root, each) for each in reads):
                 return True
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
                 return not mentions
             return _is_rebound(root, node, [each for each, is_later in mentions.items() if is_later])
     return False
+
+
+def _is_detached(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a value is only used without its gradients: `fake.detach()`."""
+    around = ancestors(root, node)[-1:]
+    return any(isinstance(each, cst.Attribute) and torch_ops.of_method(each.attr.value).detaches for each in around)
 
 
 def _may_read(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:

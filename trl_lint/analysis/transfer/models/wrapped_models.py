@@ -13,6 +13,9 @@ The value of each of these:
 from __future__ import annotations
 
 import builtins
+from functools import partial
+from itertools import takewhile
+from operator import is_not
 
 import libcst as cst
 
@@ -21,6 +24,7 @@ from trl_lint.analysis.program.idioms.path_conditions import exits_in
 from trl_lint.analysis.program.syntax import (
     ancestors,
     attribute_values,
+    below,
     identifiers,
     last_name,
     names_in,
@@ -34,7 +38,7 @@ from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, Prepar
 from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere, steps
 from trl_lint.domain.ranks import SAME
-from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import (
@@ -220,25 +224,52 @@ def replicated(value: Value) -> Value:
 
 
 def note_wrapped(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
-    """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper."""
+    """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper.
+
+    So is `raw` after `raw = net`, and `self.net`.
+    """
     for index, value in enumerate(args.positional):
-        if wrapping_of(value) is not Wrapping.BARE:
+        model = _as_bare(value, by_ddp)
+        expression = args.expression(index)
+        if model is None or expression is None:
             continue
-        name = _name_of(frame, args.expression(index), value)
-        if name:
-            provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
-            inner = value.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
-            frame.memory.names[name] = replicated(inner) if by_ddp else inner
+        provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
+        inner = model.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
+        inner = replicated(inner) if by_ddp else inner
+        for name in _names_of(frame, expression, value, node):
+            frame.memory.names[name] = inner
+        attribute = self_attribute(expression)
+        if attribute and frame.cls is not None and frame.memory.attributes.get((frame.cls, attribute)) is value:
+            frame.write_attribute(frame.cls, attribute, inner)
 
 
-def _name_of(frame: Frame, expression: cst.BaseExpression | None, model: Value) -> str:
-    """The name that holds a bare model: its own, or the one that `self.model = model` was assigned; "" if none does."""
+def _as_bare(value: Value, by_ddp: bool) -> Value | None:
+    """A bare model; what DDP wraps is one, whatever has created it. None for everything else."""
+    if wrapping_of(value) is Wrapping.BARE:
+        return value
+    return ModelValue(SAME, wrapping=Wrapping.BARE) if by_ddp and type(value) is Value else None
+
+
+def _names_of(frame: Frame, expression: cst.BaseExpression, model: Value, node: cst.CSTNode) -> list[str]:
+    """The names that hold a bare model: its own, `raw` after `raw = model`, and `net` after `self.model = net`."""
+    names, attribute = frame.memory.names, self_attribute(expression)
     if isinstance(expression, cst.Name):
-        return expression.value if frame.memory.names.get(expression.value) is model else ""
-    attribute = None if expression is None else self_attribute(expression)
-    assigned = (value for name, value in attribute_values(frame.root) if name == attribute)
-    names = (each.value for each in assigned if isinstance(each, cst.Name))
-    return next((each for each in names if wrapping_of(frame.memory.names.get(each, UNKNOWN)) is Wrapping.BARE), "")
+        aliases = [name for name, value in _bound_before(frame, node).items() if expression.deep_equals(value)]
+        return [name for name in (expression.value, *aliases) if names.get(name) is model]
+    assigned = (value for name, value in attribute_values(frame.root) if attribute and name == attribute)
+    held = [each.value for each in assigned if isinstance(each, cst.Name)]
+    return [name for name in held if name in names and _as_bare(names[name], False) is not None][:1]
+
+
+def _bound_before(frame: Frame, node: cst.CSTNode) -> dict[str, cst.BaseExpression]:
+    """What assignments in the text before a node bind names to last."""
+    assigned = (each for each in takewhile(partial(is_not, node), below(frame.root)) if isinstance(each, cst.Assign))
+    return {
+        target.target.value: each.value
+        for each in assigned
+        for target in each.targets
+        if isinstance(target.target, cst.Name)
+    }
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
