@@ -283,7 +283,7 @@ def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
         seeding = trace.notes.of(Seeding)
         found.add(seeding.draws, seeds)
         for edge, summary in trace.calls.items():
-            seeded, apart = seeding.at_calls[edge]
+            seeded, apart = seeding.at_calls[edge[:2]]
             todo.append((summary.trace, (seeds | seeded) - apart))
     return found
 

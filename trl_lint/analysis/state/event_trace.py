@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
 
+# A call: the ids of the node, of the function, and of the class of the object (0 if there is none).
+Edge: TypeAlias = tuple[int, int, int]
+
 
 @dataclass(slots=True)
 class EventTrace:
-    """The events of one run of one function, by node: a later pass over a loop replaces those of an earlier one."""
+    """The events of one run of one function, by node: a later pass over a loop replaces those of an earlier one.
+
+    Its calls are distinguished by node, function, and class of the object, as several objects may be called at one.
+    """
 
     events: dict[Hashable, Event] = field(default_factory=dict)
-    calls: dict[tuple[int, int], Any] = field(default_factory=dict)
+    calls: dict[Edge, Any] = field(default_factory=dict)
     launched: bool = False  # whether each process of a distributed run is known to get here
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
     shows: bool = False  # whether it passes anything to a sink, itself or in what it calls
@@ -25,8 +31,8 @@ class EventTrace:
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library passes it the batches of a prepared loader, to train on
-    places: dict[tuple[int, int], Step] = field(default_factory=dict)  # where it calls functions of another file
-    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # the same, in a loop over such a loader
+    places: dict[Edge, Step] = field(default_factory=dict)  # where it calls functions of another file
+    stepping: dict[Edge, bool] = field(default_factory=dict)  # the same, in a loop over such a loader
 
 
 def called_traces(trace: EventTrace) -> list[EventTrace]:

@@ -256,7 +256,10 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
 def call_method(
     frame: Frame, receiver: Value, cls: ClassInfo, method: FunctionInfo, args: Arguments, node: cst.CSTNode
 ) -> Value:
-    """A method of the project. An inherited one runs in its own class, unless it logs metrics or that is a mixin."""
+    """A method of the project. An inherited one runs in its own class, unless it logs metrics or uses what others have.
+
+    These are the class of the object and its other bases.
+    """
     if method.cls is not None and method.cls.canonical:
         # The linted project is the library itself: its sinks and collectives keep their meaning.
         for row in library.rows(f"{method.cls.canonical}.{method.name}"):
