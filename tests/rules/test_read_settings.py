@@ -12,7 +12,7 @@ from trl_lint import api
 SNIPPETS = Snippets("TRL008")
 
 PROGRAM = """\
-import argparse, json, os, pickle, types
+import argparse, json, os, pathlib, pickle, types
 import numpy as np
 import omegaconf, torch, tyro, yaml
 from accelerate import Accelerator
@@ -39,6 +39,9 @@ main("config.json")
         ("found = open(path).readlines()[0].strip()", True),
         ("found = torch.load(path, map_location=f'cuda:{rank}')['x']", True),
         ("found = np.load(path)[0]", True),
+        ("found = json.loads(pathlib.Path(path).read_text())['x']", True),
+        ("found = json.loads(pathlib.Path(path).read_text()).get('rows', [])[0]", True),
+        ("found = pathlib.Path(path).open().read()", True),
         ("found = omegaconf.OmegaConf.load(path).x", True),
         ("found = types.SimpleNamespace(**json.load(open(path))).x", True),
         ("found = EasyDict(yaml.safe_load(open(path))).x", True),
@@ -48,6 +51,9 @@ main("config.json")
         # One file for each rank, or an unknown file.
         ("found = json.load(open(f'{rank}.json'))['x']", False),
         ("found = torch.load(f'{rank}.pt')['x']", False),
+        ("found = json.loads(pathlib.Path(f'{rank}.json').read_text())['x']", False),
+        ("found = json.loads(picked())['x']", False),
+        ("found = pathlib.Path(path).open(picked()).read()", False),
         ("found = json.load(open(path_of(rank)))['x']", False),
         ("found = open(path, picked()).read()", False),
         # The content is the same, and each rank takes another part of it.

@@ -2,6 +2,7 @@
 
     cls = CLIPTextModel if args.small else T5EncoderModel   OneOfClasses({both}), classes of libraries
     cls.from_pretrained(path)                               a model, as both return one
+    loss = (nn.MSELoss if args.square else nn.L1Loss)()     OneOfModules, as both are modules of torch
     cls = LazyRows if args.lazy else Rows                   OneOfProjectClasses((both,)), classes of the project
     cls(rows)                                               what holds for an instance of either
     from rows import LazyRows, Rows

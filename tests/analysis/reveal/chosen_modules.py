@@ -24,6 +24,7 @@ moved = chosen.cuda()
 of_rows = nn.CrossEntropyLoss(reduction="none").cuda()
 summed = nn.CrossEntropyLoss(reduction="sum").cuda()
 listed = {"square": nn.MSELoss(), "smooth": nn.SmoothL1Loss()}[args.loss]
+of_class = {"square": nn.MSELoss, "smooth": nn.SmoothL1Loss}[args.loss]()
 maybe = nn.MSELoss() if args.square else unknown()
 for batch in loader:
     outputs = model(batch["x"])
@@ -35,6 +36,7 @@ for batch in loader:
     reveal_rank(summed(outputs, batch["y"]))  # revealed: local(data)
     reveal_shape(summed(outputs, batch["y"]))  # revealed: ()
     reveal_rank(listed(outputs, batch["y"]))  # revealed: local(data)
+    reveal_rank(of_class(outputs, batch["y"]))  # revealed: local(data)
     reveal_rank(maybe(outputs, batch["y"]))  # revealed: unknown
     reveal_rank(chosen.weight)  # revealed: unknown
     reveal_rank(accelerator.gather(chosen(outputs, batch["y"])).mean())  # revealed: same

@@ -24,7 +24,7 @@ from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.choices import OneOfModules, OneOfProjectClasses
+from trl_lint.domain.choices import OneOfClasses, OneOfModules, OneOfProjectClasses
 from trl_lint.domain.heap import unknown_cell
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
@@ -126,6 +126,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return instantiation.instantiate(frame, callee.cls, args, node)
         case OneOfProjectClasses() | OneOfModules():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
+        case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
+            return join_all([call_value(frame, LibraryName(each), args, node) for each in sorted(names)])
         case ModelValue():
             return _call_model(frame, callee, args, node)
         case InstanceValue():
