@@ -10,10 +10,7 @@ settings = torch.load("settings.pt")
 model, loader, others = accelerator.prepare(
     nn.Linear(2, 1), *(torch.utils.data.DataLoader(torch.load(name)) for name in ("rows.pt", "others.pt"))
 )
-if settings.square:
-    measure = nn.MSELoss()
-else:
-    measure = nn.SmoothL1Loss()
+measure = nn.MSELoss() if settings.square else nn.SmoothL1Loss()
 measure = measure.to(accelerator.device)
 of_rows = nn.MSELoss(reduction="none").to(accelerator.device)
 model.eval()
