@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import unified_diff
+from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
@@ -907,6 +908,30 @@ def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribu
         (tmp_path / name).write_text(content, encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
     assert bool(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) is speaks
+
+
+DEEPSPEED = "deepspeed --num_gpus 8 train.py --deepspeed ds.json\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "speaks"),
+    [
+        ({"scripts/run.sh": DEEPSPEED}, False),
+        ({"scripts/run.sh": DEEPSPEED, "README.md": "```sh\ntorchrun lib/train.py\n```\n"}, True),
+        ({"scripts/run.sh": DEEPSPEED.replace("train.py", "other.py")}, True),
+        # The nested project says itself how it is run.
+        ({"scripts/run.sh": DEEPSPEED, "lib/run.sh": "torchrun train.py\n"}, True),
+        ({"scripts/run.sh": "torchrun train.py\n", "lib/run.sh": DEEPSPEED}, False),
+    ],
+)
+def test_a_nested_project_may_be_started_by_the_one_around_it(files: dict[str, str], speaks: bool, tmp_path: Path):
+    inside = {"lib/setup.py": "", "lib/train.py": loop("print(model.base_model)")}
+    for name, content in {"requirements.txt": "", **inside, **files}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
+    program = tmp_path / "lib/train.py"
+    assert bool(linter.check(program, program.read_bytes())) is speaks
 
 
 @pytest.mark.parametrize(

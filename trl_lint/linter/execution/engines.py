@@ -7,15 +7,14 @@ All files of the project (see `project_files.py`) are scanned, once, and only if
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.domain.engines import EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.launch.judge.engines import (
-    HOME,
     BareStart,
     FileEngines,
     Group,
@@ -25,6 +24,7 @@ from trl_lint.launch.judge.engines import (
 )
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
+from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
     FileScan,
@@ -39,7 +39,6 @@ from trl_lint.linter.execution.project_scan import (
     names_one,
     parts_of,
     settings_in_use,
-    settings_meant,
     several_shown,
     started_names,
 )
@@ -82,13 +81,20 @@ class ProjectEngines:
             project = self.files.project_of(path.parent)
             inside = PurePosixPath(path.relative_to(project).as_posix())
             found = _summed_up(self._known(project), inside, is_program=_is_program(path))
-            self._in_use[path] = found._replace(started_from=self._started_from(project, str(inside)))
+            names = self._names_of_programs(project, str(inside))
+            around = self._started_from(project, names)
+            if not found.launched:
+                found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
+            self._in_use[path] = found._replace(started_from=around)
         return self._in_use[path]
 
-    def _started_from(self, project: Path, inside: str) -> frozenset[str]:
-        """The projects around one with a command for a file of this name, or of a program that imports the file."""
+    def _names_of_programs(self, project: Path, inside: str) -> set[str]:
+        """The file names of a file of a project, and of the programs that import it."""
         programs = (inside, *self._known(project).importers.programs_of(inside))
-        names = {PurePosixPath(each).name for each in programs}
+        return {PurePosixPath(each).name for each in programs}
+
+    def _started_from(self, project: Path, names: Set[str]) -> frozenset[str]:
+        """The projects around one with a command for a program of one of these names."""
         around = {self.files.project_of(each) for each in project.parents if self.files.is_below_top(each)} - {project}
         return frozenset(str(each) for each in around if not names.isdisjoint(started_names(self._known(each))))
 
@@ -189,7 +195,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     is_one = not _is_started_on_several(project, {*programs, *users})
     some_one_process = is_one and _is_one_started_as_one(project, programs, users)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
-    only = project.whole and _are_all_known(found, {each.engine for each in shown})
+    only = project.whole and are_all_known(found, {each.engine for each in shown})
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks))
@@ -410,18 +416,3 @@ def _distance(file: FileScan, folder: PurePosixPath) -> tuple[bool, int, str]:
     pairs = zip(file.folder.parts, folder.parts, strict=False)
     shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
     return file.name.endswith(".py"), len(file.folder.parts) + len(folder.parts) - 2 * shared, file.name
-
-
-def _are_all_known(found: Sequence[FileScan], shown: Collection[TrainingEngine]) -> bool:
-    """Whether each known launch determines its engine, and none of them uses DDP."""
-    launches = [launch for each in found for launch in each.shown.launches]
-    if not launches or TrainingEngine.DDP in shown:
-        return False
-    return all(_is_known(launch, found) for launch in launches)
-
-
-def _is_known(launch: LaunchEngines, found: Sequence[FileScan]) -> bool:
-    if launch.certain or launch.pattern == HOME:
-        return launch.certain
-    meant = [each.shown.engines for each in settings_meant(found, launch)]
-    return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)

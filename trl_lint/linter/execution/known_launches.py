@@ -1,0 +1,44 @@
+"""Launches that determine the engine of what they start, and what follows for a program, or one in a nested project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+from pathlib import PurePosixPath
+
+from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.launch.judge.engines import HOME, LaunchEngines
+from trl_lint.linter.execution.project_scan import FileScan, ProjectScan, settings_meant
+
+
+def are_all_known(found: Sequence[FileScan], shown: Collection[TrainingEngine]) -> bool:
+    """Whether each known launch determines its engine, and none of them uses DDP."""
+    launches = [launch for each in found for launch in each.shown.launches]
+    if not launches or TrainingEngine.DDP in shown:
+        return False
+    return all(is_known(launch, found) for launch in launches)
+
+
+def is_known(launch: LaunchEngines, found: Sequence[FileScan]) -> bool:
+    if launch.certain or launch.pattern == HOME:
+        return launch.certain
+    meant = [each.shown.engines for each in settings_meant(found, launch)]
+    return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)
+
+
+def as_started_around(found: EnginesInUse, around: Sequence[ProjectScan], names: Set[str]) -> EnginesInUse:
+    """What is known of a file whose own project starts nothing, if the projects around it do so in one known way.
+
+    names: the names of the programs that it is part of.
+    """
+    starts = [
+        (scan, each.name, launch)
+        for scan in around
+        for each in scan.files
+        for launch in each.shown.launches
+        if PurePosixPath(launch.program).name in names
+    ]
+    if not starts or not all(is_known(launch, scan.files) and launch.engines for scan, _, launch in starts):
+        return found
+    where = {engine: name for _, name, launch in reversed(starts) for engine in launch.engines}
+    shown = tuple(ShownEngine(engine, where[engine], True) for engine in TrainingEngine if engine in where)
+    return found._replace(shown=shown, only=TrainingEngine.DDP not in where, launched=True)
