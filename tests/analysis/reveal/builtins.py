@@ -41,6 +41,11 @@ class Builtins(Trainer):
         reveal_rank(max(x.tolist()))  # revealed: partial(max)
         reveal_rank(any(v > 1 for v in mixed))  # revealed: local(data)
         reveal_rank(all(v > 1 for v in equal))  # revealed: same
+        own = [row for row in x if row.sum() > 0]
+        # Elements of one class all have the same answer, however many there are. What they hold differs.
+        reveal_rank(all(isinstance(v, float) for v in own))  # revealed: same
+        reveal_rank(all(v > 1 for v in own))  # revealed: local(data)
+        reveal_rank(any(True for v in own))  # revealed: local(data)
         reveal_rank(list(mixed)[0])  # revealed: local(data)
         reveal_rank(sorted(mixed)[0])  # revealed: local(data)
         reveal_rank(sorted(equal)[0])  # revealed: same

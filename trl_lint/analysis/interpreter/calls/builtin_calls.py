@@ -87,6 +87,7 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
 
 
 # Their result for an object shows whether it is None.
+_QUANTIFIERS = frozenset({"all", "any"})
 _ASKS = frozenset({"bool", "callable", "hasattr", "isinstance"})
 _SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})
@@ -167,6 +168,8 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     """A reduction of an iterable in Python: a tensor if the elements are tensors, a number if they are numbers."""
     element, length = containers.iterate(frame, args.positional[0])
     rank = element.rank
+    if how in _QUANTIFIERS and rank.state is State.SAME and element.const is MISSING:
+        return flag()  # each element has the same answer, whatever their number: `all(isinstance(x, int) for x in xs)`
     if length.how == ranks.HELD:
         rank = ranks.nonlinear(length)
     elif length.differs and rank.state is State.SAME:
@@ -181,7 +184,7 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     elif length.state is State.UNKNOWN and rank.state is State.SAME:
         rank = ranks.UNKNOWN
     kind = Kind.NUMBER if element.kind is Kind.NUMBER else element.kind
-    if how in ("any", "all"):
+    if how in _QUANTIFIERS:
         return derived(ranks.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
     dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
     return derived(rank, kind, element, scalar=element.scalar, dtype=dtype)

@@ -1,9 +1,14 @@
-"""Values that are reduced on one branch only, and on which ranks agree all the same. Three cases.
+"""Values that are reduced on one branch only, and on which ranks agree all the same. Four cases.
 
 The condition is itself reduced, and whatever reads the value has the same condition:
 
     stops = agreed(stops)
     if stops: steps = agreed(steps)
+
+It is, and says that all ranks take the value that one of them has:
+
+    told = agreed(stops)
+    if told: stops = True
 
 Some ranks receive the value, and the ranks that sent it keep their own:
 
@@ -20,15 +25,18 @@ What the value is after the branch is unknown: not this rank's own, which the jo
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.heap import REST, Cell, Memory
 from trl_lint.domain.kinds import Identity
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Value
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -61,27 +69,35 @@ def reduced_on_one_branch(
     is_of_job = not test.rank.differs and job_flags.mentions_job(node.test)
     if not both_end or not (is_of_job or division.rank.is_by_rank or test.rank == ranks.REDUCED):
         return ReducedOnOneBranch()
+    differing = partial(_differing, tells=test.rank == ranks.REDUCED)
     heap = skipped.heap
     items = (
         (identity, key)
         for identity, cell in taken.heap.items()
         if (other := heap.get(identity)) is not None and other is not cell and other.shape == cell.shape
-        for key in _differing(_contents(cell), _contents(other))
+        for key in differing(_contents(cell), _contents(other))
     )
     return ReducedOnOneBranch(
-        _differing(taken.names, skipped.names), _differing(taken.attributes, skipped.attributes), tuple(items)
+        differing(taken.names, skipped.names), differing(taken.attributes, skipped.attributes), tuple(items)
     )
 
 
-def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value]) -> tuple[_Key, ...]:
-    """The keys of values that are reduced in one mapping, and this rank's own in the other."""
+def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, tells: bool) -> tuple[_Key, ...]:
+    """The keys of values that are reduced in one mapping, and this rank's own in the other.
+
+    tells: whether the condition is reduced, so that a constant that is assigned under it is what ranks agree on.
+    """
     return tuple(
         key
         for key, value in taken.items()
         if (other := skipped.get(key)) is not None
-        and ranks.REDUCED in (value.rank, other.rank)
+        and (ranks.REDUCED in (value.rank, other.rank) or (tells and _is_constant(value)))
         and (value.rank.differs or other.rank.differs)
     )
+
+
+def _is_constant(value: Value) -> bool:
+    return value.const is not MISSING and value.rank.state is State.SAME
 
 
 def _contents(cell: Cell) -> dict[Hashable, Value]:
