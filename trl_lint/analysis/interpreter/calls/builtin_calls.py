@@ -86,8 +86,8 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
     names.update((name, value.replace(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
 
 
-# Their result for an object shows whether it is None.
 _QUANTIFIERS = frozenset({"all", "any"})
+# Their result for an object shows whether it is None.
 _ASKS = frozenset({"bool", "callable", "hasattr", "isinstance"})
 _SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})
@@ -183,11 +183,10 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
         rank = Rank(State.PARTIAL, rank.origins, how)
     elif length.state is State.UNKNOWN and rank.state is State.SAME:
         rank = ranks.UNKNOWN
-    kind = Kind.NUMBER if element.kind is Kind.NUMBER else element.kind
     if how in _QUANTIFIERS:
         return derived(ranks.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
     dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
-    return derived(rank, kind, element, scalar=element.scalar, dtype=dtype)
+    return derived(rank, element.kind, element, scalar=element.scalar, dtype=dtype)
 
 
 def _adds_up(rank: Rank, length: Rank, how: str) -> bool:

@@ -1,6 +1,6 @@
 """How the operands of a tensor operation are read: which of them are tensors, the dimensions, and the sizes.
 
->>> from trl_lint.domain.kinds import NONE, NumberValue
+>>> from trl_lint.domain.kinds import NONE, NumberValue, TupleValue
 >>> zero, one = NumberValue(const=0), NumberValue(const=1)
 >>> dimensions_of((), {"dim": one}).const, dimensions_of((NONE,), {})  # x.sum(dim=1), x.sum(None)
 (1, None)
