@@ -123,13 +123,22 @@ def run_while(frame: Frame, node: cst.While) -> bool:
     test = evaluate(frame, node.test)
     if truth(frame, test) is False:
         return run_else(frame, node.orelse)
-    forever = truth(frame, test) is True
-    return _loop(frame, node, test, lambda: _enter_while(frame, node), forever=forever)
+    begins = truth(frame, test) is True
+    return _loop(frame, node, test, lambda: _enter_while(frame, node), begins=begins)
 
 
 def _enter_while(frame: Frame, node: cst.While) -> None:
     evaluate(frame, node.test)
     narrow(frame, node.test, True)
+
+
+def _is_endless(frame: Frame, node: cst.While, head: Memory) -> bool:
+    """Whether the test of a loop that has begun is always true: it can read what the body has assigned."""
+    start = len(frame.sync_points)
+    frame.memory = head.fork()
+    endless = truth(frame, evaluate(frame, node.test)) is True
+    del frame.sync_points[start:]
+    return endless
 
 
 @dataclass
@@ -145,9 +154,12 @@ def _loop(
     node: cst.For | cst.While,
     trips: Value,
     enter: Callable[[], None],
-    forever: bool = False,
+    begins: bool = False,
 ) -> bool:
-    """Run a loop's body to a fixpoint, and join the states that leave it."""
+    """Run a loop's body to a fixpoint, and join the states that leave it.
+
+    begins: whether the test of a `while` is true before the first iteration.
+    """
     division = control_of_condition(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
     returns, exits, start = len(frame.returned), len(frame.exits), len(frame.sync_points)
@@ -164,6 +176,7 @@ def _loop(
         )
         for observe in frame.observers.branch:
             observe(frame, branch)
+    forever = begins and isinstance(node, cst.While) and _is_endless(frame, node, settled.head)
     is_agreed = _is_per_sample(trips.rank) and all_synchronise(settled.head.control, frame.sync_points[start:])
     after = _state_after(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
     if after is None:
