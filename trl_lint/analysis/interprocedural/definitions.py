@@ -93,7 +93,7 @@ class Definitions(Names):
                 cls.variables[small.targets[0].target.value] = expressions.evaluate(frame, small.value)
             elif isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                 cls.variables[small.target.value] = UNKNOWN
-                cls.annotations[small.target.value] = small.annotation.annotation
+                cls.annotated[small.target.value] = small
 
     def annotated(self, frame: Frame, annotation: cst.BaseExpression) -> Value | None:
         """The value that an annotation describes: an instance of a class whose objects the rules care about."""

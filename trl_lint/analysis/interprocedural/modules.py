@@ -15,6 +15,7 @@ from trl_lint.analysis.program.definitions import late_imports
 from trl_lint.analysis.program.definitions.changed_state import is_changed, is_declared_global
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.state import records
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects
@@ -321,9 +322,11 @@ class Names(Tables):
         """
         for each in cls.project_lineage():
             found = each.variables.get(name)
-            if found is UNKNOWN and name in each.annotations:
-                body = Frame(self, each.module)
-                found = each.variables[name] = self.annotated(body, each.annotations.pop(name)) or UNKNOWN
+            if found is UNKNOWN and name in each.annotated:
+                body, field = Frame(self, each.module), each.annotated.pop(name)
+                made = records.rank_of_factory(body, field)
+                found = made or self.annotated(body, field.annotation.annotation) or UNKNOWN
+                each.variables[name] = found
             if found is not None:
                 if frame is not None and found.kind is Kind.CONTAINER and not is_changed(each.module, name):
                     frame.memory.load(found, each.module.heap)

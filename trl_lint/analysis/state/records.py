@@ -8,6 +8,14 @@ For example:
 
     loss, accuracy = scores               the fields, one by one
     scores._asdict(), asdict(record)      a dict of them
+
+    @dataclass
+    class Settings:
+        rank: int = field(default_factory=get_rank)
+        steps: int = 100
+
+    settings.rank                         the rank, which nobody gives
+    settings.steps                        unknown: who makes the settings may give another number
 """
 
 from __future__ import annotations
@@ -16,10 +24,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, decorators_of
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.domain import ranks
 from trl_lint.domain.kinds import StringValue
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -59,6 +69,20 @@ def items_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
 def _field(frame: Frame, cls: ClassInfo, name: str) -> Value:
     value = frame.read_attribute(cls, name)
     return value or frame.engine.class_variable(cls, name) or UNKNOWN
+
+
+def rank_of_factory(frame: Frame, field: cst.AnnAssign) -> Value | None:
+    """The rank of this process, if that is what the `default_factory` of a field returns; otherwise None."""
+    call = field.value
+    if not isinstance(call, cst.Call):
+        return None
+    given = (each.value for each in call.args if each.keyword is not None and each.keyword.value == "default_factory")
+    node = next(given, None)
+    factory = UNKNOWN if node is None else frame.engine.settle(frame.engine.evaluate(frame, node))
+    if not isinstance(factory, FunctionValue):
+        return None
+    made = frame.engine.call_value(frame, factory, Arguments(), call)
+    return made if made.kind is Kind.NUMBER and made.rank == ranks.RANK_LOCAL else None
 
 
 def _is_dataclass(cls: ClassInfo) -> bool:

@@ -177,7 +177,7 @@ class ClassInfo:
         self._heirs: list[ClassInfo] = []  # subclasses, whose version totals include changes noted here
         self._totals: dict[str | Identity, int] | None = None
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
-        self.annotations: dict[str, cst.BaseExpression] = {}  # names that are only annotated, removed when one is read
+        self.annotated: dict[str, cst.AnnAssign] = {}  # names with an annotation, removed when one is read
         self.traces: list[Any] = []
         self.stored: dict[Any, Any] = {}  # hooks whose results a library base logs, with their summaries
         self.notes = Notes()
