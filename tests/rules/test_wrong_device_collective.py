@@ -195,6 +195,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
         "x.cuda(dist.get_rank(group=None))",
         "load(x, device_map={'': dist.get_rank()})",
         "return f'cuda:{dist.get_rank()}'",
+        "get_accelerator().device_name(dist.get_rank())",
     ],
 )
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
@@ -307,6 +308,8 @@ def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
         "x.to(f'part {dist.get_rank()}')",
         "x[dist.get_rank() * 4 :]",
         "torch.zeros(dist.get_rank())",
+        "get_accelerator().device_name(int(os.environ['LOCAL_RANK']))",
+        "get_accelerator().device_name()",
     ],
 )
 def test_other_ranks_and_other_uses_are_silent(code: str):

@@ -37,7 +37,8 @@ ROWS: tuple[Row, ...] = (
 # Attributes that are the same for the devices of all ranks.
 ALIKE_OF_DEVICES = frozenset({"type"})
 # Methods that take a device, and functions whose first argument (for `torch.device` also the second) is one.
-TAKE_A_DEVICE = frozenset({"device", "set_device", "set_device_index"}) | {
+# `device_name`: of DeepSpeed's accelerators (accelerator/abstract_accelerator.py).
+TAKE_A_DEVICE = frozenset({"device", "device_name", "set_device", "set_device_index"}) | {
     row.name for row in OPERATIONS if row.device in _ASKS_FOR_DEVICE
 }
 # Names of torch dtypes (`torch.<name>`) by class.
