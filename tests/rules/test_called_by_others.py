@@ -124,6 +124,47 @@ def test_a_decorator_that_is_made_by_a_call():
     assert not SNIPPETS.findings(DECORATED.format("pass", 'somebodys("x")'))
 
 
+HANDED_BACK = """\
+from accelerate import Accelerator, PartialState
+from somewhere import on_one_rank
+
+TABLE = {{}}
+
+def register(f):
+    {}
+
+def registered_as(name):
+    def register_it(f):
+        TABLE[name] = f
+        {}
+    return register_it
+
+@{}
+def main():
+    accelerator = Accelerator()
+    open("x", "w")
+
+main()
+"""
+
+
+@pytest.mark.parametrize("decorator", ["register", "registered_as('x')"])
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ("TABLE[f.__name__] = f; return f", True),
+        ("f.is_public = True; return f", True),
+        ("f = on_one_rank(f); return f", False),
+        ("return on_one_rank(f)", False),
+        ("return f if PartialState().is_main_process else print", False),
+        ("def f(): pass; return f", False),
+        ("print(f)", False),
+    ],
+)
+def test_a_decorator_that_returns_the_function_itself_lets_all_ranks_in(decorator, body, is_reported):
+    assert bool(SNIPPETS.findings(HANDED_BACK.format(body, body, decorator))) is is_reported
+
+
 HANDED = """\
 from transformers import Trainer
 from trl import GRPOTrainer

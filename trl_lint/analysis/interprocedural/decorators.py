@@ -6,6 +6,7 @@ For example:
     @click.command()                  all of them: it is known by its name
     @draccus.wrap()                   all of them: it fills in the settings, and calls the function
     @timed                            all of them, if the source of `timed` is known and its wrapper always calls `f`
+    @register("name")                 all of them, if its source returns `f` itself
     @somebody_elses                   not known
 
     def timed(f):
@@ -25,7 +26,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -60,7 +61,22 @@ def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
     function = value.function.node if isinstance(value, FunctionValue) else None
     if isinstance(decorator, cst.Call) and function is not None:
         function = _returned_function(function)
-    return isinstance(function, cst.FunctionDef) and _calls_always(function)
+    return isinstance(function, cst.FunctionDef) and (_hands_back(function) or _calls_always(function))
+
+
+def _hands_back(decorator: cst.FunctionDef) -> bool:
+    """Whether a decorator returns the function that it is given, wherever it returns something."""
+    parameters = decorator.params.params
+    if len(parameters) != 1:
+        return False
+    name = parameters[0].name.value
+    targets = (each for each, _ in assignments(decorator.body) if isinstance(each, (cst.Name, cst.Tuple)))
+    bound = {each for target in targets for each in names_in(target)}
+    bound |= {each.name.value for each in of_class(decorator.body, cst.FunctionDef)}
+    own = (each for each in of_class(decorator, cst.Return) if _function_around(decorator, each) is decorator)
+    returned = [each.value for each in own]
+    are_it = (isinstance(each, cst.Name) and each.value == name for each in returned)
+    return name not in bound and bool(returned) and all(are_it)
 
 
 def _returned_function(function: cst.CSTNode) -> cst.FunctionDef | None:
