@@ -68,11 +68,58 @@ def resumed_or_not(args, folder):
     return 0
 
 
+class Messages:
+    def __init__(self, accelerator, out):
+        self.accelerator = accelerator
+        self.out = out
+
+    def write(self, message, main=False, local=True, in_order=False):
+        if (main or local) and in_order:
+            raise ValueError("one process or one after the other")
+        if (main and self.accelerator.is_main_process) or (local and self.accelerator.is_local_main_process):
+            self.out.append(message)
+            return
+        if in_order:
+            self.out.append(message)
+            self.accelerator.wait_for_everyone()
+
+    def write_unchecked(self, message, main=False, local=True, in_order=False):
+        if main and in_order:
+            raise ValueError("one process or one after the other")
+        if (main and self.accelerator.is_main_process) or (local and self.accelerator.is_local_main_process):
+            self.out.append(message)
+            return  # expect: TRL006
+        if in_order:
+            self.out.append(message)
+            self.accelerator.wait_for_everyone()
+
+    def write_unless_told(self, message, main=None, in_order=False):
+        if main is not None and in_order:
+            raise ValueError("one process or one after the other")
+        if main and self.accelerator.is_main_process:
+            return
+        if in_order:
+            self.accelerator.wait_for_everyone()
+
+    def write_after_all(self, message, main=False, in_order=False):
+        if main and in_order:
+            main = self.accelerator.num_processes > 1
+        if main and self.accelerator.is_main_process:
+            return  # expect: TRL006
+        if in_order:
+            self.accelerator.wait_for_everyone()
+
+
 def train(model, optimizer, loader, args):
     accelerator = Accelerator()
     resumed(args, "out")
     told(args, dist.get_rank())
     resumed_or_not(args, "out")
+    messages = Messages(accelerator, [])
+    messages.write("started", main=args.main, local=args.local, in_order=args.in_order)
+    messages.write_unchecked("started", main=args.main, local=args.local, in_order=args.in_order)
+    messages.write_unless_told("started", main=args.main, in_order=args.in_order)
+    messages.write_after_all("started", main=args.main, in_order=args.in_order)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     for batch in loader:
         out = model(**batch)

@@ -21,6 +21,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
+from trl_lint.analysis.program.idioms.exclusive_outcomes import Outcome, can_hold_together, outcomes_on_path
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -29,7 +30,6 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     exits_in,
     follows,
     is_bound_once,
-    is_lasting,
     parts_of,
     set_before,
 )
@@ -219,19 +219,20 @@ def _also_missing(
 
 
 def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: SyncPoint) -> bool:
-    """Whether no rank reaches a point after some have left: on all ranks a name is then known to be false."""
+    """Whether no rank reaches a point after some have left: on all ranks it takes what keeps them from leaving."""
     root, branch = frame.root, branch_of(frame.root, branch_points.branch.test)
     around = conditions_around(root, point.node) if branch is not None else []
     if branch is None or not around:
         return False
     if contradiction(set_before(root, branch), around) is not None:
         return True
-    for leaving in exits_in(branch):
-        contradicted = contradiction(conditions_around(root, leaving), around)
-        value = None if contradicted is None else frame.node_values.get(id(contradicted.subject))
-        if contradicted is None or value is None or value.rank.differs or not is_lasting(root, contradicted.subject):
-            return False
-    return True
+    agreed = [
+        Outcome(each.subject, each.holds)
+        for each in around
+        if (value := frame.node_values.get(id(each.subject))) is not None and not value.rank.differs
+    ]
+    paths = (outcomes_on_path(root, leaving) for leaving in exits_in(branch))
+    return not any(can_hold_together(root, [*path, *agreed]) for path in paths)
 
 
 def _is_decided_before(frame: Frame, branch_points: BranchPoints) -> bool:

@@ -131,7 +131,7 @@ def conditions_implied_by(test: cst.BaseExpression, outcome: bool) -> list[Condi
             return conditions_implied_by(test.left, outcome) + conditions_implied_by(test.right, outcome)
         return []
     subject = none_test_operand(test)
-    if subject is not None and _is_none_test(test) is outcome:
+    if subject is not None and is_none_test(test) is outcome:
         test, outcome = subject, False
     return [Condition(test, outcome)] if isinstance(test, (cst.Attribute, cst.Name)) else []
 
@@ -147,7 +147,8 @@ def none_test_operand(test: cst.BaseExpression) -> cst.BaseExpression | None:
     return None
 
 
-def _is_none_test(test: cst.BaseExpression) -> bool:
+def is_none_test(test: cst.BaseExpression) -> bool:
+    """Whether a test of None is `x is None`, not `x is not None`."""
     return isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is)
 
 

@@ -1,0 +1,105 @@
+"""Whether some tests can have the outcomes that a path needs of them, all at once.
+
+    if (main or local) and in_order: raise ValueError      passed: not ((main or local) and in_order)
+    if main and is_main() or local and is_local(): return  taken only if `main` or `local` holds,
+    if in_order: meet()                                    which it does not where `in_order` does: all ranks meet
+
+The tests are read as formulas over names and attributes that keep one value in the whole function. Everything else in
+them may be true or false, also of one place and the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import is_lasting, is_none_test, none_test_operand
+from trl_lint.analysis.program.syntax import ends_outside, inwards
+
+# The most names in the tests of one path that are tried: 2 ** 8 assignments.
+_MOST_NAMES = 8
+
+
+class Outcome(NamedTuple):
+    """A test, and whether it is true."""
+
+    test: cst.BaseExpression
+    holds: bool
+
+
+class _Names:
+    """The names, attributes and other parts of tests, numbered: equal names that keep their value share a number."""
+
+    def __init__(self, root: cst.CSTNode) -> None:
+        self._root = root
+        self.parts: list[cst.BaseExpression] = []
+
+    def number(self, part: cst.BaseExpression) -> int:
+        is_shared = isinstance(part, (cst.Attribute, cst.Name)) and is_lasting(self._root, part)
+        for number, known in enumerate(self.parts):
+            if known is part or (is_shared and type(known) is type(part) and known.deep_equals(part)):
+                return number
+        self.parts.append(part)
+        return len(self.parts) - 1
+
+
+def outcomes_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Outcome]:
+    """The outcomes that lead to a place of a function (or module): of the tests around it, and of earlier exits."""
+    found: list[Outcome] = []
+    for outer, inner in inwards(root, node):
+        if isinstance(outer, cst.If) and inner is not outer.test:
+            found.append(Outcome(outer.test, outer.body is inner))
+        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
+            before = outer.body[: outer.body.index(inner)]
+            found += [
+                Outcome(each.test, False) for each in before if isinstance(each, cst.If) and ends_outside(each.body)
+            ]
+    return found
+
+
+def can_hold_together(root: cst.CSTNode, outcomes: Iterable[Outcome]) -> bool:
+    """Whether tests of one function can have these outcomes in one call of it, as far as the names in them tell."""
+    names, wanted = _Names(root), list(outcomes)
+    for test, _holds in wanted:
+        _number_all(names, test)
+    if len(names.parts) > _MOST_NAMES:
+        return True
+    return any(
+        all(_value(names, values, test) is holds for test, holds in wanted)
+        for values in product((False, True), repeat=len(names.parts))
+        if _is_consistent(names, values)
+    )
+
+
+def _number_all(names: _Names, test: cst.BaseExpression) -> None:
+    if isinstance(test, cst.BooleanOperation):
+        _number_all(names, test.left)
+        _number_all(names, test.right)
+    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        _number_all(names, test.expression)
+    else:
+        names.number(test)
+        subject = none_test_operand(test)
+        if subject is not None:
+            names.number(subject)
+
+
+def _value(names: _Names, values: tuple[bool, ...], test: cst.BaseExpression) -> bool:
+    if isinstance(test, cst.BooleanOperation):
+        both = (_value(names, values, test.left), _value(names, values, test.right))
+        return all(both) if isinstance(test.operator, cst.And) else any(both)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return not _value(names, values, test.expression)
+    return values[names.number(test)]
+
+
+def _is_consistent(names: _Names, values: tuple[bool, ...]) -> bool:
+    """Whether nothing that is None is true."""
+    for part, value in zip(names.parts, values, strict=True):
+        subject = none_test_operand(part)
+        if subject is not None and value is is_none_test(part) and values[names.number(subject)]:
+            return False
+    return True
