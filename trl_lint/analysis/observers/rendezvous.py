@@ -21,7 +21,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
-from trl_lint.analysis.program.idioms.exclusive_outcomes import Outcome, can_hold_together, outcomes_on_path
+from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -227,11 +227,11 @@ def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: Sync
     if contradiction(set_before(root, branch), around) is not None:
         return True
     agreed = [
-        Outcome(each.subject, each.holds)
+        Constraint(each.subject, each.holds)
         for each in around
         if (value := frame.node_values.get(id(each.subject))) is not None and not value.rank.differs
     ]
-    paths = (outcomes_on_path(root, leaving) for leaving in exits_in(branch))
+    paths = (constraints_on_path(root, leaving) for leaving in exits_in(branch))
     return not any(can_hold_together(root, [*path, *agreed]) for path in paths)
 
 

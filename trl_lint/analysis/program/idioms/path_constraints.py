@@ -23,7 +23,7 @@ from trl_lint.analysis.program.syntax import ends_outside, inwards
 _MOST_NAMES = 8
 
 
-class Outcome(NamedTuple):
+class Constraint(NamedTuple):
     """A test, and whether it is true."""
 
     test: cst.BaseExpression
@@ -46,23 +46,23 @@ class _Names:
         return len(self.parts) - 1
 
 
-def outcomes_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Outcome]:
+def constraints_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Constraint]:
     """The outcomes that lead to a place of a function (or module): of the tests around it, and of earlier exits."""
-    found: list[Outcome] = []
+    found: list[Constraint] = []
     for outer, inner in inwards(root, node):
         if isinstance(outer, cst.If) and inner is not outer.test:
-            found.append(Outcome(outer.test, outer.body is inner))
+            found.append(Constraint(outer.test, outer.body is inner))
         if isinstance(outer, (cst.IndentedBlock, cst.Module)):
             before = outer.body[: outer.body.index(inner)]
             found += [
-                Outcome(each.test, False) for each in before if isinstance(each, cst.If) and ends_outside(each.body)
+                Constraint(each.test, False) for each in before if isinstance(each, cst.If) and ends_outside(each.body)
             ]
     return found
 
 
-def can_hold_together(root: cst.CSTNode, outcomes: Iterable[Outcome]) -> bool:
+def can_hold_together(root: cst.CSTNode, constraints: Iterable[Constraint]) -> bool:
     """Whether tests of one function can have these outcomes in one call of it, as far as the names in them tell."""
-    names, wanted = _Names(root), list(outcomes)
+    names, wanted = _Names(root), list(constraints)
     for test, _holds in wanted:
         _number_all(names, test)
     if len(names.parts) > _MOST_NAMES:
