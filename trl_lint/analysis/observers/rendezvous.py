@@ -21,7 +21,6 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -33,6 +32,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     parts_of,
     set_before,
 )
+from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
