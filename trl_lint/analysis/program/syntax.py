@@ -216,6 +216,15 @@ def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
     return isinstance(_last_statement(block), (cst.Return, cst.Raise, cst.Break, cst.Continue))
 
 
+def exits_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.If]:
+    """The `if` statements before a place, in the blocks around it, whose body ends with an exit."""
+    for block, inner in inwards(root, node):
+        if isinstance(block, (cst.IndentedBlock, cst.Module)):
+            for statement in block.body[: block.body.index(inner)]:
+                if isinstance(statement, cst.If) and ends_outside(statement.body):
+                    yield statement
+
+
 def raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether an `except` clause ends with a `raise`."""
     return isinstance(_last_statement(handler.body), cst.Raise)

@@ -11,7 +11,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from itertools import chain, pairwise
+from itertools import chain
 
 import libcst as cst
 
@@ -21,6 +21,7 @@ from trl_lint.analysis.program.syntax import (
     below,
     definitions_around,
     ends_outside,
+    exits_before,
     identifiers,
     last_name,
     of_class,
@@ -127,10 +128,7 @@ def _names_tested(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
     """The names in the conditions around a node, and of the exits before it."""
     path = (*ancestors(root, node), node)
     tests = [each.test for each in path if isinstance(each, (cst.If, cst.IfExp, cst.While))]
-    for block, inner in pairwise(path):
-        if isinstance(block, (cst.IndentedBlock, cst.Module)):
-            earlier = block.body[: block.body.index(inner)]
-            tests += [each.test for each in earlier if isinstance(each, cst.If) and ends_outside(each.body)]
+    tests += [each.test for each in exits_before(root, node)]
     return set(chain.from_iterable(map(identifiers, tests))) - _NOT_TESTED
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, inwards
+from trl_lint.analysis.program.syntax import ancestors, below, exits_before, inwards
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
@@ -38,32 +38,24 @@ class Condition(NamedTuple):
 
 def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place of a function (or module), by the branches around it."""
-    found: list[Condition] = []
-    for outer, inner in inwards(root, node):
-        if isinstance(outer, cst.If) and inner is not outer.test:
-            found += conditions_implied_by(outer.test, outer.body is inner)
-    return found
+    return [each for branch, holds in ifs_around(root, node) for each in conditions_implied_by(branch.test, holds)]
 
 
 def branches_around(root: cst.CSTNode, node: cst.CSTNode) -> dict[int, int]:
     """The `if` statements around a place, by the ids of their tests, and in which branch it is: the first or second."""
-    return {
-        id(outer.test): int(outer.body is not inner)
-        for outer, inner in inwards(root, node)
-        if isinstance(outer, cst.If) and inner is not outer.test
-    }
+    return {id(branch.test): int(not holds) for branch, holds in ifs_around(root, node)}
 
 
 def conditions_after_exits(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place because earlier exits, in the blocks around it, were not taken."""
-    return [
-        each
-        for block, inner in inwards(root, node)
-        if isinstance(block, (cst.IndentedBlock, cst.Module))
-        for statement in block.body[: block.body.index(inner)]
-        if isinstance(statement, cst.If) and ends_outside(statement.body)
-        for each in conditions_implied_by(statement.test, False)
-    ]
+    return [each for exit_ in exits_before(root, node) for each in conditions_implied_by(exit_.test, False)]
+
+
+def ifs_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.If, bool]]:
+    """The `if` statements around a place, from the outermost, each with whether the place is where its test holds."""
+    for outer, inner in inwards(root, node):
+        if isinstance(outer, cst.If) and inner is not outer.test:
+            yield outer, outer.body is inner
 
 
 def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:

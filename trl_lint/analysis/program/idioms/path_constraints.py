@@ -16,8 +16,13 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import is_lasting, is_none_test, none_test_operand
-from trl_lint.analysis.program.syntax import ends_outside, inwards
+from trl_lint.analysis.program.idioms.path_conditions import (
+    ifs_around,
+    is_lasting,
+    is_none_test,
+    none_test_operand,
+)
+from trl_lint.analysis.program.syntax import exits_before
 
 # The most names in the tests of one path that are tried: 2 ** 8 assignments.
 _MOST_NAMES = 8
@@ -36,35 +41,32 @@ class _Names:
     def __init__(self, root: cst.CSTNode) -> None:
         self._root = root
         self.parts: list[cst.BaseExpression] = []
+        self._numbers: dict[int, int] = {}
+
+    def add(self, part: cst.BaseExpression) -> None:
+        if id(part) in self._numbers:
+            return
+        is_shared = isinstance(part, (cst.Attribute, cst.Name)) and is_lasting(self._root, part)
+        equal = (number for number, known in enumerate(self.parts) if is_shared and known.deep_equals(part))
+        number = self._numbers[id(part)] = next(equal, len(self.parts))
+        if number == len(self.parts):
+            self.parts.append(part)
 
     def number(self, part: cst.BaseExpression) -> int:
-        is_shared = isinstance(part, (cst.Attribute, cst.Name)) and is_lasting(self._root, part)
-        for number, known in enumerate(self.parts):
-            if known is part or (is_shared and type(known) is type(part) and known.deep_equals(part)):
-                return number
-        self.parts.append(part)
-        return len(self.parts) - 1
+        return self._numbers[id(part)]
 
 
 def constraints_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Constraint]:
     """The outcomes that lead to a place of a function (or module): of the tests around it, and of earlier exits."""
-    found: list[Constraint] = []
-    for outer, inner in inwards(root, node):
-        if isinstance(outer, cst.If) and inner is not outer.test:
-            found.append(Constraint(outer.test, outer.body is inner))
-        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
-            before = outer.body[: outer.body.index(inner)]
-            found += [
-                Constraint(each.test, False) for each in before if isinstance(each, cst.If) and ends_outside(each.body)
-            ]
-    return found
+    around = [Constraint(branch.test, holds) for branch, holds in ifs_around(root, node)]
+    return around + [Constraint(each.test, False) for each in exits_before(root, node)]
 
 
 def can_hold_together(root: cst.CSTNode, constraints: Iterable[Constraint]) -> bool:
     """Whether tests of one function can have these outcomes in one call of it, as far as the names in them tell."""
     names, wanted = _Names(root), list(constraints)
     for test, _holds in wanted:
-        _number_all(names, test)
+        _add_all(names, test)
     if len(names.parts) > _MOST_NAMES:
         return True
     return any(
@@ -74,17 +76,17 @@ def can_hold_together(root: cst.CSTNode, constraints: Iterable[Constraint]) -> b
     )
 
 
-def _number_all(names: _Names, test: cst.BaseExpression) -> None:
+def _add_all(names: _Names, test: cst.BaseExpression) -> None:
     if isinstance(test, cst.BooleanOperation):
-        _number_all(names, test.left)
-        _number_all(names, test.right)
+        _add_all(names, test.left)
+        _add_all(names, test.right)
     elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        _number_all(names, test.expression)
+        _add_all(names, test.expression)
     else:
-        names.number(test)
+        names.add(test)
         subject = none_test_operand(test)
         if subject is not None:
-            names.number(subject)
+            names.add(subject)
 
 
 def _value(names: _Names, values: tuple[bool, ...], test: cst.BaseExpression) -> bool:
