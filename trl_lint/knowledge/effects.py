@@ -125,9 +125,18 @@ STARTS_RUN = "wandb.init"
 LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
 # Calls that fail if this process has started none, and are correct if it has.
 ASKS_FOR_RUN = frozenset({"wandb.config.update"})
+# The current run, and its configuration, by name: without a run an attribute of either cannot be read or set.
+# Source: wandb/sdk/lib/preinit.py `PreInitObject` (`run` is None, `config` raises an error)
+NEEDS_RUN = Effect("needs a run, which is started on the main process only", consequence=Consequence.CRASH)
+CURRENT_RUN = "wandb.run"
+NEED_RUN = frozenset({"wandb.config", CURRENT_RUN})
+# What is raised where there is none, and its bases.
+NO_RUN_ERRORS = frozenset({"AttributeError", "BaseException", "Error", "Exception"})
 # The run of a tracker from `Accelerator.get_tracker`, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("uses a run that only the main process has", consequence=Consequence.CRASH)
+# The argument that may turn a run off, which then takes everything and keeps nothing.
+TURNS_OFF = "mode"
 # A run with one of these names is a single one, and not one per rank of its group.
 GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")

@@ -17,6 +17,8 @@ from trl_lint.knowledge.schema import (
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
+    SAVE_CHECKPOINT,
+    SETTING,
     UNKNOWN,
     WORLD,
     Attribute,
@@ -36,7 +38,12 @@ _TRAINER_SOURCE = "lightning/pytorch/trainer/trainer.py::Trainer"
 _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
-_THE_TRAINER = created(_TRAINER)
+# What is imported from here may be older than 2.0.
+_OLD_TRAINER = "pytorch_lightning.Trainer"
+_TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
+# With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
+# Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
+_REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -61,9 +68,20 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.global_rank", source=f"{_TRAINER_SOURCE}.global_rank", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{_TRAINER}.is_global_zero", source=f"{_TRAINER_SOURCE}.is_global_zero", value=RANK_GUARD),
     Attribute(name=f"{_TRAINER}.local_rank", source=f"{_TRAINER_SOURCE}.local_rank", value=RANK_INDEX),
+    # It broadcasts the folder of the first process' logger: "You must call this on all processes."
+    Attribute(name=f"{_TRAINER}.log_dir", source=f"{_TRAINER_SOURCE}.log_dir", value=SETTING,
+              synchronises=Synchronisation("broadcast")),
     Attribute(name=f"{_TRAINER}.node_rank", source=f"{_TRAINER_SOURCE}.node_rank", value=RANK_INDEX),
     Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
     Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
+
+    # All ranks wait in it, whether they write or not.
+    Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
+             synchronises=Synchronisation("save", symmetric=True)),
+    # Before 2.0 they do so only where each writes a part (pytorch_lightning 1.8.6).
+    Class(name=_OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
+    Function(name=f"{_OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
+             synchronises=SAVE_CHECKPOINT),
 
     Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
     Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
@@ -78,8 +96,13 @@ ROWS: tuple[Row, ...] = (
                operand=(0, "decision"), result="reduced", lists=True, fails=""),
 
     *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),
-    *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=_THE_TRAINER)
-      for package in _PACKAGES),
+    *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
+      for package, trainer in _TRAINERS.items()),
+    *(Function(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", returns=NOTHING,
+               synchronises=_REDUCED)
+      for package in _PACKAGES for name in ("log", "log_dict")),
+    *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
+      for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
                  operand=(0, "data"), lists=True, fails="", groups=((1, "group"),))
       for package in _PACKAGES),
@@ -93,7 +116,8 @@ _EVENTS = (
     "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
-_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS)))
+_OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
+_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, "setup"))
 _RUN = frozenset(
     name
     for package in _PACKAGES
@@ -106,13 +130,19 @@ def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     return _HOOKS if not _RUN.isdisjoint(bases) else frozenset()
 
 
-_CALLBACKS = tuple(name for package in _PACKAGES for name in (f"{package}.Callback", f"{package}.callbacks."))
 _NOTHING: Mapping[str, Value] = {}
-_OF_CALLBACK: Mapping[str, Value] = {"trainer": _THE_TRAINER, "pl_module": UNKNOWN}
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer."""
-    if method.startswith("on_") or method in ("setup", "teardown"):
-        return _OF_CALLBACK if any(base.startswith(_CALLBACKS) for base in bases) else _NOTHING
-    return _NOTHING
+    trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
+    if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
+        return _NOTHING
+    parameters = {"trainer": created(trainer), "pl_module": UNKNOWN}
+    # All ranks load the same checkpoint.
+    return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
+
+
+def _package_of_callback(base: str) -> str:
+    """The package of a class of callbacks; "" for other classes."""
+    return next((each for each in _PACKAGES if base.startswith((f"{each}.Callback", f"{each}.callbacks."))), "")

@@ -66,7 +66,7 @@ TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
-_SYNCHRONISING = [row.name for row in library.ROWS if row.synchronises is not None]
+_SYNCHRONISING = [row.synchronises.given or row.name for row in library.ROWS if row.synchronises is not None]
 _PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and row.returns == Transfer.PREPARED]
 SYNC_POINTS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)

@@ -71,6 +71,8 @@ class Synchronisation(NamedTuple):
             result, or each rank its own part.
         unless: A keyword that, if true, makes the call one of this rank alone.
         only: A keyword that says whether the parameters are gathered.
+        given: A keyword that must be true, or the call is one of this rank alone.
+        by_rank: Whether only a condition on the rank keeps ranks from it: others make the call at some other time.
     """
 
     kind: str
@@ -78,6 +80,8 @@ class Synchronisation(NamedTuple):
     symmetric: bool = False
     unless: str = ""
     only: str = ""
+    given: str = ""
+    by_rank: bool = False
 
 
 class Effect(NamedTuple):

@@ -30,7 +30,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, wide_conditions
+from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, tracker_runs, wide_conditions
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -48,6 +48,7 @@ from trl_lint.knowledge.effects import (
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
+    NEEDS_RUN,
     OF_LOADED,
     OF_MODELS,
     OF_NAMED,
@@ -96,6 +97,8 @@ class SideEffects(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
+        if name == STARTS_RUN:
+            tracker_runs.note_start(frame, node)
         is_relevant = name not in ASKS_FOR_RUN or _gets_run_from_library(frame)
         if row is not None and row.effect is not None and is_relevant and not _delegates(frame, row):
             last = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
@@ -116,6 +119,14 @@ class SideEffects(Observer["Frame"]):
         is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
         if effect is not None and not is_in_sight:
             _emit(frame, effect, name, args, node)
+
+    def on_attribute(self, frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> None:
+        """An attribute of a tracker's current run, which a library starts on the main process only."""
+        owner = tracker_runs.name_of(receiver)
+        if not owner or not tracker_runs.is_on_one_rank(frame, _gets_run_from_library(frame)):
+            return
+        if not tracker_runs.allows_for_none(frame, node):
+            _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """Each rank runs a collective of all ranks, or the others would wait for ever."""

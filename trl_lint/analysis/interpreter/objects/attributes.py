@@ -70,6 +70,13 @@ from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 ENVIRON = "os.environ"
 
 
+def observe_library(frame: Frame, receiver: Value, node: cst.Attribute) -> None:
+    """Tell observers that an attribute of a library's object, or a name in a library, is read or set."""
+    if isinstance(receiver, (LibraryInstance, LibraryName)):
+        for observe in frame.observers.attribute:
+            observe(frame, receiver, node.attr.value, node)
+
+
 def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """The value of `receiver.name`."""
     receiver = frame.engine.settle(receiver)
@@ -422,6 +429,7 @@ def environment(frame: Frame, name: Value) -> Value:
 
 def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value: Value) -> None:
     """`receiver.name = value`."""
+    observe_library(frame, receiver, target)
     if target.attr.value == "requires_grad" and value.const is not False:
         wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
