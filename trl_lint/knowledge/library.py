@@ -78,6 +78,7 @@ __all__ = [
     "of_any_release",
     "origin",
     "others",
+    "reduces",
     "rows",
     "store",
     "stores",
@@ -443,6 +444,11 @@ def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Sto
         for row in holding(_STORES.get(current, ()), versions):
             found.setdefault(row.name.rpartition(".")[2], row)
     return found
+
+
+def reduces(sink: str) -> str:
+    """The keyword that makes a call of a sink reduce what it logs over the ranks; "" if it has none."""
+    return next((row.reduces for row in rows(sink) if isinstance(row, Sink)), "")
 
 
 def unique_method(attr: str) -> str | None:

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
     GLOBAL_RANK_INDEX,
+    LOADED_BATCH,
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
+    SAME,
     SAVE_CHECKPOINT,
     SETTING,
     UNKNOWN,
@@ -26,6 +28,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Row,
+    Sink,
     Synchronisation,
     created,
 )
@@ -44,6 +47,12 @@ _TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAIN
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
+# The values that a module logs here are means over all batches of an evaluation: without `sync_dist=True` over those of
+# the first rank. ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
+# Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
+_EVALUATE = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+# A file with one of these is for several processes.
+KNOWS_PROCESSES = rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler|num_nodes"
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -54,13 +63,19 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_FABRIC}.world_size", source=f"{_SOURCE}.world_size", value=WORLD),
     Collective(name=f"{_FABRIC}.all_gather", source=f"{_SOURCE}.all_gather", operand=(0, "data"), lists=True, fails="",
                groups=((1, "group"),)),
+    # A tensor on this rank's device is reduced in place (lightning/fabric/utilities/distributed.py `_sync_ddp`).
     Collective(name=f"{_FABRIC}.all_reduce", source=f"{_SOURCE}.all_reduce", operand=(0, "data"), result="reduced",
-               lists=True, fails="", reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
+               into=(0, "data"), returned=True, lists=True, fails="", reduction=(2, "reduce_op", "mean"),
+               groups=((1, "group"),)),
     Collective(name=f"{_FABRIC}.barrier", source=f"{_SOURCE}.barrier", operand=(-1, ""), result="barrier", fails=""),
     Collective(name=f"{_FABRIC}.broadcast", source=f"{_SOURCE}.broadcast", operand=(0, "obj"), result="broadcast",
                lists=True, fails=""),
     Function(name=f"{_FABRIC}.load", source=f"{_SOURCE}.load", returns=UNKNOWN,
              synchronises=Synchronisation("load", symmetric=True)),
+    # Its loggers write on the first process only.
+    Sink(name=f"{_FABRIC}.log", source=f"{_SOURCE}.log", payload=(1, "value"), form="value"),
+    Sink(name=f"{_FABRIC}.log_dict", source=f"{_SOURCE}.log_dict", payload=(0, "metrics")),
+    Function(name=f"{_FABRIC}.setup_dataloaders", source=f"{_SOURCE}.setup_dataloaders", returns="shared out"),
     Function(name=f"{_FABRIC}.save", source=f"{_SOURCE}.save", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
 
@@ -91,16 +106,18 @@ ROWS: tuple[Row, ...] = (
     Collective(name=f"{_STRATEGY}.broadcast", source=f"{_STRATEGY_SOURCE}.broadcast", operand=(0, "obj"),
                result="broadcast", lists=True, fails=""),
     Collective(name=f"{_STRATEGY}.reduce", source=f"{_STRATEGY_SOURCE}.reduce", operand=(0, "tensor"),
-               result="reduced", lists=True, fails="", reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
+               result="reduced", into=(0, "tensor"), returned=True, lists=True, fails="",
+               reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
     Collective(name=f"{_STRATEGY}.reduce_boolean_decision", source=f"{_STRATEGY_SOURCE}.reduce_boolean_decision",
                operand=(0, "decision"), result="reduced", lists=True, fails=""),
 
     *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
       for package, trainer in _TRAINERS.items()),
-    *(Function(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", returns=NOTHING,
-               synchronises=_REDUCED)
-      for package in _PACKAGES for name in ("log", "log_dict")),
+    *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
+           reduces="sync_dist", only_in=_EVALUATE, synchronises=_REDUCED)
+      for package in _PACKAGES
+      for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
       for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
@@ -131,10 +148,14 @@ def hooks_of(bases: Iterable[str]) -> frozenset[str]:
 
 
 _NOTHING: Mapping[str, Value] = {}
+_MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
+_OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME}
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
-    """What Lightning passes to this method of a class with these bases: callbacks get the trainer."""
+    """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
+    if method in _STEPS and not _MODULES.isdisjoint(bases):
+        return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
         return _NOTHING
