@@ -52,7 +52,10 @@ _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist"
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
 _EVALUATE = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
 # A file with one of these is for several processes.
-KNOWS_PROCESSES = rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler|num_nodes"
+KNOWS_PROCESSES = (
+    rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
+    rb"|num_nodes"
+)
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),

@@ -30,7 +30,13 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, tracker_runs, wide_conditions
+from trl_lint.analysis.transfer.processes import (
+    device_counts,
+    job_flags,
+    main_process_tests,
+    tracker_runs,
+    wide_conditions,
+)
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -86,7 +92,7 @@ class SideEffects(Observer["Frame"]):
     needed_by = frozenset({Logged, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CALLED_BY_EACH and not job_flags.asks_for_one_device(name, args):
+        if name in CALLED_BY_EACH and device_counts.starts_several(frame.module, name, args):
             frame.trace.launched |= not is_test(frame.function)
         last = name.rpartition(".")[2]
         if name in OPENERS:
