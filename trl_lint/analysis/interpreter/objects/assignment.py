@@ -8,6 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import (
     attributes,
+    environment_variables,
     given_fields,
     model_outputs,
     present_on_some,
@@ -124,8 +125,8 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
         frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
-    elif library_name_of(container) == attributes.ENVIRON:
-        attributes.set_variable(frame, index, value)
+    elif library_name_of(container) == environment_variables.ENVIRON:
+        environment_variables.set_variable(frame, index, value)
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)
