@@ -35,6 +35,7 @@ from trl_lint.knowledge import (
     trl,
     writers,
 )
+from trl_lint.knowledge.effects import PATH_MANAGERS
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     LOADED,
@@ -183,6 +184,17 @@ _ALIASES: dict[str, str] = {
             "join": "os.path.join",
             "listdir": "os.listdir",
             "os_split_path": "os.path.split",
+        }.items()
+    },
+    **{
+        f"{manager}.{name}": target
+        for manager in PATH_MANAGERS
+        for name, target in {
+            "exists": "os.path.exists",
+            "isdir": "os.path.isdir",
+            "isfile": "os.path.isfile",
+            "ls": "os.listdir",
+            "rm": "os.remove",
         }.items()
     },
     "apex.parallel.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",

@@ -388,7 +388,7 @@ _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 def library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """`x[key]` of a library's object: the environment holds the rank and the world size."""
     if library_name_of(container) == environment_variables.ENVIRON:
-        return environment_variables.environment(frame, index)
+        return environment_variables.required(frame, index, node)
     if datasets.is_dataset(container) and (index.kind is Kind.STRING or heuristics.SPLIT.fits(_name_of_key(node))):
         return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN

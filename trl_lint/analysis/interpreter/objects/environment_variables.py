@@ -3,22 +3,50 @@
 For example:
 
     os.environ["RANK"]                            local(rank)
+    os.environ["RANK"]                            this code is run once per process: it would fail without a launcher
     os.environ["HOME"]                            same
     os.environ["SEED"] = str(rank); os.environ["SEED"]     unknown
 """
 
 from __future__ import annotations
 
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.kinds import StringValue
 from trl_lint.domain.provenance import LauncherVariable
 from trl_lint.domain.values import SAME, UNKNOWN, Value
-from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.launcher_variables import (
+    GLOBAL_RANK_VARIABLES,
+    RANK_VARIABLES,
+    REQUIRED_VARIABLES,
+    WORLD_VARIABLES,
+)
 
 ENVIRON = "os.environ"
+# What is in one of these may allow for a variable that is not there.
+_HANDLING = (cst.IfExp, cst.Try, cst.TryStar)
+
+
+def required(frame: Frame, name: Value, node: cst.CSTNode) -> Value:
+    """`os.environ[name]`: where nothing allows for its absence, a launcher has started each process that gets here."""
+    is_set_by_launcher = name.const in REQUIRED_VARIABLES and not _is_set_here(frame, name)
+    if is_set_by_launcher and frame.memory.control.uniformity is Uniformity.UNIFORM and not is_test(frame.function):
+        frame.trace.launched |= not any(isinstance(each, _HANDLING) for each in ancestors(frame.root, node))
+    return environment(frame, name)
+
+
+def _is_set_here(frame: Frame, name: Value) -> bool:
+    """Whether the file sets a variable itself, in whatever form: for a single process, or for those that it starts."""
+    return frame.module.mentions(
+        rb"environ(?:\[|\.setdefault\(\s*)[\"']%b[\"'](?:\]\s*=[^=]|\s*,)" % name.const.encode()
+    )
 
 
 class RankLocalVariables:
