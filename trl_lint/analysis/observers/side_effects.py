@@ -127,7 +127,9 @@ class SideEffects(Observer["Frame"]):
             _emit(frame, effect, name, args, node)
 
     def on_attribute(self, frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> None:
-        """An attribute of a tracker's current run, which a library starts on the main process only."""
+        """An attribute of a tracker's run, which a library starts on the main process only."""
+        if class_name_of(receiver) == RUN_OF_TRACKER:
+            _emit(frame, OF_TRACKER, name, Arguments(), node)
         owner = tracker_runs.name_of(receiver)
         if not owner or not tracker_runs.is_on_one_rank(frame, _gets_run_from_library(frame)):
             return
