@@ -137,12 +137,27 @@ _EVENTS = (
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, "setup"))
+_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
+_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
 _RUN = frozenset(
     name
     for package in _PACKAGES
-    for name in (f"{package}.LightningModule", f"{package}.Callback", f"{package}.callbacks.Callback")
+    for last in ("LightningModule", "LightningDataModule", "Callback", "callbacks.Callback")
+    for name in (f"{package}.{last}",)
 )
+# The first process of each node alone runs this method: "if you assign states here then they won't be available for
+# other processes". All run those.
+# Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
+PREPARES = "prepare_data"
+RUN_BY_ALL = frozenset((*_OF_DATA, *_STEPS, "configure_optimizers", "predict_dataloader", "test_dataloader"))
+_PREPARED = frozenset(
+    f"{package}.{name}" for package in _PACKAGES for name in ("LightningDataModule", "LightningModule")
+)
+
+
+def prepares_on_one(bases: Iterable[str]) -> bool:
+    """Whether Lightning calls `prepare_data` of a class with these bases, on one process."""
+    return not _PREPARED.isdisjoint(bases)
 
 
 def hooks_of(bases: Iterable[str]) -> frozenset[str]:
