@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
+    BARRIER,
     GLOBAL_RANK_INDEX,
     LOADED_BATCH,
     NOTHING,
@@ -75,6 +76,8 @@ ROWS: tuple[Row, ...] = (
                lists=True, fails=""),
     Function(name=f"{_FABRIC}.load", source=f"{_SOURCE}.load", returns=UNKNOWN,
              synchronises=Synchronisation("load", symmetric=True)),
+    Function(name=f"{_FABRIC}.rank_zero_first", source=f"{_SOURCE}.rank_zero_first", returns=NOTHING,
+             yields=NOTHING, first_rank="job", synchronises=BARRIER),
     # Its loggers write on the first process only.
     Sink(name=f"{_FABRIC}.log", source=f"{_SOURCE}.log", payload=(1, "value"), form="value"),
     Sink(name=f"{_FABRIC}.log_dict", source=f"{_SOURCE}.log_dict", payload=(0, "metrics")),
@@ -140,10 +143,7 @@ _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
 _OF_DATA = ("setup", "train_dataloader", "val_dataloader")
 _HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
 _RUN = frozenset(
-    name
-    for package in _PACKAGES
-    for last in ("LightningModule", "LightningDataModule", "Callback", "callbacks.Callback")
-    for name in (f"{package}.{last}",)
+    f"{package}.{name}" for package in _PACKAGES for name in ("LightningModule", "Callback", "callbacks.Callback")
 )
 # The first process of each node alone runs this method: "if you assign states here then they won't be available for
 # other processes". All run those.
@@ -162,7 +162,9 @@ def prepares_on_one(bases: Iterable[str]) -> bool:
 
 def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
-    return _HOOKS if not _RUN.isdisjoint(bases) else frozenset()
+    if not _RUN.isdisjoint(bases):
+        return _HOOKS
+    return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
 
 
 _NOTHING: Mapping[str, Value] = {}
