@@ -96,8 +96,9 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
 def _message(event: ValueLacked, name: str) -> str:
     absence = event.absence
     if absence.test == PREPARES:
+        binds = "sets" if absence.is_none else "binds"
         return (
-            f"only the first process of each node runs `{PREPARES}`, which binds `{name}`, and all read it: "
+            f"only the first process of each node runs `{PREPARES}`, which {binds} `{name}`, and all use it: "
             "with several processes, the others fail here"
         )
     holds = absence.holds is not absence.is_none  # on the ranks that the message begins with

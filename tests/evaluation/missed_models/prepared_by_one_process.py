@@ -40,6 +40,22 @@ class Module(L.LightningModule):
         return self.net(batch, self.words)  # expect: TRL017
 
 
+class NoneAtFirst(pl.LightningDataModule):
+    def __init__(self):
+        super().__init__()
+        self.rows = self.kept = None
+        self.count = 0
+
+    def prepare_data(self):
+        self.rows = self.kept = load("rows.txt")
+        self.count = 3
+
+    def setup(self, stage):
+        self.first = self.rows[:self.count]  # expect: TRL017
+        if self.kept is not None:
+            print(self.kept[0])
+
+
 class Loaded(L.LightningDataModule):
     def prepare_data(self):
         download("rows.txt")

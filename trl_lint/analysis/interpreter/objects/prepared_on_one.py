@@ -6,7 +6,7 @@ For example:
         def prepare_data(self):
             self.rows = load()          run by one process: `rows` is lacking on the others
         def setup(self, stage):
-            self.size = len(self.rows)  run by all: those that lack it fail here
+            self.size = len(self.rows)  run by all: those that lack it fail here, also where it is None at first
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
-from trl_lint.analysis.program.syntax import callee_of, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import (
+    attribute_values,
+    callee_of,
+    is_literal_none,
+    names_in,
+    of_class,
+    self_attribute,
+)
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.values import Value
@@ -39,11 +46,12 @@ def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence
         return None
     text = "only the first process of each node runs this"
     here = frame.step(method.node, text)
-    return Absence(here, True, frame.step(bound, text, here), is_none=False, test=PREPARES, owner=method)
+    is_none = name in _set_to_none(cls)
+    return Absence(here, True, frame.step(bound, text, here), is_none=is_none, test=PREPARES, owner=method)
 
 
 def _bindings(cls: ClassInfo) -> dict[str, tuple[FunctionInfo, cst.CSTNode]]:
-    """The attributes that this method of a class binds and no other method of it, each with where it does."""
+    """The attributes that this method of a class binds, and others to None at most, each with where it does."""
     method = cls.find(PREPARES)
     if method is None or method.cls is not cls.origin:
         return {}
@@ -53,8 +61,19 @@ def _bindings(cls: ClassInfo) -> dict[str, tuple[FunctionInfo, cst.CSTNode]]:
         for other in each.methods.values()
         if other is not method
         for name in _bound_in(other)
-    }
+    } - _set_to_none(cls)
     return {name: (method, node) for name, node in _bound_in(method).items() if name not in others}
+
+
+def _set_to_none(cls: ClassInfo) -> set[str]:
+    """The attributes that the other methods of a class set to None, and to nothing else."""
+    assigned: dict[str, list[bool]] = {}
+    for each in cls.project_lineage():
+        for method in each.methods.values():
+            if method.name != PREPARES:
+                for name, value in attribute_values(method.node):
+                    assigned.setdefault(name, []).append(is_literal_none(value))
+    return {name for name, are_none in assigned.items() if all(are_none)}
 
 
 def _bound_in(method: FunctionInfo) -> dict[str, cst.CSTNode]:
