@@ -60,3 +60,30 @@ def test_what_is_logged_where_each_process_has_a_run(start, call, is_told, tmp_p
     findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
     in_trainer = {each.code for each in findings if each.path.endswith("trainer.py")}
     assert in_trainer == ({"TRL003", "TRL008"} if is_told else set())
+
+
+CALLBACK = """\
+import wandb
+from lightning.pytorch.callbacks import Callback
+
+class Notes(Callback):
+    def on_fit_start(self, trainer, pl_module):
+        self.run_id = wandb.run.id
+"""
+START = "import wandb\n\ndef begin(trainer):\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "is_told"),
+    [
+        ("main.py", "pass", True),
+        ("main.py", "if trainer.global_rank == 0:\n        wandb.init()", True),
+        ("main.py", "wandb.init()", False),
+        ("main.py", "if trainer.global_rank == 0:\n        wandb.init(mode=trainer.mode)", False),
+        ("test_main.py", 'wandb.init(mode="disabled")', True),
+    ],
+)
+def test_a_run_that_each_process_starts_in_another_file_has_attributes_on_all(tmp_path, name, start, is_told):
+    written(tmp_path, {"notes.py": CALLBACK, name: START.format(start)})
+    findings = api.check(tmp_path, Settings(root=tmp_path))
+    assert any("wandb.run.id" in each.message for each in findings) is is_told

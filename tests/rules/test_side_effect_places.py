@@ -53,6 +53,7 @@ def is_reported(body: str) -> bool:
         'root.with_suffix(".txt").rename("x")',
         "wandb.init(project=args.project, config=given(args))",
         'tracker = accelerator.get_tracker("wandb")\nif args.track:\n    tracker.run.get_url()',
+        'run_id = accelerator.get_tracker("wandb").run.id',
     ],
 )
 def test_places_and_conditions_that_follow_from_settings(body):
@@ -125,6 +126,7 @@ def test_what_is_called_on_a_class_and_what_only_its_name_tells(body, expected):
         "tokens.unlink()",
         "wandb.init(name=given(args))",
         'tracker = accelerator.get_tracker("wandb")\nif accelerator.is_main_process:\n    tracker.run.get_url()',
+        'if accelerator.is_main_process:\n    run_id = accelerator.get_tracker("wandb").run.id',
         'accelerator.get_tracker("wandb").log({"x": 1})',
     ],
 )

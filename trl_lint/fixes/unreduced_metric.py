@@ -15,6 +15,7 @@ from trl_lint.analysis.program.project.classes import is_module_class
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
@@ -33,12 +34,14 @@ from trl_lint.fixes.support.logged import (
     with_accelerator,
 )
 from trl_lint.fixes.support.placing import placed
+from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reduced_before import reduced_before
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
 from trl_lint.fixes.support.scope import scope_of
-from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
+from trl_lint.fixes.support.tree import call_of, text_of, with_keyword, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
+from trl_lint.knowledge.library import reduces
 from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
@@ -63,9 +66,15 @@ class UnreducedMetricFix(RuleFix[Logged]):
     is_collective = False  # `placed` checks the place where it is logged
     uncovers = frozenset({"TRL007"})
 
+    def title_for(self, event: Logged) -> str:
+        return "Average it over the ranks" if reduces(event.sink) else self.title
+
     def plan(self, event: Logged) -> FixPlan | NoFix:
         """The plan to gather a metric in the statement of the event that logs it, or why that is left to the author."""
         (write,) = event.writes
+        keyword = reduces(event.sink)
+        if keyword:
+            return _reduced_by_library(event, keyword)
         payload = write.payload
         if payload is None:
             return NoFix("what is logged is not one expression there")
@@ -74,6 +83,17 @@ class UnreducedMetricFix(RuleFix[Logged]):
         place = LogSite(write.module, root, write.node, payload, write.name)
         problem = _unsuitable(place)
         return NoFix(problem, _help(place)) if problem else _plan(place)
+
+
+def _reduced_by_library(event: Logged, keyword: str) -> FixPlan | NoFix:
+    """The plan to have the call that logs a metric reduce it, which all ranks have to make."""
+    call = event.node
+    if event.control.uniformity is Uniformity.DIVERGENT or not isinstance(call, cst.Call):
+        return NoFix(DIVERGENT)
+    if any(each.module is not event.module for each in event.writes):
+        return NoFix("it is logged in another file")
+    caution = "" if event.control.uniformity is Uniformity.UNIFORM else NOT_KNOWN
+    return FixPlan((Replace(call, with_keyword(call, keyword, cst.Name("True"))),), caution=caution)
 
 
 def _plan(place: LogSite) -> FixPlan | NoFix:

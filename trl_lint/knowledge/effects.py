@@ -85,18 +85,21 @@ OF_NAMED: dict[str, Effect] = {
 OPENED = Effect("writes the same file", (0, "file"))
 APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
+# Objects that work on paths with the functions of os; the last is a class of such objects.
+# Source: iopath 0.1.9, common/file_io.py `NativePathHandler`
+PATH_MANAGERS = (
+    "detectron2.utils.file_io.PathManager", "fvcore.common.file_io.PathManager", "iopath.common.file_io.g_pathmgr",
+    "iopath.common.file_io.PathManager",
+)
 # Functions that open a file in the mode of their second argument, as `open` does, with the parameter for the path.
 OPENERS: dict[str, Parameter] = {
     "builtins.open": (0, "file"),
     "bz2.open": (0, "filename"),
     "codecs.open": (0, "filename"),
     "fsspec.open": (0, "urlpath"),
-    "fvcore.common.file_io.PathManager.open": (0, "path"),
     "gzip.open": (0, "filename"),
     "h5py.File": (0, "name"),
     "io.open": (0, "file"),
-    "iopath.common.file_io.PathManager.open": (0, "path"),
-    "iopath.common.file_io.g_pathmgr.open": (0, "path"),
     "jsonlines.open": (0, "file"),
     "logging.FileHandler": (0, "filename"),
     "lzma.open": (0, "filename"),
@@ -105,6 +108,7 @@ OPENERS: dict[str, Parameter] = {
     "tarfile.open": (0, "name"),
     "wave.open": (0, "f"),
     "zipfile.ZipFile": (0, "file"),
+    **{f"{manager}.open": (0, "path") for manager in PATH_MANAGERS},
 }
 # Saving a picture to a path with such an ending, and a TorchScript model, created by one of these functions of
 # `torch.jit`, to any path.
@@ -125,9 +129,18 @@ STARTS_RUN = "wandb.init"
 LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
 # Calls that fail if this process has started none, and are correct if it has.
 ASKS_FOR_RUN = frozenset({"wandb.config.update"})
+# The current run, and its configuration, by name: without a run an attribute of either cannot be read or set.
+# Source: wandb/sdk/lib/preinit.py `PreInitObject` (`run` is None, `config` raises an error)
+NEEDS_RUN = Effect("needs a run, which is started on the main process only", consequence=Consequence.CRASH)
+CURRENT_RUN = "wandb.run"
+NEED_RUN = frozenset({"wandb.config", CURRENT_RUN})
+# What is raised where there is none, and its bases.
+NO_RUN_ERRORS = frozenset({"AttributeError", "BaseException", "Error", "Exception"})
 # The run of a tracker from `Accelerator.get_tracker`, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("uses a run that only the main process has", consequence=Consequence.CRASH)
+# The argument that may turn a run off, which then takes everything and keeps nothing.
+TURNS_OFF = "mode"
 # A run with one of these names is a single one, and not one per rank of its group.
 GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")

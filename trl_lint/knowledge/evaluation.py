@@ -8,12 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.schema import NOTHING, REDUCED, UNKNOWN, Class, Function, Row, Synchronisation, instance
+from trl_lint.knowledge.schema import (
+    LOCAL_TENSOR,
+    NOTHING,
+    REDUCED,
+    UNKNOWN,
+    Attribute,
+    Class,
+    Function,
+    Row,
+    Synchronisation,
+    instance,
+)
 
 # Represents all classes of torchmetrics: their instances are metrics, or collections of metrics.
 _METRIC = "torchmetrics.Metric"
 _SOURCE = "torchmetrics/metric.py::Metric"
+# A list of what this rank has added so far.
+_ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
 _WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
 
@@ -29,6 +44,13 @@ ROWS: tuple[Row, ...] = (
     Class(name=_METRIC, source=_SOURCE),
     Function(name=f"{_METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
              synchronises=Synchronisation("metric")),
+    *(
+        Attribute(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.add_state", value=_ADDED)
+        for name in (
+            "detection_box", "detection_labels", "detection_scores", "detections", "groundtruth_box",
+            "groundtruth_labels", "groundtruths", "preds", "target",
+        )
+    ),
     *(
         Function(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING)
         for name in ("reset", "update")

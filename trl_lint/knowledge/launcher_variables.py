@@ -12,4 +12,11 @@ RANK_VARIABLES = frozenset({
 # Of these, the ones for the global rank.
 GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
 WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
+# Those that each process has only if a launcher has started it as one of the ranks.
+# Sources: https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables,
+# https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES
+REQUIRED_VARIABLES = frozenset({
+    "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
+    "RANK", "SLURM_LOCALID", "SLURM_PROCID", "WORLD_SIZE",
+})
 # fmt: on

@@ -35,6 +35,7 @@ from trl_lint.knowledge import (
     trl,
     writers,
 )
+from trl_lint.knowledge.effects import PATH_MANAGERS
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     LOADED,
@@ -78,6 +79,7 @@ __all__ = [
     "of_any_release",
     "origin",
     "others",
+    "reduces",
     "rows",
     "store",
     "stores",
@@ -184,6 +186,17 @@ _ALIASES: dict[str, str] = {
             "os_split_path": "os.path.split",
         }.items()
     },
+    **{
+        f"{manager}.{name}": target
+        for manager in PATH_MANAGERS
+        for name, target in {
+            "exists": "os.path.exists",
+            "isdir": "os.path.isdir",
+            "isfile": "os.path.isfile",
+            "ls": "os.listdir",
+            "rm": "os.remove",
+        }.items()
+    },
     "apex.parallel.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "apex.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
@@ -193,13 +206,16 @@ _ALIASES: dict[str, str] = {
     "imageio.v2": "imageio",
     "imageio.v3": "imageio",
     "lightning.Fabric": "lightning.fabric.Fabric",
+    "lightning.Trainer": "lightning.pytorch.Trainer",
     "lightning.fabric.fabric": "lightning.fabric",
+    "lightning.pytorch.trainer.Trainer": "lightning.pytorch.Trainer",
     "lightning_fabric.Fabric": "lightning.fabric.Fabric",
     "lightning_fabric.fabric": "lightning.fabric",
     "mlflow.client": "mlflow",
     "mlflow.tracking": "mlflow",
     "mlflow.tracking.client": "mlflow",
     "mlflow.tracking.fluent": "mlflow",
+    "pytorch_lightning.trainer.Trainer": "pytorch_lightning.Trainer",
     "swanlab.data.run.main.SwanLabRun": "swanlab.Run",
     "tensorboardX.writer": "tensorboardX",
     "torch.cuda.memory": "torch.cuda",
@@ -440,6 +456,11 @@ def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Sto
         for row in holding(_STORES.get(current, ()), versions):
             found.setdefault(row.name.rpartition(".")[2], row)
     return found
+
+
+def reduces(sink: str) -> str:
+    """The keyword that makes a call of a sink reduce what it logs over the ranks; "" if it has none."""
+    return next((row.reduces for row in rows(sink) if isinstance(row, Sink)), "")
 
 
 def unique_method(attr: str) -> str | None:

@@ -13,10 +13,15 @@ from collections.abc import Iterable, Mapping
 
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
+    BARRIER,
     GLOBAL_RANK_INDEX,
+    LOADED_BATCH,
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
+    SAME,
+    SAVE_CHECKPOINT,
+    SETTING,
     UNKNOWN,
     WORLD,
     Attribute,
@@ -24,6 +29,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Row,
+    Sink,
     Synchronisation,
     created,
 )
@@ -36,7 +42,21 @@ _TRAINER_SOURCE = "lightning/pytorch/trainer/trainer.py::Trainer"
 _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
-_THE_TRAINER = created(_TRAINER)
+# What is imported from here may be older than 2.0.
+_OLD_TRAINER = "pytorch_lightning.Trainer"
+_TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
+# With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
+# Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
+_REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
+# The values that a module logs here are means over all batches of an evaluation: without `sync_dist=True` over those of
+# the first rank. ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
+# Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
+_EVALUATE = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+# A file with one of these is for several processes.
+KNOWS_PROCESSES = (
+    rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
+    rb"|num_nodes"
+)
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -47,13 +67,21 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_FABRIC}.world_size", source=f"{_SOURCE}.world_size", value=WORLD),
     Collective(name=f"{_FABRIC}.all_gather", source=f"{_SOURCE}.all_gather", operand=(0, "data"), lists=True, fails="",
                groups=((1, "group"),)),
+    # A tensor on this rank's device is reduced in place (lightning/fabric/utilities/distributed.py `_sync_ddp`).
     Collective(name=f"{_FABRIC}.all_reduce", source=f"{_SOURCE}.all_reduce", operand=(0, "data"), result="reduced",
-               lists=True, fails="", reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
+               into=(0, "data"), returned=True, lists=True, fails="", reduction=(2, "reduce_op", "mean"),
+               groups=((1, "group"),)),
     Collective(name=f"{_FABRIC}.barrier", source=f"{_SOURCE}.barrier", operand=(-1, ""), result="barrier", fails=""),
     Collective(name=f"{_FABRIC}.broadcast", source=f"{_SOURCE}.broadcast", operand=(0, "obj"), result="broadcast",
                lists=True, fails=""),
     Function(name=f"{_FABRIC}.load", source=f"{_SOURCE}.load", returns=UNKNOWN,
              synchronises=Synchronisation("load", symmetric=True)),
+    Function(name=f"{_FABRIC}.rank_zero_first", source=f"{_SOURCE}.rank_zero_first", returns=NOTHING,
+             yields=NOTHING, first_rank="job", synchronises=BARRIER),
+    # Its loggers write on the first process only.
+    Sink(name=f"{_FABRIC}.log", source=f"{_SOURCE}.log", payload=(1, "value"), form="value"),
+    Sink(name=f"{_FABRIC}.log_dict", source=f"{_SOURCE}.log_dict", payload=(0, "metrics")),
+    Function(name=f"{_FABRIC}.setup_dataloaders", source=f"{_SOURCE}.setup_dataloaders", returns="shared out"),
     Function(name=f"{_FABRIC}.save", source=f"{_SOURCE}.save", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
 
@@ -61,9 +89,20 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.global_rank", source=f"{_TRAINER_SOURCE}.global_rank", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{_TRAINER}.is_global_zero", source=f"{_TRAINER_SOURCE}.is_global_zero", value=RANK_GUARD),
     Attribute(name=f"{_TRAINER}.local_rank", source=f"{_TRAINER_SOURCE}.local_rank", value=RANK_INDEX),
+    # It broadcasts the folder of the first process' logger: "You must call this on all processes."
+    Attribute(name=f"{_TRAINER}.log_dir", source=f"{_TRAINER_SOURCE}.log_dir", value=SETTING,
+              synchronises=Synchronisation("broadcast")),
     Attribute(name=f"{_TRAINER}.node_rank", source=f"{_TRAINER_SOURCE}.node_rank", value=RANK_INDEX),
     Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
     Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
+
+    # All ranks wait in it, whether they write or not.
+    Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
+             synchronises=Synchronisation("save", symmetric=True)),
+    # Before 2.0 they do so only where each writes a part (pytorch_lightning 1.8.6).
+    Class(name=_OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
+    Function(name=f"{_OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
+             synchronises=SAVE_CHECKPOINT),
 
     Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
     Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
@@ -73,13 +112,20 @@ ROWS: tuple[Row, ...] = (
     Collective(name=f"{_STRATEGY}.broadcast", source=f"{_STRATEGY_SOURCE}.broadcast", operand=(0, "obj"),
                result="broadcast", lists=True, fails=""),
     Collective(name=f"{_STRATEGY}.reduce", source=f"{_STRATEGY_SOURCE}.reduce", operand=(0, "tensor"),
-               result="reduced", lists=True, fails="", reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
+               result="reduced", into=(0, "tensor"), returned=True, lists=True, fails="",
+               reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
     Collective(name=f"{_STRATEGY}.reduce_boolean_decision", source=f"{_STRATEGY_SOURCE}.reduce_boolean_decision",
                operand=(0, "decision"), result="reduced", lists=True, fails=""),
 
     *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),
-    *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=_THE_TRAINER)
-      for package in _PACKAGES),
+    *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
+      for package, trainer in _TRAINERS.items()),
+    *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
+           reduces="sync_dist", only_in=_EVALUATE, synchronises=_REDUCED)
+      for package in _PACKAGES
+      for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
+    *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
+      for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
                  operand=(0, "data"), lists=True, fails="", groups=((1, "group"),))
       for package in _PACKAGES),
@@ -93,26 +139,51 @@ _EVENTS = (
     "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
-_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS)))
+_OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
+_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
+_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
 _RUN = frozenset(
-    name
-    for package in _PACKAGES
-    for name in (f"{package}.LightningModule", f"{package}.Callback", f"{package}.callbacks.Callback")
+    f"{package}.{name}" for package in _PACKAGES for name in ("LightningModule", "Callback", "callbacks.Callback")
 )
+# The first process of each node alone runs this method: "if you assign states here then they won't be available for
+# other processes". All run those.
+# Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
+PREPARES = "prepare_data"
+RUN_BY_ALL = frozenset((*_OF_DATA, *_STEPS, "configure_optimizers", "predict_dataloader", "test_dataloader"))
+_PREPARED = frozenset(
+    f"{package}.{name}" for package in _PACKAGES for name in ("LightningDataModule", "LightningModule")
+)
+
+
+def prepares_on_one(bases: Iterable[str]) -> bool:
+    """Whether Lightning calls `prepare_data` of a class with these bases, on one process."""
+    return not _PREPARED.isdisjoint(bases)
 
 
 def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
-    return _HOOKS if not _RUN.isdisjoint(bases) else frozenset()
+    if not _RUN.isdisjoint(bases):
+        return _HOOKS
+    return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
 
 
-_CALLBACKS = tuple(name for package in _PACKAGES for name in (f"{package}.Callback", f"{package}.callbacks."))
 _NOTHING: Mapping[str, Value] = {}
-_OF_CALLBACK: Mapping[str, Value] = {"trainer": _THE_TRAINER, "pl_module": UNKNOWN}
+_MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
+_OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME}
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
-    """What Lightning passes to this method of a class with these bases: callbacks get the trainer."""
-    if method.startswith("on_") or method in ("setup", "teardown"):
-        return _OF_CALLBACK if any(base.startswith(_CALLBACKS) for base in bases) else _NOTHING
-    return _NOTHING
+    """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
+    if method in _STEPS and not _MODULES.isdisjoint(bases):
+        return _OF_STEP
+    trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
+    if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
+        return _NOTHING
+    parameters = {"trainer": created(trainer), "pl_module": UNKNOWN}
+    # All ranks load the same checkpoint.
+    return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
+
+
+def _package_of_callback(base: str) -> str:
+    """The package of a class of callbacks; "" for other classes."""
+    return next((each for each in _PACKAGES if base.startswith((f"{each}.Callback", f"{each}.callbacks."))), "")

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, torch
-from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES
+from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
+from trl_lint.knowledge.lightning import PREPARES
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store, Transfer
 
@@ -58,15 +59,15 @@ LIBRARIES = tuple(
     b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric lightning wandb trl".split()
 )
 
-# A file whose program is started elsewhere tests the rank.
+# A file whose program is started elsewhere tests the rank, or reads the variables of a launcher.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
-STARTED = either(LIBRARIES, ASKS_FOR_RANK)
+STARTED = either(LIBRARIES, ASKS_FOR_RANK, named(REQUIRED_VARIABLES))
 # Names by which files distinguish ranks.
-TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b"gpu"))
+TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b"gpu", PREPARES.encode()))
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
-_SYNCHRONISING = [row.name for row in library.ROWS if row.synchronises is not None]
+_SYNCHRONISING = [row.synchronises.given or row.name for row in library.ROWS if row.synchronises is not None]
 _PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and row.returns == Transfer.PREPARED]
 SYNC_POINTS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)

@@ -1,7 +1,8 @@
 """Calls that show that a program runs as several processes: those that each process makes, and those that start them.
 
 Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
-launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py) and lightning-fabric 2.6.
+launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py) lightning-fabric 2.6,
+and lightning 2.6 (pytorch/trainer/trainer.py).
 """
 
 from __future__ import annotations
@@ -27,13 +28,26 @@ class ProcessStart(NamedTuple):
     backend: the parameter that names the backend of the process group. Without one, torch takes gloo for tensors on the
     CPU and nccl for those on a GPU; deepspeed takes nccl, and so does accelerate if there are GPUs.
     devices: the keyword that says on how many devices of a node it runs, with one process each, whatever the launch.
+    strategies: the keywords that name what the processes do together; without one, or a number of devices, they may be
+    one.
     """
 
     name: str
     shows: Shows
     backend: Parameter | None = None
     devices: str = ""
+    strategies: tuple[str, ...] = ()
 
+
+# Arguments of Lightning's Trainer; before 1.5 the second and third named a strategy.
+# Source: https://lightning.ai/docs/pytorch/stable/common/trainer.html#strategy
+_STRATEGIES = ("strategy", "accelerator", "distributed_backend")
+# How the names of strategies begin, and of their classes, that start a process per device; parts of the names of those
+# that start them for a function only.
+OF_PROCESSES = ("ddp", "deepspeed", "fsdp")
+ELSEWHERE = ("fork", "notebook", "spawn")
+# With several devices and no strategy it takes "ddp"; before 2.0, under its old name, "ddp_spawn".
+BY_NUMBER = frozenset({"lightning.pytorch.Trainer"})
 
 # The layout of a table is by hand: one line per row.
 # fmt: off
@@ -46,6 +60,10 @@ STARTS = (
     ProcessStart("deepspeed.init_distributed", Shows.GROUP, backend=(0, "dist_backend")),
     ProcessStart("deepspeed.initialize", Shows.FUNCTION),
     ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION, devices="devices"),
+    *(
+        ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=_STRATEGIES)
+        for name in ("lightning.pytorch.Trainer", "pytorch_lightning.Trainer")
+    ),
     ProcessStart("torch.distributed.fsdp.FullyShardedDataParallel", Shows.FUNCTION),
     ProcessStart("torch.distributed.fsdp.fully_shard", Shows.FUNCTION),
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
@@ -71,4 +89,5 @@ CALLED_BY_EACH = _showing(Shows.FUNCTION)
 SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
 START_GROUP = _showing(Shows.GROUP)
 COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}
+NAME_STRATEGY = {row.name: row.strategies for row in STARTS if row.strategies}
 NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}

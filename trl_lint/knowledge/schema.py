@@ -56,6 +56,7 @@ class Transfer(str, Enum):
     ON_SOME_RANKS = "on some ranks"  # its first argument, a function, to be run on some ranks only: None on the others
     ADAPTED = "adapted"  # its first argument, with a trained part added
     SECOND = "second"  # its second argument, unchanged
+    SHARED_OUT = "shared out"  # loaders that give each rank its share, one for each argument
     SHARD = "shard"  # a piece of its first argument per rank
     UNWRAPPED = "unwrapped"  # the bare model of its first argument
 
@@ -71,6 +72,8 @@ class Synchronisation(NamedTuple):
             result, or each rank its own part.
         unless: A keyword that, if true, makes the call one of this rank alone.
         only: A keyword that says whether the parameters are gathered.
+        given: A keyword that must be true, or the call is one of this rank alone.
+        by_rank: Whether only a condition on the rank keeps ranks from it: others make the call at some other time.
     """
 
     kind: str
@@ -78,6 +81,8 @@ class Synchronisation(NamedTuple):
     symmetric: bool = False
     unless: str = ""
     only: str = ""
+    given: str = ""
+    by_rank: bool = False
 
 
 class Effect(NamedTuple):
@@ -257,10 +262,14 @@ class Sink(Row):
     """A call that logs metrics.
 
     form: "mapping" (a dict of them), "value" (one, after its name) or "below" (a dict, after a name for all of them).
+    reduces: a keyword that, unless it is known to be false, makes the call reduce them over the ranks.
+    only_in: the functions in which it shows metrics of all data; it does in any function if there are none.
     """
 
     payload: Parameter = (0, "data")
     form: str = "mapping"
+    reduces: str = ""
+    only_in: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,9 @@ Reports names and attributes that some ranks do not have, where these ranks use 
 - what is None on some ranks (`run = wandb.init() if is_main_process else None`, `run = None` before an `if`, or a
   function that returns None there), used as an object: an attribute, a call, an item, a loop over it;
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
-  classes or other code in the file assign is not reported.
+  classes or other code in the file assign is not reported;
+- an attribute that `prepare_data` of a Lightning data module binds, which one process of each node runs, read in
+  `setup` or another method that all run.
 
 The condition may be on any rank, not only the main one. One finding stands at the first use; further uses of the same
 binding are listed with it.
@@ -64,6 +66,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import ValueLacked
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.lightning import PREPARES
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source, source_of
 
@@ -92,6 +95,12 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
 
 def _message(event: ValueLacked, name: str) -> str:
     absence = event.absence
+    if absence.test == PREPARES:
+        binds = "sets" if absence.is_none else "binds"
+        return (
+            f"only the first process of each node runs `{PREPARES}`, which {binds} `{name}`, and all use it: "
+            "with several processes, the others fail here"
+        )
     holds = absence.holds is not absence.is_none  # on the ranks that the message begins with
     where = f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
     if absence.is_none:
@@ -101,6 +110,8 @@ def _message(event: ValueLacked, name: str) -> str:
 
 def _help(event: ValueLacked, name: str) -> str:
     absence = event.absence
+    if absence.test == PREPARES:
+        return "bind it in `setup`, which all processes run"
     if absence.is_none:
         return f"use it only where it is there (`if {name} is not None:`), or give every rank one"
     guard = f" (`if {source_of(absence.condition)}:`)" if event.is_here and absence.holds else ""

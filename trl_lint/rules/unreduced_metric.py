@@ -29,6 +29,9 @@ one process is the same. Later steps (`.cpu()`, `.item()`, division by a constan
 Consecutive statements that log the same value share one reduction. If a name already has the value of all ranks
 (`mean_loss = accelerator.gather(loss).mean()`), that is logged instead.
 
+In a `LightningModule`, `sync_dist=True` is added to the call of `log` or `log_dict`: Lightning then averages the ranks'
+values.
+
 - *Safe* if every rank is known to get there together.
 - *Unsafe* if that is not known, if a Python number (`len(batch)`) becomes a tensor, or if a tensor with a gradient is
   kept in a dict that is used elsewhere (a gathered tensor has no gradient). Also unsafe under a condition on the rank
@@ -40,6 +43,9 @@ Consecutive statements that log the same value share one reduction. If a name al
   in lambdas, comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.
 
 ## Limits
+What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
+that show that they are for several processes: Lightning also trains on one.
+
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
 function, so one that a helper returns is reported by default.
@@ -67,6 +73,8 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
+from trl_lint.knowledge.library import reduces
+from trl_lint.knowledge.lightning import KNOWS_PROCESSES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -113,7 +121,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     provenance=write.provenance or event.value.provenance,
                     help=_help(event, write),
                     metric=what,
-                    by_default=False if _is_training_loss(event, write) else None,
+                    by_default=False if _is_training_loss(event, write) or _may_be_of_one_process(event) else None,
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
@@ -193,6 +201,11 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
     return is_training_loss(event.module.tree if function is None else function.node, payload.expression)
 
 
+def _may_be_of_one_process(event: Logged) -> bool:
+    """Whether a library would reduce the metric, and nothing in the file says that it is for several processes."""
+    return bool(reduces(event.sink)) and not event.module.mentions(KNOWS_PROCESSES)
+
+
 def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
@@ -202,6 +215,9 @@ def _function(event: Logged, write: Write) -> FunctionInfo | None:
 
 
 def _help(event: Logged, write: Write) -> str:
+    keyword = reduces(event.sink)
+    if keyword:
+        return f"let it be averaged over the ranks: `{keyword}=True`"
     payload = write.payload
     # The write is in a file of the project.
     place = replace(event, module=cast("Module", write.module), function=_function(event, write))

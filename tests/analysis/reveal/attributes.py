@@ -100,3 +100,12 @@ class Base(Trainer):
         self.history.clear()
         reveal_rank(self.tuple)  # revealed: same
         reveal_rank(self.x)  # revealed: local(data)
+
+
+def names(anything):
+    reveal_rank(anything.__class__.__name__)  # revealed: same
+    reveal_rank(type(anything).__name__)  # revealed: same
+    reveal_rank(anything.__class__.limit)  # revealed: unknown
+
+
+names(None)

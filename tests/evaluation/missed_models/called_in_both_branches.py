@@ -17,6 +17,11 @@ def run(rank, rows):
         else:
             train(rank, epoch, [net], loader, None)
         if rank == 0:
+            with open("log.txt", "a") as log:
+                close(net, log)
+        else:
+            close(net, None)
+        if rank == 0:
             report(net)
         else:
             check(net)
@@ -37,6 +42,10 @@ def train(rank, epoch, nets, loader, logger):
     if logger is not None:
         logger.info(epoch)
     logger.info("done")  # expect: TRL017
+
+
+def close(net, log):
+    torch.save(net.module.state_dict(), "closed.pt")  # expect: TRL008
 
 
 def report(net):

@@ -23,6 +23,13 @@ def run(model, loader):
     fabric.save("all.ckpt", state)
 
 
+def prepare(fabric: Fabric, rows):
+    with fabric.rank_zero_first():
+        rows.to_parquet("first.parquet")  # one after the other
+    rows.to_parquet("all.parquet")  # expect: TRL008
+    fabric.barrier()
+
+
 def wait(fabric: Fabric):
     if fabric.local_rank == 0:
         fabric.barrier()  # expect: TRL006

@@ -6,6 +6,7 @@ import torch.distributed as dist
 import torchmetrics
 from torch.nn.parallel import DistributedDataParallel
 from torchmetrics.classification import MulticlassAccuracy
+from torchmetrics.detection import IntersectionOverUnion
 
 
 def judge(model, loader, accuracy):
@@ -33,6 +34,16 @@ def judge_alone(model, loader):
         print(accuracy.compute())
 
 
+def scored_where_there_is_something(model, loader):
+    overlap = IntersectionOverUnion()
+    for images, boxes in loader:
+        overlap.update(model(images), boxes)
+    if overlap.groundtruth_labels:
+        print(overlap.compute())  # expect: TRL006
+    if overlap.box_format:
+        print(overlap.compute())
+
+
 def main(net, loader):
     dist.init_process_group("nccl")
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
@@ -41,6 +52,7 @@ def main(net, loader):
     judge(model, loader, accuracy)
     judge_together(model, loader, MulticlassAccuracy(10).to(device))
     judge_alone(model.module, loader)
+    scored_where_there_is_something(model, loader)
 
 
 main(None, [])

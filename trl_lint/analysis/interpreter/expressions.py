@@ -150,6 +150,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     receiver = present_on_some.used(frame, node.value, evaluate(frame, node.value))
+    attributes.observe_library(frame, receiver, node)
     value = attributes.read(frame, receiver, node.attr.value, node)
     if value.rank is ranks.UNKNOWN:
         value = settings.known_by_name(frame, node, receiver, value)

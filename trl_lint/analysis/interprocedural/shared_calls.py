@@ -65,8 +65,10 @@ def _counterpart_of(root: cst.CSTNode, call: cst.CSTNode) -> _Counterpart | None
 
 
 def _calls(arm: cst.BaseSuite) -> Iterator[cst.Call]:
-    """The calls that are statements of a branch, or whose result one assigns."""
+    """The calls that are statements of a branch, or of a `with` in it, or whose result one assigns."""
     for line in arm.body:
+        if isinstance(line, cst.With):
+            yield from _calls(line.body)
         parts = line.body if isinstance(line, cst.SimpleStatementLine) else ()
         for part in parts:
             value = part.value if isinstance(part, (cst.Assign, cst.Expr)) else None

@@ -25,15 +25,26 @@ from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import BoundMethod, ModelValue, PreparedObject, class_name_of
+from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, class_name_of
 from trl_lint.domain.model_roles import is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import GENERATES, RUN_A_MODEL
-from trl_lint.knowledge.schema import BACKWARD, STATE_OF_BLOCK, WRAP, Collective, Function, Hook, Row, Transfer
+from trl_lint.knowledge.schema import (
+    BACKWARD,
+    STATE_OF_BLOCK,
+    WRAP,
+    Collective,
+    Function,
+    Hook,
+    Row,
+    Synchronisation,
+    Transfer,
+)
 from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, POINT_TO_POINT
 from trl_lint.knowledge.transformers import LOSSES
 
@@ -65,6 +76,12 @@ class CollectiveOrder(Observer["Frame"]):
             )
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
             _note(frame, node, last, WRAP.kind)
+
+    def on_attribute(self, frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> None:
+        """A property in which all ranks communicate."""
+        row = frame.engine.library_attribute(receiver.name, name) if isinstance(receiver, LibraryInstance) else None
+        if row is not None and row.synchronises is not None:
+            _note(frame, node, name, row.synchronises.kind, symmetric=row.synchronises.symmetric)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         last = row.name.rpartition(".")[2]
@@ -234,8 +251,8 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
     It may be a backward pass in which no wrapper reduces anything, a block in which no state is requested, or a call
     that only some ranks have to make.
     """
-    unless = row.synchronises.unless if row.synchronises is not None else ""
-    if unless and args.keywords.get(unless, UNKNOWN).const is True:
+    synchronises = row.synchronises
+    if synchronises is not None and _is_of_this_rank(frame, synchronises, args):
         return True
     if row.synchronises is not None and row.synchronises.only:
         return leaves_whole(frame.root, args.expression(row.synchronises.only))
@@ -244,6 +261,16 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}
         return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)
     return isinstance(row, Function) and row.synchronises is BACKWARD and are_trained_unwrapped(frame)
+
+
+def _is_of_this_rank(frame: Frame, synchronises: Synchronisation, args: Arguments) -> bool:
+    """Whether the arguments make it a call of this rank alone, or other ranks may make it at some other time."""
+    if synchronises.unless and args.keywords.get(synchronises.unless, UNKNOWN).const is True:
+        return True
+    if synchronises.given and args.keywords.get(synchronises.given, UNKNOWN).const is not True:
+        return True
+    conditions = frame.memory.control.conditions
+    return synchronises.by_rank and not any(each.rank.origins == Origin.RANK for each in conditions)
 
 
 def _wraps(row: Function, args: Arguments) -> bool:

@@ -30,7 +30,13 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer.processes import job_flags, main_process_tests, wide_conditions
+from trl_lint.analysis.transfer.processes import (
+    device_counts,
+    job_flags,
+    main_process_tests,
+    tracker_runs,
+    wide_conditions,
+)
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -48,6 +54,7 @@ from trl_lint.knowledge.effects import (
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
+    NEEDS_RUN,
     OF_LOADED,
     OF_MODELS,
     OF_NAMED,
@@ -85,7 +92,7 @@ class SideEffects(Observer["Frame"]):
     needed_by = frozenset({Logged, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CALLED_BY_EACH and not job_flags.asks_for_one_device(name, args):
+        if name in CALLED_BY_EACH and device_counts.starts_several(frame.module, name, args):
             frame.trace.launched |= not is_test(frame.function)
         last = name.rpartition(".")[2]
         if name in OPENERS:
@@ -96,6 +103,8 @@ class SideEffects(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
+        if name == STARTS_RUN:
+            tracker_runs.note_start(frame, node)
         is_relevant = name not in ASKS_FOR_RUN or _gets_run_from_library(frame)
         if row is not None and row.effect is not None and is_relevant and not _delegates(frame, row):
             last = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
@@ -116,6 +125,16 @@ class SideEffects(Observer["Frame"]):
         is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
         if effect is not None and not is_in_sight:
             _emit(frame, effect, name, args, node)
+
+    def on_attribute(self, frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> None:
+        """An attribute of a tracker's run, which a library starts on the main process only."""
+        if class_name_of(receiver) == RUN_OF_TRACKER:
+            _emit(frame, OF_TRACKER, name, Arguments(), node)
+        owner = tracker_runs.name_of(receiver)
+        if not owner or not tracker_runs.is_on_one_rank(frame, _gets_run_from_library(frame)):
+            return
+        if not tracker_runs.allows_for_none(frame, node):
+            _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """Each rank runs a collective of all ranks, or the others would wait for ever."""

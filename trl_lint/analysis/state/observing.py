@@ -143,6 +143,9 @@ class Observer(Generic[FrameT]):
     def on_method_call(self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """`receiver.name(...)`, before the callee is resolved."""
 
+    def on_attribute(self, frame: FrameT, receiver: Value, name: str, node: cst.CSTNode) -> None:
+        """`receiver.name` is read or set, of a library's object, or of a name in a library."""
+
     def on_unknown_call(self, frame: FrameT, args: Arguments, node: cst.CSTNode) -> None:
         """Code of unknown effect is called."""
 
@@ -214,6 +217,7 @@ class Observers(Generic[FrameT]):
         self.library_call = self._of(Observer.on_library_call)
         self.row = self._of(Observer.on_row)
         self.method_call = self._of(Observer.on_method_call)
+        self.attribute = self._of(Observer.on_attribute)
         self.unknown_call = self._of(Observer.on_unknown_call)
         self.project_call = self._of(Observer.on_project_call)
         self.argument = self._of(Observer.on_argument)

@@ -17,7 +17,8 @@ import libcst as cst
 from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
-from trl_lint.knowledge.effects import GROUPS_RUN, LOGS_TO_RUN, NAMES_RUN, STARTS_RUN
+from trl_lint.knowledge.backends import TEST_FILES
+from trl_lint.knowledge.effects import ASKS_FOR_RUN, GROUPS_RUN, LOGS_TO_RUN, NAMES_RUN, NEED_RUN, STARTS_RUN, TURNS_OFF
 from trl_lint.linter.execution.one_process_code import RANKS
 
 _LIBRARY = STARTS_RUN.partition(".")[0]
@@ -27,7 +28,19 @@ _ASKS_RANK = re.compile(RANKS.decode())
 def is_of_own_run(project: Project, event: Event) -> bool:
     """Whether an event logs to a run, and every run that the linted files start is a member of a group."""
     logs = event.name if isinstance(event, SideEffect) else event.sink if isinstance(event, Logged) else ""
+    if logs.rpartition(".")[0] in NEED_RUN and logs not in ASKS_FOR_RUN:
+        return project.notes.cached(_is_started_by_all, partial(_is_started_by_all, project))
     return logs in LOGS_TO_RUN and project.notes.cached(is_of_own_run, partial(_are_all_of_groups, project))
+
+
+def _is_started_by_all(project: Project) -> bool:
+    """Whether the linted files start a run where nothing keeps a process from it: then each has one to use.
+
+    A process whose run is turned off has one, too. Unit tests start runs for themselves.
+    """
+    starters = (each for each in _starters(project) if not any(map(each.path.match, TEST_FILES)))
+    started = ((module, call) for module in starters for call in _calls(module, STARTS_RUN))
+    return any(TURNS_OFF in _given(call) or not _is_kept_from_some(module, call) for module, call in started)
 
 
 def _are_all_of_groups(project: Project) -> bool:
@@ -48,15 +61,24 @@ def _calls(module: Module, name: str) -> list[cst.Call]:
 
 def _is_one_of_a_group(module: Module, call: cst.Call) -> bool:
     """Whether a run has a group and no name, and nothing restricts its start to some of the processes."""
-    given = {argument.keyword.value for argument in call.args if argument.keyword is not None}
+    given = _given(call)
     if GROUPS_RUN not in given or not given.isdisjoint(NAMES_RUN):
         return False
+    return not _is_kept_from_some(module, call)
+
+
+def _given(call: cst.Call) -> set[str]:
+    return {argument.keyword.value for argument in call.args if argument.keyword is not None}
+
+
+def _is_kept_from_some(module: Module, call: cst.Call) -> bool:
+    """Whether a decorator, or a condition around a call or a caller of its function, may be for some processes only."""
     around = definitions_around(module.tree, call)
     if any(each.decorators for each in around):
-        return False
+        return True
     names = {each.name.value for each in around}
     callers = [each for each in of_class(module.tree, cst.Call) if last_name(each.func) in names]
-    return not any(_is_for_some(module, each) for each in (call, *callers))
+    return any(_is_for_some(module, each) for each in (call, *callers))
 
 
 def _is_for_some(module: Module, node: cst.CSTNode) -> bool:

@@ -34,6 +34,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
+from trl_lint.knowledge.effects import OPENERS
 from trl_lint.knowledge.evaluation import synchronised_metric
 from trl_lint.knowledge.process_starts import START_GROUP
 from trl_lint.knowledge.python import PARSE_TEXT
@@ -101,6 +102,9 @@ def call_method(frame: Frame, receiver: Value, cls: str, name: str, args: Argume
     found = frame.engine.library_method(cls, name)
     if found is not None:
         return apply(frame, found[1], args, node, receiver)
+    dotted = f"{cls}.{name}"
+    if library.is_alias(dotted) or dotted in OPENERS:  # a method that does what a function does
+        return call_function(frame, dotted, args, node)
     value = frame.engine.library_attribute(cls, name)
     if value is not None and value.value.kind is not Kind.UNKNOWN:
         return frame.engine.call_value(frame, value.value, args, node)

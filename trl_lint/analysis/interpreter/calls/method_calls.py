@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
-from trl_lint.analysis.interpreter.objects import attributes, passed_models, present_on_some
+from trl_lint.analysis.interpreter.objects import attributes, environment_variables, passed_models, present_on_some
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -291,8 +291,8 @@ def _call_on_library_instance(
         value = attributes.read(frame, receiver, name, callee_of(node), called=True)
         return _prepared_result(frame, receiver, name, value, args)
     cls = library_name_of(receiver)
-    if cls == attributes.ENVIRON:
-        return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+    if cls == environment_variables.ENVIRON:
+        return environment_variables.environment(frame, args.positional[0]) if args.positional else SAME
     if cls.startswith("torch.nn.") and name in models.RETURN_THE_MODEL and name != "requires_grad_":
         return receiver  # `nn.MSELoss().to(device)`; what is frozen is no longer known to be trained
     if cls.startswith("torch.nn.") or isinstance(receiver, PureObject):

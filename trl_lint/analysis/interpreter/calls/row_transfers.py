@@ -62,6 +62,7 @@ from trl_lint.knowledge.schema import (
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 _NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
+_KEEPS_SAMPLERS = "use_distributed_sampler"
 _PREPARED = "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
 
 
@@ -134,6 +135,14 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if len(results) == 1:
         return results[0]
     return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
+
+
+def _shared_out(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`fabric.setup_dataloaders(a, b)`: it gives each loader a sampler for this rank's share, unless told not to."""
+    if args.star is not None or args.double is not None or _KEEPS_SAMPLERS in args.keywords or not args.positional:
+        return UNKNOWN
+    loaders = tuple(LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES)) for _ in args.positional)
+    return loaders[0] if len(loaders) == 1 else TupleValue(ranks.SAME, loaders)
 
 
 def _starred_values(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
@@ -289,6 +298,7 @@ _TRANSFERS = {
     Transfer.PURE: _pure,
     Transfer.ON_SOME_RANKS: _on_some_ranks,
     Transfer.SECOND: _second,
+    Transfer.SHARED_OUT: _shared_out,
     Transfer.SHARD: _shard,
     Transfer.UNWRAPPED: _unwrapped,
 }

@@ -18,6 +18,8 @@ from trl_lint.knowledge.schema import ANY, Sink
 
 def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
     """Report to the rules each value that differs between ranks in a call that logs metrics."""
+    if _is_silent(frame, row, args):
+        return NONE
     frame.trace.shows = True
     if row.payload is ANY:
         _show_all(frame, row, args, node)
@@ -36,6 +38,16 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
     return NONE
+
+
+def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
+    """Whether a call reduces what it logs itself, or logs it for one batch."""
+    if row.only_in and (frame.function is None or frame.function.name not in row.only_in):
+        return True
+    if not row.reduces:
+        return False
+    given = args.keywords.get(row.reduces)
+    return args.double is not None or (given is not None and given.const is not False)
 
 
 def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:

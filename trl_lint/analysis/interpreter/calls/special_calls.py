@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import builtin_calls, row_transfers, started_processes
-from trl_lint.analysis.interpreter.objects import assignment, attributes, settings_objects
+from trl_lint.analysis.interpreter.objects import assignment, attributes, environment_variables, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state import containers, settings
@@ -45,7 +45,7 @@ def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+    return environment_variables.environment(frame, args.positional[0]) if args.positional else SAME
 
 
 def _replaced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

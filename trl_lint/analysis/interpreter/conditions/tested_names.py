@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects.attributes import ENVIRON
+from trl_lint.analysis.interpreter.objects.environment_variables import ENVIRON
 from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
 from trl_lint.analysis.program.syntax import assignments, below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame

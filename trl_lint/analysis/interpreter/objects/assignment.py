@@ -8,6 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import (
     attributes,
+    environment_variables,
     given_fields,
     model_outputs,
     present_on_some,
@@ -24,6 +25,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
@@ -121,11 +123,13 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             _write_elements(frame, value, containers.key_text(key))
         if index.const is MISSING and len(container.identities) == 1:
             key = MISSING
+        if Origin.RANK in index.rank.origins and _are_gathered(frame, container):
+            value = value.replace(rank=ranks.REDUCED, provenance=None)  # this rank's own part, which is there already
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
         frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
-    elif library_name_of(container) == attributes.ENVIRON:
-        attributes.set_variable(frame, index, value)
+    elif library_name_of(container) == environment_variables.ENVIRON:
+        environment_variables.set_variable(frame, index, value)
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)
@@ -141,6 +145,12 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
+
+
+def _are_gathered(frame: Frame, container: ContainerValue) -> bool:
+    """Whether a list holds what a collective has put there: `gathered[rank] = own` keeps the gradient of one's own."""
+    parts = [each for cell in frame.memory.cells(container) for each in (*cell.entries.values(), cell.rest) if each]
+    return bool(parts) and all(each.rank == ranks.REDUCED for each in parts)
 
 
 def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
+    environment_variables,
     given_fields,
     method_order,
     model_outputs,
@@ -28,9 +29,8 @@ from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects
-from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.derived import derived, of_drawn_table
-from trl_lint.domain.devices import GLOBAL_RANK, Device
+from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import (
@@ -55,19 +55,23 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_replicated, wrapping_of
-from trl_lint.domain.provenance import LauncherVariable, steps
+from trl_lint.domain.provenance import steps
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.evaluation import RESULTS
-from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
 from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 
-ENVIRON = "os.environ"
+
+def observe_library(frame: Frame, receiver: Value, node: cst.Attribute) -> None:
+    """Tell observers that an attribute of a library's object, or a name in a library, is read or set."""
+    if isinstance(receiver, (LibraryInstance, LibraryName)):
+        for observe in frame.observers.attribute:
+            observe(frame, receiver, node.attr.value, node)
 
 
 def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
@@ -107,9 +111,15 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
 
 
+# What an object's class is called, is the same on all ranks: `self.__class__.__name__`.
+_NAMES_OF_CLASSES = frozenset({"__module__", "__name__", "__qualname__"})
+
+
 def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
     """An attribute of an object of unknown class, guessed from its name."""
     kind = receiver.kind
+    if name in _NAMES_OF_CLASSES and isinstance(node, cst.Attribute) and last_name(node.value) == "__class__":
+        return SAME
     assigned = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
     if assigned is not None:
         return assigned
@@ -377,8 +387,8 @@ _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 
 def library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """`x[key]` of a library's object: the environment holds the rank and the world size."""
-    if library_name_of(container) == ENVIRON:
-        return environment(frame, index)
+    if library_name_of(container) == environment_variables.ENVIRON:
+        return environment_variables.required(frame, index, node)
     if datasets.is_dataset(container) and (index.kind is Kind.STRING or heuristics.SPLIT.fits(_name_of_key(node))):
         return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN
@@ -390,38 +400,12 @@ def _name_of_key(node: cst.CSTNode) -> str:
     return last_name(element.value) if isinstance(element, cst.Index) else ""
 
 
-class RankLocalVariables:
-    """The environment variables to which a file assigns a rank-local value."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-
-def set_variable(frame: Frame, name: Value, value: Value) -> None:
-    """`os.environ[name] = value`."""
-    if value.rank.differs and isinstance(name.const, str):
-        frame.module.notes.of(RankLocalVariables).names.add(name.const)
-        frame.engine.note_stored(RankLocalVariables, frame.module, name.const)
-
-
-def environment(frame: Frame, name: Value) -> Value:
-    """The value of an environment variable; if its name is not known, it may be the rank."""
-    if name.const is MISSING:
-        return UNKNOWN
-    if name.const in RANK_VARIABLES:
-        provenance = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
-        place = Device(GLOBAL_RANK, provenance) if name.const in GLOBAL_RANK_VARIABLES else ""
-        return StringValue(ranks.RANK_LOCAL, provenance=provenance, device=place)
-    if name.const in WORLD_VARIABLES:
-        return StringValue(ranks.SAME, const=WORLD_SIZE)
-    return UNKNOWN if name.const in frame.module.notes.of(RankLocalVariables).names else SAME
-
-
 # --- assignment -----------------------------------------------------------------------------------------
 
 
 def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value: Value) -> None:
     """`receiver.name = value`."""
+    observe_library(frame, receiver, target)
     if target.attr.value == "requires_grad" and value.const is not False:
         wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.objects import prepared_on_one
 from trl_lint.analysis.program.definitions.changed_state import is_declared_global, is_set_outside_class
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
@@ -37,8 +38,13 @@ def of_name(frame: Frame, node: cst.Name, value: Value) -> Value:
 
 def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:
     """The value of an attribute, once read: on the ranks that lack it, reading it fails or returns None."""
-    absence = value.absence
+    absence = prepared_on_one.absence_of(frame, cls, name, value)
     if absence is None:
+        return value
+    if absence is not value.absence and absence.is_none:
+        return value.replace(absence=absence)
+    if absence is not value.absence:
+        _emit(frame, node, absence)
         return value
     if is_set_outside_class(cls.module, name):
         return value.replace(absence=None)

@@ -22,11 +22,10 @@ from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifier
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
-from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, COUNT_DEVICES, START_GROUP, START_PROCESSES
+from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
-    from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
 # The kinds that such a setting may have.
@@ -85,13 +84,6 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
     if not any(name in ASK_FOR_GROUP for name in names):
         return False
     return any(_starts(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
-
-
-def asks_for_one_device(name: str, args: Arguments) -> bool:
-    """Whether a call that starts a process per device asks for one device of one node: `Fabric(devices=1)`."""
-    keyword = COUNT_DEVICES.get(name)
-    devices = args.keywords.get(keyword) if keyword else None
-    return devices is not None and devices.const in (1, "1") and "num_nodes" not in args.keywords
 
 
 def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:

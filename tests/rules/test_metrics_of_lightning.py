@@ -1,0 +1,117 @@
+"""TRL003: what a LightningModule or a Fabric logs of a validation is that of the first rank, unless it is reduced."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets
+
+SNIPPETS = Snippets("TRL003")
+
+MODULE = """\
+import lightning as L
+import torch
+import torchmetrics
+from torch.nn.functional import cross_entropy
+
+
+class Module(L.LightningModule):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.accuracy = torchmetrics.Accuracy(task="binary")
+        self.losses = []
+
+    def training_step(self, batch, batch_idx):
+        inputs, targets = batch
+        loss = cross_entropy(self.net(inputs), targets)
+        self.log("train_loss", loss)
+        return loss
+
+    def validation_step(self, batch, batch_idx):
+        inputs, targets = batch
+        outputs = self.net(inputs)
+        loss = cross_entropy(outputs, targets)
+        self.accuracy.update(outputs, targets)
+        self.losses.append(loss)
+        {}
+
+    def on_validation_epoch_end(self):
+        {}
+
+    def shown(self, loss):
+        if self.global_rank == 0:
+            print(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "end", "metrics"),
+    [
+        ('self.log("val_loss", loss, prog_bar=True)', "pass", {"val_loss"}),
+        ('self.log("val_loss", loss, sync_dist=False)', "pass", {"val_loss"}),
+        ('self.log_dict({"val_loss": loss, "size": 3})', "pass", {"val_loss"}),
+        ("pass", 'self.log("mean", torch.stack(self.losses).mean())', {"mean"}),
+        ('self.log("val_loss", loss, sync_dist=True)', "pass", set()),
+        ('self.log("val_loss", loss, sync_dist=self.trainer.world_size > 1)', "pass", set()),
+        ('self.log("val_loss", loss, **self.options)', "pass", set()),
+        ('self.log("accuracy", self.accuracy)', 'self.log("accuracy", self.accuracy.compute())', set()),
+        ('self.log("rate", self.rate)', 'self.log("losses", len(self.net.layers))', set()),
+        ('self.log("rank0/loss", loss)', "pass", set()),
+    ],
+)
+def test_what_a_module_logs_of_a_validation(step, end, metrics):
+    findings = SNIPPETS.findings(MODULE.format(step, end))
+    assert {each.message.split("`")[1] for each in findings} == metrics
+    assert all(each.by_default and "sync_dist=True" in each.help for each in findings)
+
+
+def test_only_files_for_several_processes_are_in_the_default_set():
+    text = MODULE.format('self.log("val_loss", loss)', "pass")
+    assert SNIPPETS.finding(text).by_default
+    assert not SNIPPETS.finding(text.replace("self.global_rank == 0", "loss is not None")).by_default
+
+
+def test_the_fix_has_lightning_reduce_it():
+    text = MODULE.format('self.log("val_loss", loss, prog_bar=True)', "pass")
+    assert SNIPPETS.mended(text) == text.replace("prog_bar=True", "prog_bar=True, sync_dist=True")
+    given = MODULE.format('self.log_dict({"val_loss": loss}, sync_dist=False)', "pass")
+    assert SNIPPETS.mended(given) == given.replace("sync_dist=False", "sync_dist=True")
+
+
+def test_on_one_rank_nothing_is_reduced():
+    text = MODULE.format(
+        "pass", 'if self.global_rank == 0:\n            self.log("mean", torch.stack(self.losses).mean())'
+    )
+    assert SNIPPETS.findings(text)
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+FABRIC = """\
+import torch
+from lightning.fabric import Fabric
+from torch.nn.functional import cross_entropy
+
+
+@torch.no_grad()
+def validate(fabric: Fabric, model, data):
+    loader, others = fabric.setup_dataloaders(data, data{})
+    losses = torch.zeros(len(loader))
+    for index, batch in enumerate(loader):
+        losses[index] = cross_entropy(model(batch["x"]), batch["y"])
+    loss = losses.mean()
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "is_reported"),
+    [
+        ("", 'fabric.log_dict({"loss": loss})', True),
+        ("", 'fabric.log("loss", loss)', True),
+        ("", 'fabric.log("loss", fabric.all_reduce(loss, reduce_op="mean"))', False),
+        ("", 'fabric.all_reduce(loss, reduce_op="mean")\n    fabric.log("loss", loss)', False),
+        (", use_distributed_sampler=False", 'fabric.log("loss", loss)', False),
+    ],
+)
+def test_what_a_fabric_logs(given, shown, is_reported):
+    assert bool(SNIPPETS.findings(FABRIC.format(given, shown))) is is_reported

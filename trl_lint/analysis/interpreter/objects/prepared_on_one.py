@@ -1,0 +1,126 @@
+"""Attributes that a method of Lightning's data modules sets which only the first process of each node runs.
+
+For example:
+
+    class Rows(LightningDataModule):
+        def prepare_data(self):
+            self.rows = load()          run by one process: `rows` is lacking on the others
+        def setup(self, stage):
+            self.size = len(self.rows)  run by all: those that lack it fail here, also where it is None at first
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.project import Project
+from trl_lint.analysis.program.syntax import (
+    attribute_values,
+    callee_of,
+    is_literal_none,
+    names_in,
+    of_class,
+    self_attribute,
+)
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.absence import Absence
+from trl_lint.domain.values import Value
+from trl_lint.knowledge.lightning import PREPARES, RUN_BY_ALL, prepares_on_one
+
+# These set attributes whose names are not in the code.
+_SETS_ATTRIBUTES = frozenset({"__dict__", "setattr"})
+
+
+def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence | None:
+    """Why processes lack an attribute that a method reads which all of them run; None if they do not."""
+    if value.absence is not None or frame.function is None or frame.function.name not in RUN_BY_ALL:
+        return value.absence
+    if not prepares_on_one(cls.library_bases()):
+        return None
+    method, bound = _bindings(cls).get(name, (None, None))
+    if method is None or bound is None or _may_have(frame, cls, name) or _is_named(frame.function, name):
+        return None
+    text = "only the first process of each node runs this"
+    here = frame.step(method.node, text)
+    is_none = name in _set_to_none(cls)
+    return Absence(here, True, frame.step(bound, text, here), is_none=is_none, test=PREPARES, owner=method)
+
+
+def _bindings(cls: ClassInfo) -> dict[str, tuple[FunctionInfo, cst.CSTNode]]:
+    """The attributes that this method of a class binds, and others to None at most, each with where it does."""
+    method = cls.find(PREPARES)
+    if method is None or method.cls is not cls.origin:
+        return {}
+    others = {
+        name
+        for each in cls.project_lineage()
+        for other in each.methods.values()
+        if other is not method
+        for name in _bound_in(other)
+    } - _set_to_none(cls)
+    return {name: (method, node) for name, node in _bound_in(method).items() if name not in others}
+
+
+def _set_to_none(cls: ClassInfo) -> set[str]:
+    """The attributes that the other methods of a class set to None, and to nothing else."""
+    assigned: dict[str, list[bool]] = {}
+    for each in cls.project_lineage():
+        for method in each.methods.values():
+            if method.name != PREPARES:
+                for name, value in attribute_values(method.node):
+                    assigned.setdefault(name, []).append(is_literal_none(value))
+    return {name for name, are_none in assigned.items() if all(are_none)}
+
+
+def _bound_in(method: FunctionInfo) -> dict[str, cst.CSTNode]:
+    found: dict[str, cst.CSTNode] = {}
+    targets = [each.target for each in of_class(method.node, cst.AssignTarget)]
+    targets += [each.target for each in of_class(method.node, cst.AnnAssign)]
+    targets += [each.target for each in of_class(method.node, cst.AugAssign)]
+    for target in (part for each in targets for part in _parts(each)):
+        if name := self_attribute(target):
+            found.setdefault(name, target)
+    return found
+
+
+def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(target, (cst.List, cst.Tuple)):
+        return [part for each in target.elements for part in _parts(each.value)]
+    return [target]
+
+
+def _may_have(frame: Frame, cls: ClassInfo, name: str) -> bool:
+    """Whether an object may have an attribute otherwise: from a base, from outside, or as all call the method."""
+    if any(base is None for base in cls.lineage()) or cls.find(name) or cls.find("__getattr__"):
+        return True
+    if frame.engine.class_variable(cls, name) is not None or is_set_outside_class(cls.module, name):
+        return True
+    if any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage()):
+        return True
+    project = frame.engine.project
+    return project.notes.cached(_is_called_by_all, partial(_is_called_by_all, project))
+
+
+def _is_named(function: FunctionInfo, name: str) -> bool:
+    """Whether a function has the name of an attribute as a text: `hasattr(self, "rows")`."""
+    return any(each.raw_value == name for each in of_class(function.node, cst.SimpleString))
+
+
+def _is_called_by_all(project: Project) -> bool:
+    """Whether linted files call the method themselves, other than that of a base class: maybe on all processes."""
+    for path, code in project.linted_code(PREPARES):
+        module = project.module(path) if f".{PREPARES}(".encode() in code else None
+        calls = of_class(module.tree, cst.Call) if module is not None else ()
+        for call in calls:
+            callee = callee_of(call)
+            if isinstance(callee, cst.Attribute) and callee.attr.value == PREPARES and not _is_super(callee.value):
+                return True
+    return False
+
+
+def _is_super(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"

@@ -1,0 +1,84 @@
+"""Uses of a tracker's current run by its name, which is there only on the ranks that have started one.
+
+For example:
+
+    wandb.run.id                                   fails where there is none
+    wandb.config.size = 3                          so does this
+    if wandb.run is not None: wandb.run.id         nothing: the code allows for that
+    wandb.init().id                                nothing: it is there
+    if is_main_process: wandb.init()
+    wandb.config.size = 3                          fails on the other ranks
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.handled_errors import catches
+from trl_lint.analysis.program.syntax import inwards, of_class, raises_again
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.processes.wide_conditions import tests_tracker_run
+from trl_lint.domain.kinds import class_name_of, library_name_of
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.sync_points import place_of
+from trl_lint.domain.values import Value
+from trl_lint.knowledge.effects import CURRENT_RUN, NEED_RUN, NO_RUN_ERRORS, RUNS, STARTS_RUN
+
+
+class Started:
+    """The calls in a run of a function that start a tracker's run: on some ranks only, or maybe on all of them."""
+
+    def __init__(self) -> None:
+        self.on_some: set[int] = set()
+        self.on_all: set[int] = set()
+
+
+def note_start(frame: Frame, node: cst.CSTNode) -> None:
+    """`wandb.init()` is called."""
+    started = frame.notes.of(Started)
+    by_rank = any(each.rank.origins == Origin.RANK for each in frame.memory.control.conditions)
+    (started.on_some if by_rank else started.on_all).add(id(node))
+
+
+def is_on_one_rank(frame: Frame, from_library: bool) -> bool:
+    """Whether the current run is one of the main process: this function has started it there, or a library does."""
+    started = frame.notes.of(Started)
+    if started.on_all or len(started.on_some) > 1:  # the other ranks may start one that is turned off
+        return False
+    return bool(started.on_some) or (from_library and STARTS_RUN not in _called_in(frame))
+
+
+def name_of(value: Value) -> str:
+    """The name by which a value is the current run or its configuration; "" if it is neither."""
+    if class_name_of(value) in RUNS and value.rank.state is State.UNKNOWN:
+        return CURRENT_RUN
+    name = library_name_of(value)
+    return name if name in NEED_RUN else ""
+
+
+def allows_for_none(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the code around a use of the run asks whether there is one, or catches the error."""
+    tests = (place_of(each) for each in frame.memory.control.conditions)
+    if any(test is not None and tests_tracker_run(frame, test) for test in tests):
+        return True
+    return _is_caught(frame.root, node) or _is_asked(frame)
+
+
+def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return any(
+        inner is outer.body and any(catches(each, NO_RUN_ERRORS) and not raises_again(each) for each in outer.handlers)
+        for outer, inner in inwards(root, node)
+        if isinstance(outer, (cst.Try, cst.TryStar))
+    )
+
+
+def _is_asked(frame: Frame) -> bool:
+    """Whether a function asks somewhere, in whatever form, whether there is a run."""
+    root, code_of = frame.root, frame.module.tree.code_for_node
+    tests = [each.test for each in of_class(root, cst.If)] + [each.test for each in of_class(root, cst.IfExp)]
+    tests += [each.test for each in of_class(root, cst.Assert)]
+    return any(CURRENT_RUN in code_of(each) for each in (*tests, *of_class(root, cst.BooleanOperation)))
+
+
+def _called_in(frame: Frame) -> set[str]:
+    return {frame.module.tree.code_for_node(each.func) for each in of_class(frame.root, cst.Call)}
