@@ -150,13 +150,17 @@ def _called_on_each(
     before = len(frame.sync_points)
     longest: list[SyncPoint] = []
     result: Value = BOTTOM
+    agree = True
     for option in receiver.options:
-        result = join(result, call_member(frame, option, name, args, node))
+        returned = call_member(frame, option, name, args, node)
+        agree = agree and (result is BOTTOM or result.rank == returned.rank)
+        result = join(result, returned)
         points = frame.sync_points[before:]
         longest = max(longest, points, key=len)
         del frame.sync_points[before:]
     frame.sync_points += longest
-    return result
+    # What a method of a class returns of which there may be no object says nothing of the others.
+    return result if agree or receiver.rank != ranks.UNKNOWN else UNKNOWN
 
 
 def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
