@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
-from trl_lint.analysis.interpreter.objects import attributes, passed_models, present_on_some
+from trl_lint.analysis.interpreter.objects import attributes, given_wrappers, passed_models, present_on_some
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -282,6 +282,7 @@ def call_method(
     )
     runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
+    given_wrappers.note_call(frame, cls, method)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 
 
