@@ -180,6 +180,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
     assert not SNIPPETS.findings(text.replace("return loss, logits, l", "return loss, logits, self._prepare_input(l)#"))
     loop_of_its_own = "    def evaluation_loop(self, dataloader, description):\n        pass\n"
     assert not SNIPPETS.findings(text + loop_of_its_own)
+    assert SNIPPETS.findings(text + loop_of_its_own.replace("pass", "return super().evaluation_loop(dataloader)"))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ _SAYS_CLASS = ("typing.cast", "typing_extensions.cast")
 _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 # Dicts whose entries are attributes as well. Some programs keep a network in each entry.
 DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch", "munch.Munch")
+# Functions that return a copy of the objects that they get, with all fields of these.
+COPIES_WITH_FIELDS = frozenset({"copy.copy", "copy.deepcopy", "omegaconf.OmegaConf.merge"})
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 _FILES: tuple[Row, ...] = (

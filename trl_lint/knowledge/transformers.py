@@ -461,8 +461,10 @@ CONSTRUCTOR: dict[str, Value] = {
     "train_dataset": DATASET,
 }
 
+# The hooks that call `prediction_step` and gather what it returns.
+LOOPS_OVER_STEPS = ("evaluation_loop", "prediction_loop")
 # Hooks that process the batches of an evaluation.
-EVALUATION_HOOKS = frozenset({"evaluation_loop", "prediction_loop", "prediction_step"})
+EVALUATION_HOOKS = frozenset({*LOOPS_OVER_STEPS, "prediction_step"})
 
 # Class methods that return a bare model for model classes, and for others an object that is the same on all ranks.
 MODEL_MAKERS = frozenset({"_from_config", "from_config", "from_pretrained"})

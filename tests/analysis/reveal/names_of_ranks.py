@@ -50,6 +50,8 @@ def of_settings(settings):
     config = Munch(settings)
     reveal_rank(config.is_main_process)  # revealed: local(rank)
     reveal_rank(config.local_rank)  # revealed: local(rank)
+    reveal_rank(config.LOCAL_RANK)  # revealed: local(rank)
+    reveal_rank(config.RANK)  # revealed: unknown
     reveal_rank(config.epochs)  # revealed: unknown
     reveal_rank(config["epochs"])  # revealed: unknown
 

@@ -214,9 +214,12 @@ class Joined:
     def join_call(self, names: Mapping[str, Value], memory: Memory) -> dict[Identity, tuple[Identity, ...]]:
         """Join a call. Return the caller's containers by the one that represents them."""
         represented: dict[Identity, tuple[Identity, ...]] = {}
+        is_first = self.control is None
         grown = self._join_control(memory.control)
-        for name, value in names.items():
-            known = self.names.get(name, BOTTOM)
+        # What is known of a field of an argument is unknown of that of another call.
+        fields = {name: UNKNOWN for name in self.names if name not in names}
+        for name, value in {**names, **fields}.items():
+            known = self.names.get(name, BOTTOM if is_first or "." not in name else UNKNOWN)
             if known is UNKNOWN:
                 continue
             before = dict(self.heap)

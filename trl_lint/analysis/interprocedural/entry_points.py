@@ -18,6 +18,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     added_switches,
     is_callback,
     is_from_overridden_hook,
+    is_replaced_hook,
     parameters_of,
 )
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
@@ -44,7 +45,13 @@ from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CONSTRUCTOR, CONSTRUCTOR_OF_CALLBACK, EVALUATION_HOOKS, LOSSES
+from trl_lint.knowledge.transformers import (
+    CONSTRUCTOR,
+    CONSTRUCTOR_OF_CALLBACK,
+    EVALUATION_HOOKS,
+    LOOPS_OVER_STEPS,
+    LOSSES,
+)
 
 # The maximum number of times that the methods of a class run because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -356,7 +363,7 @@ class Engine(Runs):
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)
-        if rows[-1].gathered and not any(cls.find(name) for name in ("evaluation_loop", "prediction_loop")):
+        if rows[-1].gathered and not any(map(is_replaced_hook, map(cls.find, LOOPS_OVER_STEPS))):
             self._emit_gathered(cls, method, rows[-1], summary)
         return summary
 

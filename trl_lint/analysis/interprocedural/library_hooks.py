@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import calls_super
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import flag
@@ -67,3 +68,8 @@ def is_from_overridden_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bo
             override = cls.find(method.name)
             return override is not None and override is not method
     return False
+
+
+def is_replaced_hook(override: FunctionInfo | None) -> bool:
+    """Whether an override of a library's method is there that never calls the library's own."""
+    return override is not None and not calls_super(override.node, override.name)

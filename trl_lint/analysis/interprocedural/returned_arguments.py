@@ -24,14 +24,20 @@ def returned_argument(function: FunctionInfo, arguments: Mapping[str, Value]) ->
     node = function.node
     if not isinstance(node, cst.FunctionDef) or node.asynchronous is not None or function.decorators:
         return None
-    name = _returned_at_the_end(node.body)
-    if name is None or name not in arguments or of_class(node.body, cst.Yield):
-        return None
-    returned = [each.value for each in of_class(node.body, cst.Return)]
-    if not all(isinstance(each, cst.Name) and each.value == name for each in returned):
+    name = returned_name(node)
+    if name is None or name not in arguments:
         return None
     named = sum(each.value == name for each in of_class(node.body, cst.Name))
-    return arguments[name] if named == len(returned) else None
+    return arguments[name] if named == len(of_class(node.body, cst.Return)) else None
+
+
+def returned_name(node: cst.FunctionDef) -> str | None:
+    """The name whose value a function returns at its end, and wherever else it returns something."""
+    name = _returned_at_the_end(node.body)
+    if name is None or of_class(node.body, cst.Yield):
+        return None
+    returned = (each.value for each in of_class(node.body, cst.Return) if each.value is not None)
+    return name if all(isinstance(each, cst.Name) and each.value == name for each in returned) else None
 
 
 def _returned_at_the_end(body: cst.BaseSuite) -> str | None:

@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
     decorators,
     early_returns,
+    passed_fields,
     returned_arguments,
     shared_calls,
     wrapped_returns,
@@ -128,6 +129,7 @@ class Runs(Definitions):
         function.reached = True
         self.load(function.module)
         names = bind(frame, function, args, receiver)
+        names.update(passed_fields.of_arguments(frame, function, args, receiver))
         before = len(frame.sync_points)
         earlier_points, caller_values = self.earlier_points, self.caller_values
         if frame.memory.control.uniformity is not Uniformity.UNIFORM:
@@ -145,6 +147,7 @@ class Runs(Definitions):
             expressions = expression_of(function, name, args, receiver)
             if expressions is not None:
                 assignment.rebind(frame, expressions, argument)
+        passed_fields.apply(frame, function, args, node, receiver, exchanged)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:
@@ -162,6 +165,7 @@ class Runs(Definitions):
         inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
         inner.objects, inner.key = frame.objects, frame.key  # its writes to attributes are those of its caller
         inner.trace, inner.stepping = frame.trace, frame.stepping
+        passed_fields.enter(inner)
         self._running.append(key)
         self.depth += 1
         value = self._run_body(inner, function)
@@ -169,8 +173,16 @@ class Runs(Definitions):
         self._running.pop()
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
-        changed = aliases.changed_for_caller(function.node, names, inner.memory.names)
+        changed = self._changed_for_caller(function, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
+
+    @staticmethod
+    def _changed_for_caller(
+        function: FunctionInfo, names: Mapping[str, Value], after: Mapping[str, Value]
+    ) -> dict[str, Value]:
+        """What a function has changed for its callers: its arguments, and fields of these and of what it returns."""
+        changed = aliases.changed_for_caller(function.node, names, after)
+        return {**changed, **passed_fields.left(function, names, after)}
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
         """Run a function's body in a prepared frame. Return its result."""
@@ -321,7 +333,7 @@ class Runs(Definitions):
             summary.result = UNKNOWN
             kept = summary.final.keys() & shared
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
-        summary.exchanged = aliases.changed_for_caller(function.node, names, frame.memory.names)
+        summary.exchanged = self._changed_for_caller(function, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies
@@ -348,6 +360,7 @@ class Runs(Definitions):
             dict(called_with.names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control
         )
         self._claim(frame, called_with.cls, inputs)
+        passed_fields.enter(frame)
         return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:

@@ -345,6 +345,19 @@ def self_attribute(node: cst.CSTNode) -> str:
     return ""
 
 
+def calls_super(root: cst.CSTNode, name: str) -> bool:
+    """Whether a piece of code calls `super().name(…)`."""
+    return any(
+        isinstance(call.func, cst.Attribute) and call.func.attr.value == name and is_super(call.func.value)
+        for call in of_class(root, cst.Call)
+    )
+
+
+def is_super(node: cst.CSTNode) -> bool:
+    """Whether an expression is `super()`, with or without arguments."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
+
+
 def attribute_values(root: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The attributes of `self` that a piece of code assigns, each with the value, in the order of the text."""
     return ((name, value) for target, value in assignments(root) if (name := self_attribute(target)))

@@ -138,8 +138,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             return join_all(value.items), ranks.SAME
         case ContainerValue():
             element, length = _iterate_container(frame, value)
-            # Which objects a list of several classes holds is decided elsewhere: none may be of one of them.
-            return Value(element.rank) if isinstance(element, OneOfProjectObjects) else element, length
+            return _as_one_of_several(element), length
         case PreparedObject():
             before = value.provenance
             loader = before.as_loader if isinstance(before, Prepared) else before
@@ -166,6 +165,11 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     if value.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
         return Value(value.rank), value.rank
     return UNKNOWN, ranks.UNKNOWN
+
+
+def _as_one_of_several(element: Value) -> Value:
+    """An element of a list of objects of several classes: which of them are there is decided elsewhere."""
+    return element.replace(rank=ranks.UNKNOWN) if isinstance(element, OneOfProjectObjects) else element
 
 
 def is_never_iterable(cls: ClassInfo) -> bool:

@@ -20,7 +20,7 @@ from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import FunctionInfo, is_module_class
-from trl_lint.analysis.program.syntax import callee_of, last_name
+from trl_lint.analysis.program.syntax import callee_of, is_super, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
@@ -51,7 +51,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
     """The value of a call expression."""
     func = node.func
     if type(func) is cst.Attribute:
-        if _is_super(func.value):
+        if is_super(func.value):
             return _call_super(frame, func.attr.value, evaluated(frame, node), node)
         receiver = present_on_some.used(frame, func.value, frame.engine.evaluate(frame, func.value))
         if func.attr.value == "backward":
@@ -76,10 +76,6 @@ def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
         frame.emit(Revealed, node, value=args.positional[0], shape=True)
         return args.positional[0]
     return unresolved(frame, args, node)
-
-
-def _is_super(node: cst.CSTNode) -> bool:
-    return type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "super"
 
 
 def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Value:

@@ -15,7 +15,13 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
-from trl_lint.analysis.interpreter.objects import attributes, environment_variables, passed_models, present_on_some
+from trl_lint.analysis.interpreter.objects import (
+    attributes,
+    environment_variables,
+    given_wrappers,
+    passed_models,
+    present_on_some,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -150,13 +156,17 @@ def _called_on_each(
     before = len(frame.sync_points)
     longest: list[SyncPoint] = []
     result: Value = BOTTOM
+    agree = True
     for option in receiver.options:
-        result = join(result, call_member(frame, option, name, args, node))
+        returned = call_member(frame, option, name, args, node)
+        agree = agree and (result is BOTTOM or result.rank == returned.rank)
+        result = join(result, returned)
         points = frame.sync_points[before:]
         longest = max(longest, points, key=len)
         del frame.sync_points[before:]
     frame.sync_points += longest
-    return result
+    # What a method of a class returns of which there may be no object says nothing of the others.
+    return result if agree or receiver.rank != ranks.UNKNOWN else UNKNOWN
 
 
 def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -278,6 +288,7 @@ def call_method(
     )
     runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
+    given_wrappers.note_call(frame, cls, method)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 
 

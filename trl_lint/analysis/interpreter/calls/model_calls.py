@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
@@ -19,6 +22,9 @@ from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
+
+# How deep the inputs of a model are nested: a dict of lists of tensors, a list with a dict per sample.
+_MAX_NESTED = 3
 
 
 def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -92,11 +98,16 @@ def generated(frame: Frame, args: Arguments) -> Value:
 
 def output_of(frame: Frame, args: Arguments) -> Value:
     """The output of a model: weights are the same on all ranks, so it differs as its inputs do."""
-    rank = args.rank()
-    for value in args.all():
-        if value.kind is Kind.CONTAINER:
-            of_dicts = (element_of(frame, each) for each in values_of_dicts(frame, value))
-            rank = ranks.combine_all((rank, *(each.rank for each in (containers.iterate(frame, value)[0], *of_dicts))))
-    rank = ranks.nonlinear(rank)
+    contents = (_ranks_in(frame, value, _MAX_NESTED) for value in args.all() if value.kind is Kind.CONTAINER)
+    rank = ranks.nonlinear(ranks.combine_all((args.rank(), *chain.from_iterable(contents))))
     output = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).replace(writes=NO_WRITES)
     return in_role(output, BatchRole.OUTPUT)
+
+
+def _ranks_in(frame: Frame, container: Value, depth: int) -> Iterator[ranks.Rank]:
+    """The facts of what a container holds, and of what is in the containers in it: a list with a dict per sample."""
+    element = containers.iterate(frame, container)[0]
+    for value in (element, *(element_of(frame, each) for each in values_of_dicts(frame, container))):
+        yield value.rank
+        if value.kind is Kind.CONTAINER and depth > 1:
+            yield from _ranks_in(frame, value, depth - 1)

@@ -423,8 +423,7 @@ def _narrow(frame: Frame, test: cst.CSTNode, outcome: bool) -> None:
     if type(test) is cst.Comparison:
         _narrow_none(frame, test, outcome)
     elif type(test) is cst.Call:
-        if outcome:
-            narrowed_calls.narrow(frame, test)
+        narrowed_calls.narrow(frame, test, outcome)
     elif type(test) is cst.BooleanOperation:
         if isinstance(test.operator, cst.And) is outcome:
             _narrow(frame, test.left, outcome)

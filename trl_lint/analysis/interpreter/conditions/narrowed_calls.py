@@ -1,4 +1,4 @@
-"""How a test that is a call narrows the name that it asks about, if its outcome is true.
+"""How a test that is a call narrows the name that it asks about, if its outcome is true, and some also if it is false.
 
 For example:
 
@@ -6,16 +6,19 @@ For example:
     isinstance(data, IterableDataset)  a data set of that class
     isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
     isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
+    isinstance(task, Caption)          of several objects of the project those of this class; else the others
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
+from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -24,10 +27,14 @@ from trl_lint.knowledge.models import MODEL_CLASSES, WRAPPER_CLASSES
 from trl_lint.knowledge.schema import SOME_MODEL
 
 
-def narrow(frame: Frame, test: cst.Call) -> None:
-    """Narrow a name for which `isinstance` or `hasattr` has returned true."""
+def narrow(frame: Frame, test: cst.Call, outcome: bool) -> None:
+    """Narrow a name for which `isinstance` or `hasattr` has returned true, or false."""
     name = _subject(test, "isinstance", "hasattr")
-    if name:
+    value = frame.memory.names.get(name) if name else None
+    if isinstance(value, OneOfProjectObjects):
+        if _is_call_of(test, "isinstance") and (classes := _classes(frame, test)):
+            frame.memory.names[name] = _those_of(value, classes, outcome)
+    elif name and outcome:
         _refine(frame, name, _classes(frame, test) if _is_call_of(test, "isinstance") else None)
 
 
@@ -45,6 +52,24 @@ def _refine(frame: Frame, name: str, classes: list[str] | None) -> None:
     narrowed = None if value is None else _narrowed(value, classes)
     if narrowed is not None:
         frame.memory.names[name] = narrowed
+
+
+def _those_of(value: OneOfProjectObjects, classes: list[str], outcome: bool) -> Value:
+    """Those of several objects that are of one of these classes, or of none of them, as far as it is known."""
+    instances = (each for each in value.options if isinstance(each, ProjectInstance))
+    kept = tuple(each for each in instances if _is_of(each.cls, classes) is not (not outcome))
+    if not kept:
+        return Value(value.rank)
+    return kept[0] if len(kept) == 1 else value.with_parts(kept)
+
+
+def _is_of(cls: ClassInfo, classes: list[str]) -> bool | None:
+    """Whether a class is, or inherits from, one of these; None if that is not known."""
+    bases = list(cls.lineage())
+    names = (each.name if isinstance(each, ClassInfo) else each.rpartition(".")[2] for each in bases if each)
+    if any(name in classes for name in names):
+        return True
+    return None if None in bases else False
 
 
 def _is_call_of(test: cst.Call, *functions: str) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import present_on_some, subscripts
+from trl_lint.analysis.interpreter.objects import given_fields, present_on_some, subscripts
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
@@ -74,8 +74,10 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
+    fields = given_fields.of(frame, node.value)
     for target in node.targets:
         bind_target(frame, target.target, value)
+        given_fields.put(frame, target.target, fields)
     return True
 
 

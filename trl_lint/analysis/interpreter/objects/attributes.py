@@ -8,6 +8,7 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
     environment_variables,
     given_fields,
+    given_wrappers,
     method_order,
     model_outputs,
     own_wrappers,
@@ -292,6 +293,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
         for known_of in _KNOWN_FROM_OTHER_CODE:
             value = known_of(frame, cls, name, value)
         value = method_order.wrapped_value(frame, cls, name, value, node)
+        value = given_wrappers.given_model(frame, cls, name, value, node)
         value = present_on_some.of_attribute(frame, cls, name, value, node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # a caller decides about a default
@@ -415,6 +417,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
         frame.set_attributes.append(target)
     if isinstance(receiver, ProjectInstance):
         method_order.note_wrapping(frame, receiver.cls, target, value)
+        given_wrappers.note(frame, receiver.cls, target, value)
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
         )

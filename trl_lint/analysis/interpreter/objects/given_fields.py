@@ -1,32 +1,49 @@
-"""Fields that a function sets on its parameters, if the value is the rank or a string that all ranks share.
+"""Fields that a function sets on objects of unknown class, if the value is the rank or a string that all ranks share.
 
     args.rank = int(os.environ["RANK"])
     torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
-    args = start(args)                           nothing is known of the fields of another object
+    args = load(path)                            nothing is known of the fields of another object
+    opt = args                                   the same object under another name
+    self.args = args                             the other methods read the same from `self.args`
 
-They are kept among the names of the state, under a key that is no identifier (`args.rank`). Assigning another value to
-a field drops what was known of it: then its own name may say more.
+They are kept among the names of the state, under a key that is no identifier (`args.rank`), and among the attributes of
+a class. Assigning another value to a field drops what was known of it: then its own name may say more. With the object
+they get into functions that are called, and out of them (`interprocedural.passed_fields`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import last_name, self_attribute
 from trl_lint.analysis.state import changed_settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
+from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.python import COPIES_WITH_FIELDS
 
 
 class Fields:
-    """The names of the objects whose fields are kept here."""
+    """The names of the objects whose fields are kept here, and the fields of what calls have returned, by the call."""
 
     def __init__(self) -> None:
         self.owners: set[str] = set()
+        self.returned: dict[int, Mapping[str, Value]] = {}
+
+
+class FieldsOfAttributes:
+    """The attributes of a class whose fields are kept, each with the names of these."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, set[str]] = {}
 
 
 def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
@@ -36,7 +53,7 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     changed_settings.note(frame, target, value)
     receiver, field = target.value.value, f"{target.value.value}.{target.attr.value}"
     owners = frame.notes.of(Fields).owners
-    if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER:
+    if _is_of_rank(value):
         owners.add(receiver)
         frame.memory.names[field] = value
     elif field in frame.memory.names and frame.memory.names[field].kind in _MAY_BE_TEXT:
@@ -48,6 +65,20 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         frame.memory.names.pop(field, None)
 
 
+def may_go(value: Value) -> bool:
+    """Whether what is known of a field goes with the object into other functions.
+
+    A name that is made of the time does not: elsewhere the field counts as the setting that replaces it.
+    """
+    return _is_of_rank(value) or value.rank.is_uniform
+
+
+def _is_of_rank(value: Value) -> bool:
+    return value.rank == ranks.RANK_LOCAL and value.kind in _OF_RANK
+
+
+# What is computed from a number and an unknown value has the kind of data.
+_OF_RANK = frozenset({Kind.BATCH, Kind.NUMBER, Kind.STRING})
 # The result of `os.path.join(…)` is only known to be pure.
 _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
@@ -61,9 +92,15 @@ def _is_shared_text(value: Value) -> bool:
 
 def read(frame: Frame, node: cst.CSTNode) -> Value | None:
     """The value assigned to a field, if known."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        return frame.memory.names.get(f"{node.value.value}.{node.attr.value}")
-    return None
+    if not isinstance(node, cst.Attribute):
+        return None
+    owner, field = node.value, node.attr.value
+    if isinstance(owner, cst.Name):
+        return frame.memory.names.get(f"{owner.value}.{field}")
+    attribute = self_attribute(owner)
+    if frame.cls is None or field not in _known_of_attribute(frame.cls, attribute):
+        return None
+    return frame.read_attribute(frame.cls, f"{attribute}.{field}")
 
 
 def forget(frame: Frame, receiver: str) -> None:
@@ -71,3 +108,62 @@ def forget(frame: Frame, receiver: str) -> None:
     if receiver in frame.notes.of(Fields).owners:
         for name in [each for each in frame.memory.names if each.startswith(f"{receiver}.")]:
             del frame.memory.names[name]
+
+
+def of(frame: Frame, expression: cst.CSTNode | None) -> dict[str, Value]:
+    """What is known of the fields of the object that an expression is."""
+    notes = frame.notes.of(Fields)
+    match expression:
+        case cst.Name(value=name) if name in notes.owners:
+            start = f"{name}."
+            names = frame.memory.names
+            kept = {key: value for key, value in names.items() if key.startswith(start) and may_go(value)}
+            return {key.removeprefix(start): value for key, value in kept.items()}
+        case cst.Call():
+            return dict(notes.returned.get(id(expression), {})) or _of_copied(frame, expression)
+        case cst.Attribute() if frame.cls is not None:
+            attribute = self_attribute(expression)
+            fields = sorted(_known_of_attribute(frame.cls, attribute))
+            found = {field: frame.read_attribute(frame.cls, f"{attribute}.{field}") for field in fields}
+            return {field: value for field, value in found.items() if value is not None}
+    return {}
+
+
+def drop(frame: Frame, owner: cst.CSTNode, field: str) -> None:
+    """Drop what was known of a field of an object."""
+    if isinstance(owner, cst.Name):
+        frame.memory.names.pop(f"{owner.value}.{field}", None)
+
+
+def _of_copied(frame: Frame, call: cst.Call) -> dict[str, Value]:
+    """The fields of the result of a call that copies an object or merges some: `copy.deepcopy(args)`."""
+    if last_name(call.func) not in _COPYING:
+        return {}
+    fields = {name: value for arg in call.args for name, value in of(frame, arg.value).items()}
+    function = frame.engine.evaluate(frame, call.func) if fields else None
+    return fields if isinstance(function, LibraryName) and function.name in COPIES_WITH_FIELDS else {}
+
+
+_COPYING = frozenset(each.rpartition(".")[2] for each in COPIES_WITH_FIELDS)
+
+
+def put(frame: Frame, owner: cst.CSTNode, fields: Mapping[str, Value]) -> None:
+    """Keep what is known of the fields of an object under a name that it has here, or as an attribute of `self`."""
+    if isinstance(owner, cst.Name) and fields:
+        frame.notes.of(Fields).owners.add(owner.value)
+        for field, value in fields.items():
+            frame.memory.names[f"{owner.value}.{field}"] = value
+    elif fields and frame.cls is not None and (attribute := self_attribute(owner)):
+        known = frame.cls.origin.notes.of(FieldsOfAttributes).known.setdefault(attribute, set())
+        known.update(fields)
+        frame.engine.note_stored(FieldsOfAttributes, frame.cls, attribute, *sorted(fields))
+        for field, value in fields.items():
+            frame.write_attribute(frame.cls, f"{attribute}.{field}", value)
+
+
+def _known_of_attribute(cls: ClassInfo, attribute: str) -> set[str]:
+    """The fields of an attribute of `self` that methods of the class or of a base have kept."""
+    if not attribute:
+        return set()
+    classes = (cls.origin, *cls.project_lineage())
+    return set().union(*(each.notes.of(FieldsOfAttributes).known.get(attribute, ()) for each in classes))

@@ -53,7 +53,7 @@ class Wrappings:
 def note_wrapping(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
     """Note that a method assigns a wrapped model to an attribute of its object."""
     name, method = self_attribute(target), frame.function
-    if name and method is not None and method.name != "__init__" and _is_wrapped(value):
+    if name and method is not None and method.name != "__init__" and is_wrapped(value):
         noted = cls.notes.of(Wrappings).by_attribute.setdefault(name, {})
         if id(target) not in noted:
             cls.count(name)  # what has read the attribute so far did not know of it
@@ -64,28 +64,29 @@ def note_wrapping(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Va
 def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:
     """The value of `self.name`, at a node, on the path on which another method has wrapped it; `value` if none has."""
     reader = frame.function
-    if reader is None or reader.cls is None or reader.name == "__init__" or not _is_uninformative(value):
+    if reader is None or reader.cls is None or reader.name == "__init__" or not is_uninformative(value):
         return value
     if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
         return value  # this method has assigned or tested it itself
     for method, assigned in _assigned_in(cls, name):
         assigned_values = cls.values_assigned_in(name, method)
-        if method is reader or not assigned_values or not all(map(_is_wrapped, assigned_values)):
+        if method is reader or not assigned_values or not all(map(is_wrapped, assigned_values)):
             continue
-        after = _methods_after(cls.origin, method, assigned)
+        after = methods_after(cls.origin, method, assigned)
         if any(each.node is reader.node for each in after) or _is_after_call(frame, cls.origin, method, assigned, node):
-            return _as_read_elsewhere(frame, assigned_values[0])
+            return as_read_elsewhere(frame, assigned_values[0])
     for method, target, until, wrapped in _among_others(cls, name):
         if method is reader:
             continue
-        after = _methods_after(cls.origin, method, target, until)
+        after = methods_after(cls.origin, method, target, until)
         is_after = until is None and _is_after_call(frame, cls.origin, method, target, node)
         if is_after or any(each.node is reader.node for each in after):
-            return _as_read_elsewhere(frame, wrapped)
+            return as_read_elsewhere(frame, wrapped)
     return value
 
 
-def _as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
+def as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
+    """A wrapped model as a method reads it that may also run where it is bare."""
     if wrapped.kind is not Kind.MODEL:
         return wrapped
     return frame.from_other_scope(wrapped.replace(wrapping=Wrapping.MAYBE))
@@ -106,11 +107,13 @@ def _among_others(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst
                 yield method, target, next(replaced, None), value
 
 
-def _is_uninformative(value: Value) -> bool:
+def is_uninformative(value: Value) -> bool:
+    """Whether nothing is known of the wrapper around a value."""
     return value.kind is Kind.UNKNOWN or wrapping_of(value) is Wrapping.UNKNOWN
 
 
-def _is_wrapped(value: Value) -> bool:
+def is_wrapped(value: Value) -> bool:
+    """Whether a value is a wrapped model, or becomes one if it is a model."""
     return isinstance(value, PreparedObject) or wrapping_of(value) in WRAPPED_ON_SOME_WAY
 
 
@@ -144,12 +147,13 @@ def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [each.value for each in target.elements] if isinstance(target, (cst.List, cst.Tuple)) else [target]
 
 
-def _methods_after(
+def methods_after(
     cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
 ) -> tuple[FunctionInfo, ...]:
+    """The methods that run after a node of a method; see `call_order.methods_run_after`."""
     notes = method.module.notes
     work = partial(_find_methods_after, cls, method, node, until)
-    return notes.cached((_methods_after, cls, method, node, until), work)
+    return notes.cached((methods_after, cls, method, node, until), work)
 
 
 def _is_after_call(

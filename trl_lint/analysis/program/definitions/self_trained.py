@@ -22,7 +22,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
-from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
+from trl_lint.analysis.program.syntax import is_super, last_name, of_class, self_attribute
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge.models import WITHOUT_FORWARD, WRAPPER_CLASSES
 
@@ -46,13 +46,9 @@ def _trains_itself(cls: ClassInfo) -> bool:
         return False
     nodes = [each.node for each in cls.project_lineage()]
     called = [call.func for node in nodes for call in of_class(node, cst.Call) if isinstance(call.func, cst.Attribute)]
-    runs_backward = any(each.attr.value == _BACKWARD and not _is_of_super(each) for each in called)
+    runs_backward = any(each.attr.value == _BACKWARD and not is_super(each.value) for each in called)
     steps = any(each.attr.value == _STEP and self_attribute(each.value) for each in called)
     return (runs_backward and steps) or any(map(_wraps_own_part, cls.project_lineage()))
-
-
-def _is_of_super(function: cst.Attribute) -> bool:
-    return isinstance(function.value, cst.Call) and last_name(function.value.func) == "super"
 
 
 def _wraps_own_part(cls: ClassInfo) -> bool:
