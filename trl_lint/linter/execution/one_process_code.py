@@ -24,7 +24,7 @@ _STARTS_OTHERS = b"(?m)" + SPAWNS.pattern
 _TYPED = rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\("
 _GPU = re.compile(rb"""["']cuda:(\d)["']""")
 # How programs of several processes distinguish them, or get this from a library that starts them.
-_NUMBERS = rb"process_index|is_\w*main_process|num_processes|world_size"
+_NUMBERS = rb"process_index|is_global_zero|is_\w*main_process|num_processes|world_size"
 RANKS = rb"(?i)\b(?:\w+_)?rank\b|" + _NUMBERS
 _SEVERAL = RANKS + rb"|\.prepare\(|accelerator\.|DistributedDataParallel|DistributedSampler"
 # A rank that is counted, `rank += 1`, is a position in an order: if no other such word occurs, it says nothing about

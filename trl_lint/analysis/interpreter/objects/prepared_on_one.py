@@ -22,6 +22,7 @@ from trl_lint.analysis.program.syntax import (
     attribute_values,
     callee_of,
     is_literal_none,
+    is_super,
     names_in,
     of_class,
     self_attribute,
@@ -117,10 +118,6 @@ def _is_called_by_all(project: Project) -> bool:
         calls = of_class(module.tree, cst.Call) if module is not None else ()
         for call in calls:
             callee = callee_of(call)
-            if isinstance(callee, cst.Attribute) and callee.attr.value == PREPARES and not _is_super(callee.value):
+            if isinstance(callee, cst.Attribute) and callee.attr.value == PREPARES and not is_super(callee.value):
                 return True
     return False
-
-
-def _is_super(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
