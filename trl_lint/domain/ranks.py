@@ -96,6 +96,8 @@ UNKNOWN = Rank(State.UNKNOWN)
 SETTING = Rank(State.UNKNOWN, how="setting")
 # Unknown, combined with a test of the rank: `unknown and is_main_process`. It is true on some ranks at most.
 GUARDED = Rank(State.UNKNOWN, Origin.RANK)
+# Unknown, but reduced if there are other ranks to agree with.
+AGREED = Rank(State.UNKNOWN, how="agreed")
 # Unknown, and drawn at random by each rank: of the same size as on the others, with other contents.
 DRAWN = Rank(State.UNKNOWN, Origin.RNG)
 SHARD = Rank(State.SHARD, Origin.DATA)
@@ -204,6 +206,10 @@ PICKED = "picked"
 HELD = "held"
 
 
+# `how` of a reduced value times this rank's number of samples, and of a sum of such products: what an average needs.
+WEIGHTED = "weighted"
+
+
 # `how` of a metric that a library has computed over this rank's samples.
 METRIC = "metric"
 
@@ -216,6 +222,14 @@ def filtered(length: Rank, test: Rank) -> Rank:
     if test.differs:
         return Rank(State.LOCAL, combined.origins, PICKED)
     return length if length.how == "count" else combined
+
+
+def weighted(a: Rank, b: Rank) -> Rank | None:
+    """The fact of a product of a reduced value and this rank's number of samples; None for other products."""
+    counted = next((each for each in (a, b) if each.differs and each.how == "count"), None)
+    if counted is None or (REDUCED not in (a, b) and AGREED not in (a, b)):
+        return None
+    return Rank(State.LOCAL, counted.origins, WEIGHTED)
 
 
 def of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
@@ -248,7 +262,7 @@ def combine_all(ranks: Iterable[Rank]) -> Rank:
 
 
 # The reductions under which partial results can be added up and scaled.
-ADDITIVE = frozenset({"sum", "mean", "count"})
+ADDITIVE = frozenset({"sum", "mean", "count", WEIGHTED})
 # … under which they can be scaled, and under which a constant can be added.
 SCALABLE = ADDITIVE | {"nanmean"}
 AVERAGES = frozenset({"mean", "nanmean"})

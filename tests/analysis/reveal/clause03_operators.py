@@ -55,6 +55,13 @@ class Operators(Trainer):
         reveal_rank(x.max() + y.max())  # revealed: local(data)
         reveal_rank(not total)  # revealed: local(data)
 
+        # An average over this rank's samples of what is reduced is nearly the same on all ranks; of its own losses, not.
+        reduced, rows = self.accelerator.reduce(mean, "mean"), x.shape[0]
+        reveal_rank(reduced * rows / rows)  # revealed: unknown
+        reveal_rank((reduced * rows + reduced * rows) / (rows + rows))  # revealed: unknown
+        reveal_rank(reduced * rows)  # revealed: local(data)
+        reveal_rank(loss * rows / rows)  # revealed: local(data)
+
         # Pure calls.
         reveal_rank(torch.exp(x))  # revealed: shard
         reveal_rank(torch.exp(loss))  # revealed: local(data)

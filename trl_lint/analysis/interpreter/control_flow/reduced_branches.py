@@ -52,9 +52,9 @@ class ReducedOnOneBranch(NamedTuple):
     def forget(self, memory: Memory) -> None:
         """Make their ranks unknown. memory: the join of the branches."""
         for name in self.names:
-            memory.names[name] = _of_unknown_rank(memory.names[name])
+            memory.names[name] = _agreed(memory.names[name])
         for attribute in self.attributes:
-            memory.attributes[attribute] = _of_unknown_rank(memory.attributes[attribute])
+            memory.attributes[attribute] = _agreed(memory.attributes[attribute])
         for identity, key in self.items:
             memory.heap[identity] = _forgotten(memory.heap[identity], key)
 
@@ -106,10 +106,10 @@ def _contents(cell: Cell) -> dict[Hashable, Value]:
 
 def _forgotten(cell: Cell, key: Hashable) -> Cell:
     if key is REST:
-        return cell.holding(cell.entries, None if cell.rest is None else _of_unknown_rank(cell.rest))
+        return cell.holding(cell.entries, None if cell.rest is None else _agreed(cell.rest))
     found = cell.entries.get(key)
-    return cell if found is None else cell.holding({**cell.entries, key: _of_unknown_rank(found)}, cell.rest)
+    return cell if found is None else cell.holding({**cell.entries, key: _agreed(found)}, cell.rest)
 
 
-def _of_unknown_rank(value: Value) -> Value:
-    return value.replace(rank=ranks.UNKNOWN)
+def _agreed(value: Value) -> Value:
+    return value.replace(rank=ranks.AGREED)

@@ -66,7 +66,10 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
         rank = ranks.combine_linear(left.rank, right.rank)
     elif divides or kind in _MULTIPLY:
         rank = ranks.combine_scaling(left.rank, right.rank)
-        if not divides and _is_total_count(left, right):
+        weighted = None if divides else ranks.weighted(left.rank, right.rank)
+        if weighted is not None:
+            rank = weighted
+        elif (not divides and _is_total_count(left, right)) or (divides and _is_weighted_average(left, right)):
             rank = ranks.UNKNOWN
         elif not _keeps_reduction(left, right, node, divides):
             rank = tensors.collapsed(rank)
@@ -133,6 +136,15 @@ def _is_total_count(left: Value, right: Value) -> bool:
     """Whether a rank's number of samples is multiplied by the number of ranks: about the total over all ranks."""
     counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
     return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED
+
+
+def _is_weighted_average(left: Value, right: Value) -> bool:
+    """Whether reduced values are averaged with this rank's numbers of samples as weights: nearly the same on all.
+
+    For example, `meter.update(loss.item(), input.size(0))` of a loss that was reduced before.
+    Source: https://github.com/hszhao/semseg (tool/train.py, `validate`).
+    """
+    return left.rank.how == ranks.WEIGHTED and right.rank.differs and right.rank.how == "count"
 
 
 def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:
