@@ -23,7 +23,7 @@ def by_contexts(model, dataset, size):
     for batch in DataLoader(dataset, sampler=DistributedSampler(dataset), batch_size=8):
         parts = parts_of(batch, size)
         contexts = [model.no_sync for _ in range(len(parts) - 1)] + [nullcontext]
-        for part, context in zip(parts, contexts):
+        for part, context in zip(parts, contexts, strict=True):
             with context():
                 dist.all_reduce(model(**part).loss)
 
