@@ -19,6 +19,7 @@ from typing import TypeVar
 from trl_lint.domain import absence, averaging, devices, ranks, shapes
 from trl_lint.domain.choices import (
     OneOfClasses,
+    ProjectChoice,
     classes_of,
     one_of_modules,
     one_of_project_classes,
@@ -50,7 +51,7 @@ from trl_lint.domain.provenance import WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping, Write
+from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, Write
 
 _Item = TypeVar("_Item")
 
@@ -78,6 +79,8 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     if (inner := _unwrapped_module(a, b) or _unwrapped_module(b, a)) is not None:
         return inner
     joined = _joined_kinds(a, b)
+    if divided.differs and isinstance(joined, ProjectChoice) and not a.same_parts(b):
+        return UNKNOWN  # each rank has an object of its own class: what one of them does is not done by all
     rank = _joined_rank(a, b, joined)
     const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
     if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):

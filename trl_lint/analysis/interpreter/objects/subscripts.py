@@ -12,6 +12,7 @@ from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.choices import ProjectChoice
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.heap import Cell, with_key
@@ -120,6 +121,8 @@ def chosen_by(index: Value, result: Value) -> Value:
     """
     if not index.rank.differs or result.rank.origins & ~_MAY_AGREE or result.kind is Kind.CONTAINER:
         return result
+    if isinstance(result, ProjectChoice):
+        return UNKNOWN  # each rank has another one
     if isinstance(result, TupleValue):
         result = result.with_parts(tuple(chosen_by(index, each) for each in result.items))
     rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
