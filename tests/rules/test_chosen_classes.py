@@ -86,3 +86,79 @@ def test_methods_of_each_class_that_a_setting_selects_are_run(tmp_path, choice, 
 )
 def test_of_an_object_that_is_another_one_on_each_rank_nothing_is_known(tmp_path, choice):
     assert found_with(tmp_path, choice) == []
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("getattr(kinds, args.kind)(args)", [PLAIN, LARGE]),
+        ('getattr(kinds, f"La{args.kind}")(args)', [LARGE]),
+        ('getattr(kinds, f"{args.kind}et")(args)', []),
+        ("vars(kinds)[args.kind](args)", [PLAIN, LARGE]),
+        ("kinds.__dict__.get(args.kind)(args)", [PLAIN, LARGE]),
+        ("globals()[args.kind](args)", [PLAIN, LARGE]),
+        ('getattr(importlib.import_module("kinds"), args.kind)(args)', [PLAIN, LARGE]),
+        ('importlib.import_module("kinds").Large(args)', [LARGE]),
+        ("named(args)(args)", [PLAIN, LARGE]),
+        # Which class it is depends on the rank, or is not known at all.
+        ("getattr(kinds, ['Plain', 'Quiet'][dist.get_rank()])(args)", []),
+        ("globals()['Plain' if dist.get_rank() == 0 else 'Quiet'](args)", []),
+        ("getattr(others, args.kind)(args)", []),
+        ('getattr(importlib.import_module("others"), args.kind)(args)', []),
+        # No class of the file can be made of these arguments.
+        ("getattr(kinds, args.kind)(args, args)", []),
+    ],
+)
+def test_a_class_of_a_module_may_be_named_by_a_setting(tmp_path, choice, expected):
+    names = """\
+import importlib
+import kinds
+import others
+
+def named(args):
+    cls = None
+    for name, each in kinds.__dict__.items():
+        if name.lower() == args.kind and issubclass(each, Base):
+            cls = each
+    if cls is None:
+        raise NotImplementedError(args.kind)
+    return cls
+
+def build"""
+    train = TRAIN.replace("def build", names, 1).replace("CHOICE", choice)
+    assert found(written(tmp_path, {"train.py": train, "kinds.py": KINDS})) == expected
+
+
+def test_a_module_that_a_setting_names_is_one_of_the_files_with_such_a_name(tmp_path):
+    started = "import torch.distributed as dist\n" + KINDS
+    plain, others = started.split("class Large")[0], started.split("class Plain")[0]
+    large = others + "class Large" + KINDS.split("class Large")[1].split("class Quiet")[0]
+    choice = 'getattr(importlib.import_module(f"nets.{args.kind}_net"), args.cls)(args)'
+    files = {
+        "train.py": "import importlib\n" + TRAIN.replace("CHOICE", choice),
+        "kinds.py": KINDS,
+        "nets/__init__.py": "",
+        "nets/plain_net.py": plain,
+        "nets/large_net.py": large,
+        "nets/other.py": plain.replace("plain", "other"),
+    }
+    assert found(written(tmp_path, files)) == [("nets/large_net.py", 12, "TRL008"), ("nets/plain_net.py", 12, "TRL008")]
+
+
+def test_of_too_many_classes_nothing_is_known(tmp_path):
+    more = "".join(f"\n\nclass Plain{number}(Plain):\n    pass\n" for number in range(8))
+    train = TRAIN.replace("def build", "import kinds\n\ndef build", 1)
+    for choice, expected in [
+        ("getattr(kinds, args.kind)(args)", []),
+        ('getattr(kinds, f"La{args.kind}")(args)', [LARGE]),
+    ]:
+        files = {"train.py": train.replace("CHOICE", choice), "kinds.py": KINDS + more}
+        assert found(written(tmp_path, files)) == expected
+
+
+def test_functions_that_a_name_may_mean_outweigh_the_classes(tmp_path):
+    functions = "".join(f"\n\ndef make{number}(args):\n    return args.made\n" for number in range(5))
+    train = TRAIN.replace("def build", "import kinds\n\ndef build", 1).replace(
+        "CHOICE", "getattr(kinds, args.kind)(args)"
+    )
+    assert found(written(tmp_path, {"train.py": train, "kinds.py": KINDS + functions})) == []

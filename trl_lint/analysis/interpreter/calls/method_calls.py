@@ -15,7 +15,14 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
-from trl_lint.analysis.interpreter.objects import attributes, environment_variables, passed_models, present_on_some
+from trl_lint.analysis.interpreter.objects import (
+    attributes,
+    chosen_names,
+    environment_variables,
+    options,
+    passed_models,
+    present_on_some,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -27,7 +34,14 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfClasses, OneOfModules, OneOfProjectClasses, OneOfProjectObjects
+from trl_lint.domain.choices import (
+    NamesOfFile,
+    OneOfClasses,
+    OneOfModules,
+    OneOfProjectClasses,
+    OneOfProjectObjects,
+    SomeFile,
+)
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join, join_all
@@ -75,6 +89,10 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
     if isinstance(receiver, (OneOfModules, OneOfProjectClasses, OneOfProjectObjects)):
         return _called_on_each(frame, receiver, name, args, node)
+    if isinstance(receiver, NamesOfFile):
+        return chosen_names.call_on_names(receiver, name, args)
+    if isinstance(receiver, SomeFile):
+        return frame.engine.call_value(frame, chosen_names.attribute(receiver, name), args, node)
     called = (
         library_calls.call_through_class(frame, receiver, name, args, node) if type(receiver) is LibraryName else None
     )
@@ -150,7 +168,7 @@ def _called_on_each(
     before = len(frame.sync_points)
     longest: list[SyncPoint] = []
     result: Value = BOTTOM
-    for option in receiver.options:
+    for option in options.having(frame, receiver, name):
         result = join(result, call_member(frame, option, name, args, node))
         points = frame.sync_points[before:]
         longest = max(longest, points, key=len)
