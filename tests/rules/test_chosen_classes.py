@@ -162,3 +162,91 @@ def test_functions_that_a_name_may_mean_outweigh_the_classes(tmp_path):
         "CHOICE", "getattr(kinds, args.kind)(args)"
     )
     assert found(written(tmp_path, {"train.py": train, "kinds.py": KINDS + functions})) == []
+
+
+REGISTRY = """\
+class Registry:
+    def __init__(self, name):
+        self.name = name
+        self.entries = {}
+
+    def register(self, name):
+        def enter(cls):
+            self.entries[name] = cls
+            return cls
+
+        return enter
+
+    def get(self, name):
+        return self.entries[name]
+
+    def build(self, config):
+        return self.entries[config.kind](config)
+
+
+SAVERS = Registry("savers")
+TABLE = {}
+
+
+def register_saver(name):
+    def enter(cls):
+        TABLE[name] = cls
+        return cls
+
+    return enter
+"""
+SAVER = """\
+import torch
+import torch.distributed as dist
+from registry import SAVERS, register_saver
+
+
+DECORATOR
+class Plain:
+    def __init__(self, args):
+        self.args = args
+
+    def save(self, path):
+        torch.save({"plain": dist.get_world_size()}, path)
+"""
+SAVED = ("saver.py", 12, "TRL008")
+
+
+@pytest.mark.parametrize(
+    ("decorator", "choice", "expected"),
+    [
+        ('@SAVERS.register("plain")', "SAVERS.get(args.kind)(args)", [SAVED]),
+        ('@SAVERS.register("plain")', "SAVERS.build(args)", [SAVED]),
+        ("@SAVERS.register", "registry.SAVERS.get(args.kind)(args)", [SAVED]),
+        ('@register_saver("plain")', "TABLE[args.kind](args)", [SAVED]),
+        ('@register_saver("plain")', "registry.TABLE[args.kind](args)", [SAVED]),
+        # Another registry, another decorator, a function, a name that each rank chooses for itself.
+        ('@OTHERS.register("plain")', "SAVERS.get(args.kind)(args)", []),
+        ("@SAVERS.note", "SAVERS.get(args.kind)(args)", []),
+        ('@noted("plain")', "TABLE[args.kind](args)", []),
+        ('@SAVERS.register("made")\ndef made(args):\n    return Plain(args)\n\n', "SAVERS.get(args.kind)(args)", []),
+        ('@SAVERS.register("plain")', 'SAVERS.get(["plain", "none"][dist.get_rank()])(args)', []),
+        ('@register_saver("plain")', "TABLE[dist.get_rank()](args)", []),
+    ],
+)
+def test_classes_that_decorators_put_into_a_registry(tmp_path, decorator, choice, expected):
+    imports = "import registry\nimport saver\nfrom registry import SAVERS, TABLE\n\n\ndef build"
+    train = TRAIN.replace("def build", imports, 1).replace("CHOICE", choice)
+    files = {"train.py": train, "kinds.py": KINDS, "registry.py": REGISTRY}
+    assert found(written(tmp_path, {**files, "saver.py": SAVER.replace("DECORATOR", decorator)})) == expected
+
+
+def test_registries_of_one_name_are_told_apart(tmp_path):
+    imports = "import saver\nfrom registry import SAVERS\n\n\ndef build"
+    choice = "SAVERS.get(args.kind)(args)"
+    files = {
+        "train.py": TRAIN.replace("def build", imports, 1).replace("CHOICE", choice),
+        "kinds.py": KINDS,
+        "registry.py": REGISTRY,
+        "others.py": REGISTRY,
+        "registries.py": "from registry import SAVERS, register_saver\n",
+    }
+    saver = SAVER.replace("DECORATOR", '@SAVERS.register("plain")')
+    for module, expected in [("registry", [SAVED]), ("registries", [SAVED]), ("others", [])]:
+        text = saver.replace("from registry", f"from {module}")
+        assert found(written(tmp_path, {**files, "saver.py": text})) == expected

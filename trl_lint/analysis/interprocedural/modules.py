@@ -142,17 +142,19 @@ class Names(Tables):
         """
         found = self.settle(value)
         if isinstance(value, ProjectName) and isinstance(found, ContainerValue):
-            module = self._where_bound(value)
+            module = self.binding_module(value)
             heap = {} if module is None or module.memory is None else module.memory().heap
             held = [each for identity in found.identities if identity in heap for each in heap[identity].values()]
             if held and all(each.kind in _DEFINED for each in held):
                 frame.memory.load(found, heap)
         return found
 
-    def _where_bound(self, reference: ProjectName) -> Module | None:
+    def binding_module(self, reference: ProjectName) -> Module | None:
         """The module that binds an imported name to an object, and does not import it itself."""
         for _ in range(_MAX_IMPORTS):
             module = self.project.module(reference.path)
+            if module is not None:
+                self.load(module)
             bound = None if module is None else self.global_names(module).get(reference.name or "")
             if not isinstance(bound, ProjectName):
                 return module

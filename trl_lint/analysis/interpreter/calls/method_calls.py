@@ -22,6 +22,7 @@ from trl_lint.analysis.interpreter.objects import (
     options,
     passed_models,
     present_on_some,
+    registries,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
@@ -74,6 +75,8 @@ def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node:
     """The value of `receiver.name(...)`."""
     receiver = frame.engine.with_contents(frame, receiver)
     value = _member_called(frame, receiver, name, args, node)
+    if name in registries.METHODS and value.kind is Kind.UNKNOWN:
+        value = registries.called(frame, name, args, node, value)
     for refine in frame.domains.method:
         value = refine(frame, receiver, name, args, node, value)
     return value

@@ -12,8 +12,10 @@ What each rank names for itself is unknown.
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
+from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -71,24 +73,24 @@ def imported_module(frame: Frame, name: Value) -> Value | None:
     if WILDCARD not in text:
         path = frame.engine.project.find(text, frame.module)
         return LibraryName(text) if path is None else ProjectName(path)
-    paths = _files_named(frame, text)
+    found = partial(_files_named, frame.engine.project, frame.module, text)
+    paths = frame.engine.project.notes.cached((_files_named, frame.module.path, text), found)
     return SomeFile(paths) if 0 < len(paths) <= MAX_OPTIONS else None
 
 
-def _files_named(frame: Frame, pattern: str) -> tuple[Path, ...]:
+def _files_named(project: Project, importer: Module, pattern: str) -> tuple[Path, ...]:
     """The linted files of one package that a name fits."""
     package, _, last = pattern.rpartition(".")
     if WILDCARD in package or not package:
         return ()
     wanted = re.compile(".*".join(map(re.escape, last.split(WILDCARD))) + r"\.py")
-    found = {path for path in frame.engine.project.linted if wanted.fullmatch(path.name)}
-    importer = frame.module
+    found = {path for path in project.linted if wanted.fullmatch(path.name)}
     return tuple(
         path
         for path in sorted(found)
         if path.parent.name == package.rpartition(".")[2]
         and path.name != "__init__.py"
-        and frame.engine.project.find(f"{package}.{path.stem}", importer) == path
+        and project.find(f"{package}.{path.stem}", importer) == path
     )
 
 
