@@ -41,6 +41,7 @@ from trl_lint.domain.choices import (
     OneOfModules,
     OneOfProjectClasses,
     OneOfProjectObjects,
+    ProjectChoice,
     SomeFile,
 )
 from trl_lint.domain.derived import derived
@@ -88,14 +89,8 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
 def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if receiver.rank.state is State.BOTTOM:
         return BOTTOM
-    if isinstance(receiver, OneOfClasses):
-        return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
-    if isinstance(receiver, (OneOfModules, OneOfProjectClasses, OneOfProjectObjects)):
-        return _called_on_each(frame, receiver, name, args, node)
-    if isinstance(receiver, NamesOfFile):
-        return chosen_names.call_on_names(receiver, name, args)
-    if isinstance(receiver, SomeFile):
-        return frame.engine.call_value(frame, chosen_names.attribute(receiver, name), args, node)
+    if isinstance(receiver, (OneOfClasses, ProjectChoice, SomeFile)):
+        return _called_on_choice(frame, receiver, name, args, node)
     called = (
         library_calls.call_through_class(frame, receiver, name, args, node) if type(receiver) is LibraryName else None
     )
@@ -156,6 +151,22 @@ def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
     values = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
     found = [value for value in values if value is not None]
     return join_all(found) if len(found) == len(values) else None
+
+
+def _called_on_choice(
+    frame: Frame, receiver: OneOfClasses | ProjectChoice | SomeFile, name: str, args: Arguments, node: cst.CSTNode
+) -> Value:
+    """A method of one of several objects, classes or modules, or of the names of a module."""
+    match receiver:
+        case OneOfClasses():
+            return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
+        case NamesOfFile():
+            return chosen_names.call_on_names(receiver, name, args)
+        case SomeFile():
+            return frame.engine.call_value(frame, chosen_names.attribute(receiver, name), args, node)
+        case OneOfModules() | OneOfProjectClasses() | OneOfProjectObjects():
+            return _called_on_each(frame, receiver, name, args, node)
+    return _call_on_unknown_object(frame, receiver, name, args, node)
 
 
 def _called_on_each(
