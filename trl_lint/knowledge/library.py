@@ -81,6 +81,7 @@ __all__ = [
     "others",
     "reduces",
     "rows",
+    "shown_only_in",
     "store",
     "stores",
     "unique_method",
@@ -461,6 +462,11 @@ def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Sto
 def reduces(sink: str) -> str:
     """The keyword that makes a call of a sink reduce what it logs over the ranks; "" if it has none."""
     return next((row.reduces for row in rows(sink) if isinstance(row, Sink)), "")
+
+
+def shown_only_in(sink: str) -> frozenset[str]:
+    """The functions in which, or in whose helpers, a sink shows metrics of all data; empty: any function."""
+    return next((row.only_in for row in rows(sink) if isinstance(row, Sink)), frozenset())
 
 
 def unique_method(attr: str) -> str | None:
