@@ -23,6 +23,7 @@ from trl_lint.knowledge import (
     evaluation,
     heuristics,
     hub,
+    ignite,
     lightning,
     loggers,
     model_libraries,
@@ -88,9 +89,9 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *lightning.ROWS,
-    *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS,
-    *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
+    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
+    *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -204,6 +205,8 @@ _ALIASES: dict[str, str] = {
     "composer.trainer.Trainer": "composer.Trainer",
     "composer.trainer.trainer.Trainer": "composer.Trainer",
     "deepspeed.comm": "torch.distributed",
+    "ignite.distributed.auto": "ignite.distributed",
+    "ignite.distributed.utils": "ignite.distributed",
     "imageio.v2": "imageio",
     "imageio.v3": "imageio",
     "lightning.Fabric": "lightning.fabric.Fabric",
