@@ -470,11 +470,12 @@ GENERATION_SETTING = Guess(
 )
 CALLED_MODEL = Guess(
     group=MODELS,
-    pattern=r"(?i)(?:^|_)(?:model|net|network|backbone|unet|transformer|denoiser|encoder|decoder|actor|critic)$",
-    says="A function outside the project with such a name that gets this rank's own tensors is a model: what it "
-    "returns is computed from them.",
+    pattern=r"(?i)(?:^|_)(?:model|net|network|backbone|unet|transformer|denoiser|encoder|decoder|actor|critic|inferer)$",
+    says="A function outside the project with such a name that gets this rank's own tensors is a model, or calls one: "
+    "what it returns is computed from them.",
     because="ZetangForward/MyRLHF, openllama2/trainer/dpo_trainer.py: `model(input_ids, attention_mask=att_masks, "
-    "return_output=True)`, of a model that the caller passes",
+    "return_output=True)`, of a model that the caller passes; Project-MONAI/tutorials, generative/2d_ldm/"
+    "train_diffusion.py: `inferer(inputs=images, diffusion_model=unet)`, of a class of MONAI's",
 )
 CALLED_LOSS = Guess(
     group=MODELS,

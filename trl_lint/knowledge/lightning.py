@@ -48,10 +48,23 @@ _TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAIN
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
-# The values that a module logs here are means over all batches of an evaluation: without `sync_dist=True` over those of
-# the first rank. ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
+_STEPS = ("training_step", "validation_step")
+_EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
+_EVENTS = (
+    "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
+    "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
+    "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
+)  # fmt: skip
+_OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
+_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
+_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
+# The values that a module, or a helper, logs here are means over all batches of an evaluation: without `sync_dist=True`
+# over those of the first rank.
+# ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
 _EVALUATE = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+# What it logs in other hooks is shown for a batch, or of a test, which is to be run on one device.
+_SHOW_OTHERS = frozenset({"on_test_epoch_end", "predict_step", "test_epoch_end", "test_step", *_HOOKS}) - _EVALUATE
 # A file with one of these is for several processes.
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
@@ -121,7 +134,7 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
-           reduces="sync_dist", only_in=_EVALUATE, synchronises=_REDUCED)
+           reduces="sync_dist", only_in=_EVALUATE, not_in=_SHOW_OTHERS, synchronises=_REDUCED)
       for package in _PACKAGES
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
@@ -132,16 +145,6 @@ ROWS: tuple[Row, ...] = (
 )
 # fmt: on
 
-_STEPS = ("training_step", "validation_step")
-_EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
-_EVENTS = (
-    "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
-    "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
-    "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
-)  # fmt: skip
-_OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
-_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
 _RUN = frozenset(
     f"{package}.{name}" for package in _PACKAGES for name in ("LightningModule", "Callback", "callbacks.Callback")
 )

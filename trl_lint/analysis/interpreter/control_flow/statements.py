@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.calls import registered_hooks
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -198,6 +199,8 @@ def _function(frame: Frame, node: cst.FunctionDef) -> bool:
     outer = frame if frame.function is not None else None
     function = frame.engine.function(node, outer, frame.module)
     frame.memory.names[node.name.value] = FunctionValue(function)
+    if outer is not None:
+        registered_hooks.run_handler(frame, node)
     return True
 
 
