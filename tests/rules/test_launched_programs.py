@@ -209,6 +209,9 @@ def test_a_library_that_a_function_puts_into_a_global_name_may_be_there_on_one_r
 
 PROCESSES = """\
 import os
+import tempfile
+import time
+from pathlib import Path
 from functools import partial
 import multiprocessing
 import torch.distributed as dist
@@ -247,6 +250,17 @@ LOOP = "for i in range(2):\n        {}.start()"
         (LOOP.format("mp.Process(target=help_out, args=(i, args.folder))"), False),
         ("notebook_launcher(in_notebook, args=(args.folder,))", True),
         ("notebook_launcher(in_notebook, args=(folder_of(args),))", False),
+        # One process has read the clock, or looked at the disk, for all that it starts.
+        ("mp.spawn(train, args=(2, f'{args.folder}/{time.time()}'))", True),
+        ("mp.spawn(train, args=(2, next(Path('runs').glob('*'))))", True),
+        (
+            "now = time.time()\n    " + LOOP.format("mp.Process(target=train, args=(i, 2, f'{args.folder}/{now}'))"),
+            True,
+        ),
+        (LOOP.format("mp.Process(target=train, args=(i, 2, f'{args.folder}/{time.time()}'))"), False),
+        (LOOP.format("mp.Process(target=train, args=(i, 2, tempfile.mkdtemp()))"), False),
+        ("mp.spawn(train, args=(2, f'{args.folder}/{os.environ[\"RANK\"]}'))", False),
+        ("train(0, 2, f'{args.folder}/{time.time()}')", False),
     ],
 )
 def test_what_the_functions_of_started_processes_are_given(start, is_reported):
