@@ -1,7 +1,7 @@
 """Trainers of Lightning that hydra builds from settings, told by how they are used.
 
-    trainer = hydra.utils.instantiate(cfg.trainer, logger=logger)      Trainer(**cfg.trainer, logger=logger)
-    trainer.fit(model, datamodule=data)                                `datamodule` is a parameter of no other `fit`
+trainer = hydra.utils.instantiate(cfg.trainer, logger=logger)      Trainer(**cfg.trainer, logger=logger)
+trainer.fit(model, datamodule=data)                                `datamodule` is a parameter of no other `fit`
 """
 
 from __future__ import annotations
