@@ -229,6 +229,13 @@ LAST_COUNT = Guess(
     because="huggingface/distil-whisper, training/run_distillation.py: every process saves a tokenizer where "
     "`(cur_step % training_args.save_steps == 0) or cur_step == total_train_steps`",
 )
+KEPT_COUNT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:save_total_limit|keep_(?:last|last_n|n_last|n)(?:_(?:ckpt|checkpoint)s?)?"
+    r"|(?:max|num|n)_(?:(?:ckpt|checkpoint)s?_)?to_keep|(?:max|keep)_(?:ckpt|checkpoint)s)$",
+    says="An otherwise unknown parameter with such a name says how many checkpoints of a run are kept.",
+    because="Eclectic-Sheep/sheeprl, utils/callback.py: `if self.keep_last:` before every process deletes the old ones",
+)
 SHOWS_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",

@@ -70,6 +70,11 @@ KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
 )
+# Methods of a Trainer, and those of their parameters that no `fit` of another library has.
+RUN_MODELS = frozenset({"fit", "predict", "test", "validate"})
+ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
+# Which Trainer a file means that does not name it, by the package that it mentions.
+BUILT_TRAINERS = ((rb"\bpytorch_lightning\b", _OLD_TRAINER), (rb"", _TRAINER))
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import builtin_calls, row_transfers, started_processes
+from trl_lint.analysis.interpreter.calls import built_trainers, builtin_calls, row_transfers, started_processes
 from trl_lint.analysis.interpreter.objects import (
     assignment,
     attributes,
@@ -148,6 +148,7 @@ SPECIAL = {
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
+    **built_trainers.HANDLERS,
     **settings_objects.HANDLERS,
     **started_processes.HANDLERS,
     "torch.is_tensor": builtin_calls.is_tensor,
