@@ -313,13 +313,24 @@ class GradientSwitch(InstanceValue):
         self.on = on
 
 
-class GpuGroup(InstanceValue):
+class ProcessGroup(InstanceValue):
+    """A process group. of_all: all ranks are in it."""
+
+    __slots__ = ("of_all",)
+    parts: ClassVar[dict[str, object]] = {"of_all": False}
+
+    def __init__(self, of_all: bool, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.of_all = of_all
+
+
+class GpuGroup(ProcessGroup):
     """A process group that takes tensors on GPUs only."""
 
     __slots__ = ()
 
 
-class LikeAllRanks(InstanceValue):
+class LikeAllRanks(ProcessGroup):
     """A process group with the same backend as the group of all ranks."""
 
     __slots__ = ()

@@ -28,7 +28,7 @@ def _new_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = "torch.distributed.new_group"
     for observe in frame.observers.row:
         observe(frame, name, library.function(name, frame.engine.versions), args, node, None)
-    return groups.new_group(SAME, args)
+    return groups.new_group(frame, args)
 
 
 def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
