@@ -35,7 +35,10 @@ def made(package: str = LIGHTNING, run: str = RUNS, test: str = "trainer.is_glob
         (made(run="tuner.fit(model, datamodule=data)"), False),
         (made(run="trainer.prepare(model, datamodule=data)"), False),
         # The barrier of those that do not write.
-        (made(rest='    trainer.save_checkpoint("last.ckpt")\n    if trainer.is_global_zero:\n        print(1)\n'), False),
+        (
+            made(rest='    trainer.save_checkpoint("last.ckpt")\n    if trainer.is_global_zero:\n        print(1)\n'),
+            False,
+        ),
     ],
 )
 def test_what_a_trainer_alone_is_passed_shows_one(text: str, speaks: bool):

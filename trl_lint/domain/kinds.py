@@ -317,11 +317,8 @@ class ProcessGroup(InstanceValue):
     """A process group. of_all: all ranks are in it."""
 
     __slots__ = ("of_all",)
+    of_all: bool
     parts: ClassVar[dict[str, object]] = {"of_all": False}
-
-    def __init__(self, of_all: bool, **facts: Unpack[Facts]) -> None:
-        super().__init__(ranks.SAME, **facts)
-        self.of_all = of_all
 
 
 class GpuGroup(ProcessGroup):

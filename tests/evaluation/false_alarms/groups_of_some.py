@@ -1,9 +1,8 @@
 """Collectives of one rank in a group of some ranks, and in groups of all ranks, in which the others are missing."""
 
+import settings
 import torch
 import torch.distributed as dist
-
-import settings
 
 
 class Job:

@@ -1,8 +1,7 @@
 """One rank leaves a round after a call out of sight, which may be a collective, and before a broadcast."""
 
-import torch.distributed as dist
-
 import somewhere
+import torch.distributed as dist
 
 
 def left_after_all_have_been_through(rank):

@@ -1,7 +1,9 @@
 """What an object of unknown class is by how it is used: a Trainer of Lightning.
 
+For example, nothing else takes this keyword:
+
     trainer = instantiate(settings.trainer)
-    trainer.fit(model, datamodule=data)       nothing else takes that keyword
+    trainer.fit(model, datamodule=data)
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from trl_lint.analysis.program.idioms.path_conditions import is_bound_once
 from trl_lint.analysis.program.syntax import assigned_once, holder_name, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.kinds import GpuGroup, LikeAllRanks, ProcessGroup, is_none, library_name_of
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge.backends import ALL_RANKS, NEW_GROUP_BACKEND, NEW_GROUP_RANKS
 from trl_lint.knowledge.heuristics import WORLD_FIELD
 
@@ -47,9 +47,8 @@ def new_group(frame: Frame, args: Arguments) -> ProcessGroup:
     backend = args.get(*NEW_GROUP_BACKEND)
     members = args.node(*NEW_GROUP_RANKS)
     of_all = is_none(args.get(*NEW_GROUP_RANKS)) or _are_all_ranks(frame, None if members is None else members.value)
-    if is_none(backend):
-        return LikeAllRanks(of_all)
-    return GpuGroup(of_all) if is_for_gpus(backend) else ProcessGroup(of_all)
+    on_gpus = GpuGroup if is_for_gpus(backend) else ProcessGroup
+    return SAME.as_a(LikeAllRanks if is_none(backend) else on_gpus).with_parts(of_all)
 
 
 def _are_all_ranks(frame: Frame, members: cst.CSTNode | None) -> bool:
