@@ -49,6 +49,7 @@ def test_a_finding_names_the_call_and_the_engine():
         (loop(STATE_DICT), {"fsdp", "deepspeed-zero3"}),
         (trainer(SAVE_MODEL), {"fsdp", "deepspeed-zero3"}),
         (loop(MAIN + "    weights = model._zero3_consolidated_16bit_state_dict()"), {"deepspeed-zero3"}),
+        (loop(MAIN + "    weights = model._consolidated_16bit_state_dict()"), {"deepspeed-zero3"}),
         (trainer(SAVE_MODEL.replace("save_model()", "deepspeed._zero3_consolidated_16bit_state_dict()")),
          {"deepspeed-zero3"}),
         (trainer(SAVE_MODEL.replace("save_model()", "model_wrapped.save_16bit_model('x')")), {"deepspeed-zero3"}),

@@ -313,13 +313,21 @@ class GradientSwitch(InstanceValue):
         self.on = on
 
 
-class GpuGroup(InstanceValue):
+class ProcessGroup(InstanceValue):
+    """A process group. of_all: all ranks are in it."""
+
+    __slots__ = ("of_all",)
+    of_all: bool
+    parts: ClassVar[dict[str, object]] = {"of_all": False}
+
+
+class GpuGroup(ProcessGroup):
     """A process group that takes tensors on GPUs only."""
 
     __slots__ = ()
 
 
-class LikeAllRanks(InstanceValue):
+class LikeAllRanks(ProcessGroup):
     """A process group with the same backend as the group of all ranks."""
 
     __slots__ = ()

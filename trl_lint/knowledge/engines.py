@@ -266,6 +266,7 @@ ENGINE = "deepspeed.DeepSpeedEngine"
 _SOURCE = "deepspeed/runtime/engine.py::DeepSpeedEngine"
 _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 _SAVES = ("save_16bit_model", "save_fp16_model")
+_STATES = ("_consolidated_16bit_state_dict", "_zero3_consolidated_16bit_state_dict")
 ROWS: tuple[Row, ...] = (
     Class(name=ENGINE, source=_SOURCE),
     # It also returns the optimizer, the loader (with a DistributedSampler from `deepspeed_io`) and the scheduler, if
@@ -277,9 +278,12 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=WORLD),
     Function(name=f"{ENGINE}.save_checkpoint", source=f"{_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
-    Function(name=f"{ENGINE}._zero3_consolidated_16bit_state_dict",
-             source=f"{_SOURCE}._zero3_consolidated_16bit_state_dict", returns=SAME,
-             synchronises=Synchronisation("state dict", _ZERO3, symmetric=True)),
+    # The first of them calls the second, and fails where no parameters are spread.
+    *(
+        Function(name=f"{ENGINE}.{name}", source=f"{_SOURCE}.{name}", returns=SAME,
+                 synchronises=Synchronisation("state dict", _ZERO3, symmetric=True))
+        for name in _STATES
+    ),
     *(
         Function(name=f"{ENGINE}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING,
                  synchronises=Synchronisation("save", _ZERO3, symmetric=True))
@@ -290,7 +294,7 @@ ROWS: tuple[Row, ...] = (
 OF_ENGINE = frozenset({"backward", "basic_optimizer", "get_global_grad_norm", "is_gradient_accumulation_boundary",
                        "lr_scheduler", "optimizer", "step", "train_micro_batch_size_per_gpu", "training_dataloader",
                        "zero_optimization_stage"})
-UNIQUE: dict[str, str] = {name: ENGINE for name in ("_zero3_consolidated_16bit_state_dict", *_SAVES)}
+UNIQUE: dict[str, str] = {name: ENGINE for name in (*_STATES, *_SAVES)}
 # Methods that other objects have (trainers, classes of projects), but no other models.
 OF_MODELS = frozenset({"save_checkpoint"})
 # fmt: on

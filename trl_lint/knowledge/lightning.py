@@ -45,6 +45,16 @@ _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
 # What is imported from here may be older than 2.0.
 _OLD_TRAINER = "pytorch_lightning.Trainer"
 _TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
+# What imports each of them, and the methods that run a model with the keywords that no other class takes there.
+# Source: lightning/pytorch/trainer/trainer.py `Trainer.fit`, `.validate`
+IMPORTS = {
+    rb"(?m)^\s*(?:from|import)\s+lightning\b": _TRAINER,
+    rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": _OLD_TRAINER,
+}
+RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
+ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
+TRAINERS = frozenset(_TRAINERS.values())
+FABRIC = _FABRIC
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
@@ -70,11 +80,6 @@ KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
 )
-# Methods of a Trainer, and those of their parameters that no `fit` of another library has.
-RUN_MODELS = frozenset({"fit", "predict", "test", "validate"})
-ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
-# Which Trainer a file means that does not name it, by the package that it mentions.
-BUILT_TRAINERS = ((rb"\bpytorch_lightning\b", _OLD_TRAINER), (rb"", _TRAINER))
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),

@@ -27,10 +27,11 @@ from trl_lint.domain.kinds import TupleValue, library_name_of
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, WORLD_FIELD
+from trl_lint.knowledge.lightning import FABRIC, TRAINERS
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 # Classes with one object per process, of which the class says everything that the rules need.
-_SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState"})
+_SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState", FABRIC, *TRAINERS})
 
 
 def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None) -> dict[str, Value]:

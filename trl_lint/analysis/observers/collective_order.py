@@ -21,7 +21,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
-from trl_lint.analysis.transfer.processes.groups import groups_of
+from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
@@ -85,7 +85,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         last = row.name.rpartition(".")[2]
-        subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
+        subgroup = not all(map(is_of_all_ranks, groups_of(row, args)))
         symmetric = row.into is None and not subgroup
         _note(frame, node, last, row.result or last, subgroup=subgroup, symmetric=symmetric)
 

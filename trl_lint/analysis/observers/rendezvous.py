@@ -34,6 +34,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 )
 from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import below, of_class
+from trl_lint.analysis.state.early_exits import points_on_way_out
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
 from trl_lint.analysis.state.frame import Frame
@@ -183,6 +184,9 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
         sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
     unmatched = None if branch.refused else first_unmatched(sequences[0], sequences[1], branch)
+    if unmatched is None and (passed := points_on_way_out(frame.root, branch, branch_points.arms)) is not None:
+        sequences[branch.continuing ^ 1] = passed
+        unmatched = first_unmatched(sequences[0], sequences[1], branch)
     found = unmatched or _skipped_backward(frame, branch_points)
     if found is None or not (branch.refused or _may_fail_on_some(frame, branch)):
         return None

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assignments, last_name, of_class
+from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer, runs_models
+from trl_lint.analysis.program.syntax import assignments, last_name
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import LibraryName
-from trl_lint.knowledge.lightning import BUILT_TRAINERS, ONLY_TRAINERS_TAKE, RUN_MODELS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -24,25 +24,14 @@ if TYPE_CHECKING:
 
 def _built(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`hydra.utils.instantiate(cfg.trainer)`: of what class it is, the settings say."""
-    if not _is_trainer(frame.root, node):
+    names = {last_name(target) for target, value in assignments(frame.root) if value is node}
+    name = imported_trainer(frame.module)
+    if not name or not runs_models(frame.root, names):
         return frame.engine.unresolved(frame, args, node)
-    name = next(name for mentioned, name in BUILT_TRAINERS if frame.module.mentions(mentioned))
     passed = Arguments(keywords=args.keywords)
     passed.double = settings.SETTING
     passed.nodes = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
     return frame.engine.call_value(frame, LibraryName(name), passed, node)
-
-
-def _is_trainer(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a result is kept under a name that then runs a model as only a Trainer does."""
-    names = {last_name(target) for target, value in assignments(root) if value is node}
-    return any(
-        last_name(call.func) in RUN_MODELS
-        and isinstance(call.func, cst.Attribute)
-        and last_name(call.func.value) in names
-        and any(each.keyword is not None and each.keyword.value in ONLY_TRAINERS_TAKE for each in call.args)
-        for call in of_class(root, cst.Call)
-    )
 
 
 HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {"hydra.utils.instantiate": _built}

@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.objects import given_fields, present_on_some,
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
+from trl_lint.analysis.program.definitions.lightning_trainers import trainer_by_use
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -75,6 +76,8 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
+    if value is UNKNOWN and isinstance(name := node.targets[0].target, cst.Name):
+        value = trainer_by_use(frame.module, frame.root, name.value) or value
     fields = given_fields.of(frame, node.value)
     for target in node.targets:
         bind_target(frame, target.target, value)

@@ -1,9 +1,7 @@
-"""Process groups: which of them a collective is passed, and which tensors the backend of a new one accepts.
+"""Process groups: which of them a collective is passed, whether all ranks are in it, and what its backend accepts.
 
-The value of each of these:
+For example:
 
-    dist.new_group(ranks)                     with the backend of the default group (LikeAllRanks)
-    dist.new_group(ranks, backend="nccl")     GPUs only (GpuGroup)
     dist.all_reduce(x, group=pair)            groups_of: [pair]
 """
 
@@ -12,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.kinds import GpuGroup, LikeAllRanks, is_none
+from trl_lint.domain.kinds import ProcessGroup, library_name_of
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import NEW_GROUP_BACKEND
+from trl_lint.knowledge.backends import ALL_RANKS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -27,12 +25,11 @@ def groups_of(row: Collective, args: Arguments) -> list[Value]:
     return [group for group in groups if group is not None]
 
 
-def new_group(group: Value, args: Arguments) -> Value:
-    """The result of `new_group`, with what is known of its backend."""
-    backend = args.get(*NEW_GROUP_BACKEND)
-    if is_none(backend):
-        return group.as_a(LikeAllRanks)
-    return group.as_a(GpuGroup) if is_for_gpus(backend) else group
+def is_of_all_ranks(group: Value) -> bool:
+    """Whether all ranks are in a group that a collective is passed: None is the default group."""
+    if group.kind is Kind.NONE or library_name_of(group) in ALL_RANKS:
+        return True
+    return isinstance(group, ProcessGroup) and group.of_all
 
 
 def is_for_gpus(backend: Value | None, default: bool = False) -> bool:

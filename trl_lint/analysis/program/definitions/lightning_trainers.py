@@ -1,0 +1,38 @@
+"""What an object of unknown class is by how it is used: a Trainer of Lightning.
+
+For example, nothing else takes this keyword:
+
+    trainer = instantiate(settings.trainer)
+    trainer.fit(model, datamodule=data)
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.knowledge.lightning import IMPORTS, ONLY_TRAINERS_TAKE, RUNS_OF_TRAINER
+
+
+def trainer_by_use(module: Module, root: cst.CSTNode, name: str) -> LibraryInstance | None:
+    """The Trainer that a name in a piece of code is, if the file imports Lightning and it is used as one."""
+    found = imported_trainer(module)
+    return LibraryInstance(found) if found and runs_models(root, {name}) else None
+
+
+def imported_trainer(module: Module) -> str:
+    """The class of Trainer of the package that a file imports; "" if it imports neither."""
+    return next((trainer for imports, trainer in IMPORTS.items() if module.mentions(imports)), "")
+
+
+def runs_models(root: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a method of an object with one of these names is passed what only a Trainer takes."""
+    return any(
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value in RUNS_OF_TRAINER
+        and last_name(call.func.value) in names
+        and any(each.keyword is not None and each.keyword.value in ONLY_TRAINERS_TAKE for each in call.args)
+        for call in of_class(root, cst.Call)
+    )
