@@ -38,6 +38,10 @@ def main():
         value = loss.detach().clone()
         dist.all_reduce(value.data)
         reveal_rank(value)  # revealed: same
+        value.data /= world
+        reveal_rank(value)  # revealed: same
+        value.data = loss.data
+        reveal_rank(value)  # revealed: local(data)
         value = x.sum()
         all_reduce(value, op=ReduceOp.SUM)
         reveal_rank(value.item())  # revealed: same

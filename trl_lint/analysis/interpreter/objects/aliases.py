@@ -19,6 +19,7 @@ from trl_lint.analysis.interpreter.objects import assignment
 from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.model_roles import wrapping_of
@@ -36,12 +37,23 @@ def became_uniform(code: cst.CSTNode, before: Mapping[str, Value], after: Mappin
     found = {
         name: after[name]
         for name, value in before.items()
-        if name in after and value.kind is Kind.TENSOR and value.rank.differs and not after[name].rank.differs
+        if name in after and value.rank.differs and _is_reduced(value, after[name])
     }
     if found:
         for name in _bound_in(code):
             found.pop(name, None)
     return found
+
+
+def _is_reduced(before: Value, after: Value) -> bool:
+    """Whether a tensor differed between ranks and does not any more.
+
+    What a model of unknown class returns is a batch, and an attribute that was a number before it was a tensor is
+    unknown: of these, a collective must have made the difference.
+    """
+    if before.kind is Kind.TENSOR:
+        return not after.rank.differs
+    return before.kind in (Kind.BATCH, Kind.UNKNOWN) and after.rank in (ranks.REDUCED, ranks.AGREED)
 
 
 def changed_for_caller(code: cst.CSTNode, before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:

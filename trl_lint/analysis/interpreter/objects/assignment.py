@@ -42,6 +42,8 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         receiver = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))
         if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
             _assign_part(frame, receiver, target, value)
+        elif _is_memory_of(receiver, target):
+            rebind(frame, target.value, value)
         else:
             attributes.assign_attribute(frame, receiver, target, as_sharding(frame.module, target.attr.value, value))
     elif type(target) is cst.Subscript:
@@ -206,6 +208,12 @@ def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank
     return with_key(cell, key, value, naming)
 
 
+def _is_memory_of(tensor: Value, target: cst.Attribute) -> bool:
+    """Whether an attribute is the memory of a tensor: `loss.data`."""
+    may_be_tensor = tensor.kind is Kind.TENSOR or (tensor.kind in (Kind.BATCH, Kind.UNKNOWN) and tensor.rank.differs)
+    return may_be_tensor and target.attr.value == "data"
+
+
 def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Give the variable behind an expression a new value after an in-place change."""
     if isinstance(target, cst.Name):
@@ -215,7 +223,7 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         receiver = frame.engine.evaluate(frame, target.value)
         if receiver.kind is Kind.INSTANCE:
             attributes.assign_attribute(frame, receiver, target, value)
-        elif receiver.kind is Kind.TENSOR and target.attr.value == "data":  # the same memory
+        elif _is_memory_of(receiver, target):
             rebind(frame, target.value, value)
     elif isinstance(target, cst.Subscript):
         container = frame.engine.evaluate(frame, target.value)
