@@ -86,6 +86,10 @@ def test_metrics_of_one_statement_are_one_finding():
         ("def show(**values):\n    wandb.log(values)\nshow(loss=loss.item())", "wandb.log(values)"),
         ("import mlflow\nmlflow.log_metric('loss', loss.item())", "mlflow.log_metric('loss', loss.item())"),
         ("values = []\nvalues.append(loss.item())\nwandb.log({'loss': sum(values)})", None),
+        (
+            "parts = {}\nparts['a'] = loss\nparts['b'] = 2 * loss\nwandb.log({'sum': sum(parts.values()).item()})",
+            "wandb.log({'sum': sum(parts.values()).item()})",
+        ),
     ],
 )
 def test_the_finding_stands_where_the_value_is_first_stored(body, where):

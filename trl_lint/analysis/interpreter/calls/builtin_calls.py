@@ -37,7 +37,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import RAGGED
-from trl_lint.domain.values import SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
 
@@ -187,7 +187,10 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     if how in _QUANTIFIERS:
         return derived(ranks.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
     dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
-    return derived(rank, element.kind, element, scalar=element.scalar, dtype=dtype)
+    result = derived(rank, element.kind, element, scalar=element.scalar, dtype=dtype)
+    # `sum(losses.values())` is none of the metrics that it adds up.
+    are_several = len({each.name for each in result.writes}) > 1
+    return result.replace(writes=NO_WRITES) if are_several else result
 
 
 def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
