@@ -12,7 +12,7 @@ from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
-from trl_lint.analysis.transfer.processes import groups
+from trl_lint.analysis.transfer.processes import new_groups
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -28,7 +28,7 @@ def _new_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = "torch.distributed.new_group"
     for observe in frame.observers.row:
         observe(frame, name, library.function(name, frame.engine.versions), args, node, None)
-    return groups.new_group(frame, args)
+    return new_groups.new_group(frame, args)
 
 
 def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
