@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from small_projects import found, written
 
+from trl_lint.analysis.program.project.import_lines import imported_files
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.linter.files.import_order import importers_first
 
@@ -213,3 +214,55 @@ def test_a_project_below_has_its_own_files_first(importer, dotted, meant, tmp_pa
     written(tmp_path, files | {"medical/only_here.py": "", importer: ""})
     found = Project((tmp_path,)).find_from(dotted, tmp_path / importer)
     assert found == (tmp_path / meant if meant else None)
+
+
+ADDS = "import os\nimport sys\n{}\nfrom helpers import save\n"
+
+
+@pytest.mark.parametrize(
+    ("importer", "adds", "meant"),
+    [
+        ("run.py", 'sys.path.append("lib")', "lib/helpers.py"),
+        ("run.py", "sys.path.insert(0, os.path.join(os.getcwd(), 'lib'))", "lib/helpers.py"),
+        ("tools/run.py", 'sys.path.append(os.path.join(os.path.dirname(__file__), "..", "lib"))', "lib/helpers.py"),
+        ("tools/run.py", 'sys.path.insert(1, str(Path(__file__).parent.parent / "lib"))', "lib/helpers.py"),
+        ("medical/run.py", 'sys.path.append("./lib/")', "medical/lib/helpers.py"),
+        ("medical/run.py", 'sys.path.append("lib"); sys.path.append("..")', "medical/lib/helpers.py"),
+        ("run.py", 'sys.path.append("deep/lib")', "deep/lib/helpers.py"),
+        # What lies beside the file comes first, where it is found without this.
+        ("near/run.py", 'sys.path.append("lib")', "near/helpers.py"),
+        ("run.py", 'sys.path.append("/home/me/lib")', None),
+        ("run.py", '# sys.path.append("lib")', None),
+        ("run.py", 'sys.path.append("..")', None),
+        ("run.py", "sys.path.append(here)", None),
+        ("run.py", 'sys.path.append("other")', None),
+    ],
+)
+def test_a_file_adds_folders_to_the_search_path(importer, adds, meant, tmp_path):
+    folders = ("lib", "medical/lib", "deep/lib", "near")
+    files = {f"{folder}/helpers.py": "" for folder in folders} | {"other/more.py": "", importer: ADDS.format(adds)}
+    written(tmp_path, files)
+    project = Project((tmp_path,))
+    module = project.module(tmp_path / importer)
+    assert project.find("helpers", module) == (tmp_path / meant if meant else None)
+    found = list(imported_files(project, module.path, module.source))
+    assert found == ([tmp_path / meant] if meant else [])
+
+
+SAVED_BY_HELPER = """\
+import sys
+sys.path.append({folder!r})
+import torch.distributed as dist
+from helpers import save
+
+def train(net, args):
+    dist.init_process_group("nccl")
+    save(net, args.path)
+"""
+SAVES = "import torch\n\ndef save(net, path):\n    torch.save(net, path)\n"
+
+
+@pytest.mark.parametrize(("folder", "wanted"), [("lib", [("lib/helpers.py", 4, "TRL008")]), ("library", [])])
+def test_a_helper_in_an_added_folder_is_followed(folder, wanted, tmp_path):
+    files = {"train.py": SAVED_BY_HELPER.format(folder=folder), "lib/helpers.py": SAVES}
+    assert found(written(tmp_path, files)) == wanted

@@ -163,6 +163,32 @@ def test_an_heir_of_a_class_that_wraps_its_model_need_not_name_a_library(tmp_pat
     assert found(folder) == []
 
 
+def test_an_heir_of_a_lightning_module_need_not_name_a_library_to_log(tmp_path: Path) -> None:
+    """The file of its base may be skipped itself: it does nothing with several processes."""
+    base = (
+        "import lightning as L\n\n\nclass Base(L.LightningModule):\n    def sizes(self):\n"
+        "        return self.trainer.world_size\n"
+    )
+    heir = (
+        "from torch.nn.functional import mse_loss\nfrom base import Base\n\n\nclass Net({base}):\n"
+        "    def validation_step(self, batch, batch_idx):\n        loss = mse_loss(self.net(batch), batch)\n"
+        "        self.log('val_loss', loss{keyword})\n"
+    )
+    train = "from lightning import Trainer\nfrom net import Net\n\nTrainer(devices=2).fit(Net())\n"
+    files = {"base.py": base, "train.py": train}
+    folder = written(tmp_path, {**files, "net.py": heir.format(base="Base", keyword="")})
+    assert found(folder) == [("net.py", 8, "TRL003")]
+    written(tmp_path, {"net.py": heir.format(base="Base", keyword=", sync_dist=True")})
+    assert found(folder) == []
+    written(tmp_path, {"net.py": heir.format(base="Other", keyword="")})
+    assert found(folder) == []
+    # Nothing says that it is for several processes.
+    written(
+        tmp_path, {"base.py": base.replace("world_size", "max_epochs"), "net.py": heir.format(base="Base", keyword="")}
+    )
+    assert found(folder) == []
+
+
 def test_what_a_base_calls_before_it_wraps_the_model_has_the_bare_one(tmp_path: Path) -> None:
     folder = written(tmp_path, {"core.py": AGENT, "writer.py": HEIR.format(base="Agent", method="load_weights")})
     assert found(folder) == []

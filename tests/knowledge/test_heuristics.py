@@ -324,6 +324,17 @@ global_step = started()
 if global_step == {0}:
     os.remove("x")
 """
+KEPT_BY = """\
+import os
+import torch.distributed as dist
+class Saver:
+    def __init__(self, {0}=None):
+        self.kept = {0}
+    def save(self, folder):
+        dist.barrier()
+        if self.kept:
+            os.remove("x")
+"""
 OF_ONE_KIND = "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = {}()"
 PADDED = "from torch.nn.utils.rnn import pad_sequence\n"
 LOGITS = PADDED + "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
@@ -437,6 +448,7 @@ CASES = {
     ),
     "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
     "LAST_COUNT": Case(rule("TRL008"), COUNTED_TO.format("total_train_steps"), 1, COUNTED_TO.format("which"), 0),
+    "KEPT_COUNT": Case(rule("TRL008"), KEPT_BY.format("keep_last"), 1, KEPT_BY.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
     "SHOWS_PATH": Case(rule("TRL006"), LOOKED_FOR.format("print_once"), 0, LOOKED_FOR.format("put_away"), 1),
     "LAUNCHER_CONSTANT": Case(

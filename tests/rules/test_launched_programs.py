@@ -209,6 +209,9 @@ def test_a_library_that_a_function_puts_into_a_global_name_may_be_there_on_one_r
 
 PROCESSES = """\
 import os
+import tempfile
+import time
+from pathlib import Path
 from functools import partial
 import multiprocessing
 import torch.distributed as dist
@@ -247,8 +250,68 @@ LOOP = "for i in range(2):\n        {}.start()"
         (LOOP.format("mp.Process(target=help_out, args=(i, args.folder))"), False),
         ("notebook_launcher(in_notebook, args=(args.folder,))", True),
         ("notebook_launcher(in_notebook, args=(folder_of(args),))", False),
+        # One process has read the clock, or looked at the disk, for all that it starts.
+        ("mp.spawn(train, args=(2, f'{args.folder}/{time.time()}'))", True),
+        ("mp.spawn(train, args=(2, next(Path('runs').glob('*'))))", True),
+        (
+            "now = time.time()\n    " + LOOP.format("mp.Process(target=train, args=(i, 2, f'{args.folder}/{now}'))"),
+            True,
+        ),
+        (LOOP.format("mp.Process(target=train, args=(i, 2, f'{args.folder}/{time.time()}'))"), False),
+        (LOOP.format("mp.Process(target=train, args=(i, 2, tempfile.mkdtemp()))"), False),
+        ("mp.spawn(train, args=(2, f'{args.folder}/{os.environ[\"RANK\"]}'))", False),
+        ("train(0, 2, f'{args.folder}/{time.time()}')", False),
     ],
 )
 def test_what_the_functions_of_started_processes_are_given(start, is_reported):
     text = PROCESSES.format(start=start) + "\n\ndef folder_of(x):\n    return out_of_sight(x)\n"
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+BUILT = """\
+import os
+import hydra
+import {package} as L
+from hydra.utils import instantiate
+
+def train(cfg, model, data):
+    trainer = {made}
+    {run}
+    if trainer.is_global_zero and cfg.verbose:
+        print(cfg)
+    {then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "then", "package", "is_reported"),
+    [
+        ("instantiate(cfg.trainer)", "trainer.fit(model, datamodule=data)", "os.mkdir(cfg.path)", "lightning", True),
+        ("hydra.utils.instantiate(cfg.t, logger=x)", "trainer.test(ckpt_path=p)", "os.mkdir(p)", "lightning", False),
+        ("hydra.utils.instantiate(cfg.t)", "trainer.test(ckpt_path=p)", "os.mkdir(cfg.path)", "lightning", True),
+        ("instantiate(cfg.t, devices=1)", "trainer.fit(model, datamodule=data)", "os.mkdir(cfg.p)", "lightning", False),
+        # Other objects have a `fit` as well; the old Trainer starts its processes for `fit` alone.
+        ("instantiate(cfg.trainer)", "trainer.fit(model, data)", "os.mkdir(cfg.path)", "lightning", False),
+        ("instantiate(cfg.t)", "trainer.fit(model, datamodule=data)", "os.mkdir(cfg.p)", "pytorch_lightning", False),
+        ("build(cfg.trainer)", "trainer.fit(model, datamodule=data)", "os.mkdir(cfg.path)", "lightning", False),
+        (
+            "instantiate(cfg.trainer)",
+            "trainer.fit(model, datamodule=data)",
+            "if trainer.is_global_zero:\n        os.mkdir(cfg.path)",
+            "lightning",
+            False,
+        ),
+    ],
+)
+def test_a_trainer_that_hydra_builds_is_told_by_its_use(made, run, then, package, is_reported):
+    assert bool(SNIPPETS.findings(BUILT.format(made=made, run=run, then=then, package=package))) is is_reported
+
+
+def test_a_file_that_is_for_no_several_processes_may_build_a_trainer_of_one_device():
+    text = BUILT.format(
+        made="instantiate(cfg.trainer)",
+        run="trainer.fit(model, datamodule=data)",
+        then="os.mkdir(cfg.path)",
+        package="lightning",
+    )
+    assert not SNIPPETS.findings(text.replace("trainer.is_global_zero and ", ""))

@@ -30,7 +30,6 @@ def made(package: str = LIGHTNING, run: str = RUNS, test: str = "trainer.is_glob
         # Before 2.0 a replicated model is saved without a barrier.
         (made(package="import pytorch_lightning as pl"), False),
         # It may be another library's trainer, or one of the project's own.
-        (made(package="import torch"), False),
         (made(run="trainer.fit(model, data)"), False),
         (made(run="tuner.fit(model, datamodule=data)"), False),
         (made(run="trainer.prepare(model, datamodule=data)"), False),

@@ -115,3 +115,52 @@ def validate(fabric: Fabric, model, data):
 )
 def test_what_a_fabric_logs(given, shown, is_reported):
     assert bool(SNIPPETS.findings(FABRIC.format(given, shown))) is is_reported
+
+
+HELPERS = """\
+import lightning as L
+from torch.nn.functional import cross_entropy
+
+
+class Module(L.LightningModule):
+    def training_step(self, batch, batch_idx):
+        loss = self.loss(batch, "train")
+        self.log_train(loss)
+        return loss
+
+    def validation_step(self, batch, batch_idx):
+        {}
+
+    def test_step(self, batch, batch_idx):
+        self.loss(batch, "test")
+        self.tested(batch)
+
+    def loss(self, batch, stage):
+        inputs, targets = batch
+        loss = cross_entropy(self.net(inputs), targets)
+        self.log(f"{{stage}}/loss", loss, sync_dist={})
+        return loss
+
+    def log_train(self, loss):
+        self.log("train_loss", loss)
+
+    def tested(self, batch):
+        self.log("test_loss", self.net(batch[0]).mean())
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "reduces", "metrics"),
+    [
+        ('self.loss(batch, "val")', "False", {"val/loss"}),
+        ('self.loss(batch, "val")', "True", set()),
+        ('self.loss(batch, "val")', 'stage == "val"', set()),
+        ("pass", "False", set()),
+        ("self.log_train(self.net(batch[0]).mean())", "False", {"train_loss"}),
+    ],
+)
+def test_a_helper_of_the_validation_logs_what_the_validation_does(step, reduces, metrics):
+    text = HELPERS.format(step, reduces)
+    findings = SNIPPETS.findings(text)
+    assert {each.message.split("`")[1] for each in findings} == metrics
+    assert all(text.splitlines()[each.start.line - 1].lstrip().startswith("self.log(") for each in findings)

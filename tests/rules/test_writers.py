@@ -24,6 +24,7 @@ import jsonlines
 import matplotlib.pyplot as plt
 import mlflow
 import mmengine
+import monai
 import neptune
 import nibabel as nib
 import nltk
@@ -99,6 +100,7 @@ def places(body: str) -> list[str]:
         "frame.write_parquet({})",
         "imageio.get_writer({}, fps=20)",
         "mmengine.dump(args, {})",
+        "monai.handlers.write_metrics_reports({}, images, metrics, None, None)",
         "nib.save(image, {})",
         "pd.ExcelWriter({})",
         "pq.write_table(table, {})",

@@ -12,6 +12,8 @@
     loss = nn.MSELoss() if args.square else Huber()         OneOfModules((both,)), modules of torch and of the project
     loss(outputs, labels)                                   what holds for the result of either
 
+    getattr(models, args.kind)                              NamedIn: each class of the module, once it is called
+
 Too many options make an unknown value.
 """
 
@@ -31,6 +33,8 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.values import Facts, Kind, Value, Wrapping
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from typing_extensions import Unpack
 
 
@@ -84,29 +88,65 @@ class OneOfModules(ProjectChoice):
     kind = Kind.INSTANCE
 
 
+class SomeFile(ModuleValue):
+    """One of several modules of the project: `importlib.import_module(f"models.{args.kind}")`. paths: their files."""
+
+    __slots__ = ("paths",)
+    parts: ClassVar[dict[str, object]] = {"paths": ()}
+
+    def __init__(self, paths: tuple[Path, ...], **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.paths = paths
+
+
+class NamesOfFile(SomeFile):
+    """The names of a module of the project, or of one of several: `globals()`, `vars(models)`."""
+
+    __slots__ = ()
+
+
+class NamedIn(ModuleValue):
+    """What one of several modules binds to a name of which only a part is known, if any: `getattr(models, args.kind)`.
+
+    paths: the files of the modules. pattern: the name, with wildcards for what a setting tells.
+    """
+
+    __slots__ = ("paths", "pattern")
+    parts: ClassVar[dict[str, object]] = {"paths": (), "pattern": ""}
+
+    def __init__(self, paths: tuple[Path, ...], pattern: str, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.paths = paths
+        self.pattern = pattern
+
+
 # How many classes are kept apart, and how many modules, such as the losses that a setting chooses from.
-_MAX_OPTIONS = 4
+MAX_OPTIONS = 8
 _MAX_MODULES = 8
 
 
 def one_of_project_classes(a: Value, b: Value) -> OneOfProjectClasses | None:
     """The choice between these classes of the project; None if there are too many."""
     options = _options_of_both(a, b)
-    return a.as_a(OneOfProjectClasses).with_parts(options) if len(options) <= _MAX_OPTIONS else None
+    return a.as_a(OneOfProjectClasses).with_parts(options) if len(options) <= MAX_OPTIONS else None
 
 
 def one_of_project_names(a: Value, b: Value) -> OneOfProjectNames | None:
     """The choice between these imported names and classes; None for everything else, and if they are too many."""
     options = _options_of_both(a, b)
-    is_known = all(isinstance(each, ProjectName) and each.name for each in options if each.kind is not Kind.CLASS)
-    return a.as_a(OneOfProjectNames).with_parts(options) if is_known and len(options) <= _MAX_OPTIONS else None
+    is_known = all(each.kind is Kind.CLASS or _is_name(each) for each in options)
+    return a.as_a(OneOfProjectNames).with_parts(options) if is_known and len(options) <= MAX_OPTIONS else None
+
+
+def _is_name(value: Value) -> bool:
+    return isinstance(value, NamedIn) or (isinstance(value, ProjectName) and value.name is not None)
 
 
 def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
     """The choice between these objects; None if one is of no class of the project, or they are too many."""
     options = _options_of_both(a, b)
     is_known = all(isinstance(each, InstanceValue) and each.is_of_project for each in options)
-    return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= _MAX_OPTIONS else None
+    return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= MAX_OPTIONS else None
 
 
 def one_of_modules(a: Value, b: Value) -> OneOfModules | None:

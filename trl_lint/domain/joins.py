@@ -19,6 +19,7 @@ from typing import TypeVar
 from trl_lint.domain import absence, averaging, devices, ranks, shapes
 from trl_lint.domain.choices import (
     OneOfClasses,
+    ProjectChoice,
     classes_of,
     one_of_modules,
     one_of_project_classes,
@@ -50,7 +51,7 @@ from trl_lint.domain.provenance import WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping, Write
+from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, Write
 
 _Item = TypeVar("_Item")
 
@@ -78,10 +79,10 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     if (inner := _unwrapped_module(a, b) or _unwrapped_module(b, a)) is not None:
         return inner
     joined = _joined_kinds(a, b)
-    rank = _joined_rank(a, b, joined)
+    if divided.differs and _is_choice_between(joined, a, b):
+        return UNKNOWN
     const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
-    if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
-        rank = Rank(State.LOCAL, divided.origins)
+    rank = _joined_rank(a, b, joined, const, divided)
     main, other = (a, b) if a.rank.differs or a.provenance is not None else (b, a)
     averaged = averaging.joined(a.averaging, b.averaging)
     differs = rank.differs
@@ -104,6 +105,14 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     return _with_absence(found, a, b)
 
 
+def _is_choice_between(joined: Value, a: Value, b: Value) -> bool:
+    """Whether two values are objects or classes of which all ranks are to have the same one.
+
+    If each rank has an object of its own class, what one of them does is not done by all.
+    """
+    return isinstance(joined, ProjectChoice) and not a.same_parts(b)
+
+
 def _with_absence(found: Value, a: Value, b: Value) -> Value:
     """`found`, the join of `a` and `b`, with the join of their absences."""
     lacking = absence.joined(a.absence, a.kind is Kind.NONE, b.absence, b.kind is Kind.NONE)
@@ -121,8 +130,15 @@ def _unwrapped_module(inner: Value, other: Value) -> Value | None:
     return inner.replace(grad=inner.grad or other.grad) if is_unwrapped else None
 
 
-def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
+def _joined_rank(a: Value, b: Value, joined: Value, const: object, divided: Rank) -> Rank:
     """The joined rank fact. If the kind of the result is unknown, so is what a value of that kind holds."""
+    rank = _rank_of_either(a, b, joined)
+    if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
+        return Rank(State.LOCAL, divided.origins)
+    return rank
+
+
+def _rank_of_either(a: Value, b: Value, joined: Value) -> Rank:
     rank = ranks.join(a.rank, b.rank)
     if joined.kind is Kind.CONTAINER:  # its contents have their own facts; on some ranks it may be None
         return rank if rank.differs else ranks.SAME

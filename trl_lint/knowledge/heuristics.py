@@ -229,6 +229,13 @@ LAST_COUNT = Guess(
     because="huggingface/distil-whisper, training/run_distillation.py: every process saves a tokenizer where "
     "`(cur_step % training_args.save_steps == 0) or cur_step == total_train_steps`",
 )
+KEPT_COUNT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:save_total_limit|keep_(?:last|last_n|n_last|n)(?:_(?:ckpt|checkpoint)s?)?"
+    r"|(?:max|num|n)_(?:(?:ckpt|checkpoint)s?_)?to_keep|(?:max|keep)_(?:ckpt|checkpoint)s)$",
+    says="An otherwise unknown parameter with such a name says how many checkpoints of a run are kept.",
+    because="Eclectic-Sheep/sheeprl, utils/callback.py: `if self.keep_last:` before every process deletes the old ones",
+)
 SHOWS_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",
@@ -470,11 +477,12 @@ GENERATION_SETTING = Guess(
 )
 CALLED_MODEL = Guess(
     group=MODELS,
-    pattern=r"(?i)(?:^|_)(?:model|net|network|backbone|unet|transformer|denoiser|encoder|decoder|actor|critic)$",
-    says="A function outside the project with such a name that gets this rank's own tensors is a model: what it "
-    "returns is computed from them.",
+    pattern=r"(?i)(?:^|_)(?:model|net|network|backbone|unet|transformer|denoiser|encoder|decoder|actor|critic|inferer)$",
+    says="A function outside the project with such a name that gets this rank's own tensors is a model, or calls one: "
+    "what it returns is computed from them.",
     because="ZetangForward/MyRLHF, openllama2/trainer/dpo_trainer.py: `model(input_ids, attention_mask=att_masks, "
-    "return_output=True)`, of a model that the caller passes",
+    "return_output=True)`, of a model that the caller passes; Project-MONAI/tutorials, generative/2d_ldm/"
+    "train_diffusion.py: `inferer(inputs=images, diffusion_model=unet)`, of a class of MONAI's",
 )
 CALLED_LOSS = Guess(
     group=MODELS,

@@ -23,6 +23,7 @@ from trl_lint.knowledge import (
     evaluation,
     heuristics,
     hub,
+    ignite,
     lightning,
     loggers,
     model_libraries,
@@ -81,15 +82,16 @@ __all__ = [
     "others",
     "reduces",
     "rows",
+    "shown_only_in",
     "store",
     "stores",
     "unique_method",
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *lightning.ROWS,
-    *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS,
-    *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
+    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
+    *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -203,6 +205,8 @@ _ALIASES: dict[str, str] = {
     "composer.trainer.Trainer": "composer.Trainer",
     "composer.trainer.trainer.Trainer": "composer.Trainer",
     "deepspeed.comm": "torch.distributed",
+    "ignite.distributed.auto": "ignite.distributed",
+    "ignite.distributed.utils": "ignite.distributed",
     "imageio.v2": "imageio",
     "imageio.v3": "imageio",
     "lightning.Fabric": "lightning.fabric.Fabric",
@@ -215,6 +219,8 @@ _ALIASES: dict[str, str] = {
     "mlflow.tracking": "mlflow",
     "mlflow.tracking.client": "mlflow",
     "mlflow.tracking.fluent": "mlflow",
+    "monai.data.DataLoader": "torch.utils.data.DataLoader",
+    "monai.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "pytorch_lightning.trainer.Trainer": "pytorch_lightning.Trainer",
     "swanlab.data.run.main.SwanLabRun": "swanlab.Run",
     "tensorboardX.writer": "tensorboardX",
@@ -239,6 +245,9 @@ _ALIASES: dict[str, str] = {
     "torch.utils.data.distributed": "torch.utils.data",
     "torch.utils.data.sampler": "torch.utils.data",
     "torch.utils.tensorboard.writer": "torch.utils.tensorboard",
+    "torch_geometric.data.DataLoader": "torch.utils.data.DataLoader",
+    "torch_geometric.loader.DataLoader": "torch.utils.data.DataLoader",
+    "torch_geometric.loader.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torchvision.io.image": "torchvision.io",
     "torchvision.io.video": "torchvision.io",
     "transformers.integrations.integration_utils": "transformers.integrations",
@@ -461,6 +470,11 @@ def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Sto
 def reduces(sink: str) -> str:
     """The keyword that makes a call of a sink reduce what it logs over the ranks; "" if it has none."""
     return next((row.reduces for row in rows(sink) if isinstance(row, Sink)), "")
+
+
+def shown_only_in(sink: str) -> frozenset[str]:
+    """The functions in which, or in whose helpers, a sink shows metrics of all data; empty: any function."""
+    return next((row.only_in for row in rows(sink) if isinstance(row, Sink)), frozenset())
 
 
 def unique_method(attr: str) -> str | None:

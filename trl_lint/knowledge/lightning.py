@@ -45,27 +45,38 @@ _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
 # What is imported from here may be older than 2.0.
 _OLD_TRAINER = "pytorch_lightning.Trainer"
 _TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
-# What imports each of them, and the methods that run a model with the keywords that no other class takes there.
-IMPORTS = {
-    rb"(?m)^\s*(?:from|import)\s+lightning\b": _TRAINER,
-    rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": _OLD_TRAINER,
-}
-RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
-ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule"})
 TRAINERS = frozenset(_TRAINERS.values())
 FABRIC = _FABRIC
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
-# The values that a module logs here are means over all batches of an evaluation: without `sync_dist=True` over those of
-# the first rank. ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
+_STEPS = ("training_step", "validation_step")
+_EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
+_EVENTS = (
+    "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
+    "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
+    "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
+)  # fmt: skip
+_OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
+_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
+_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
+# The values that a module, or a helper, logs here are means over all batches of an evaluation: without `sync_dist=True`
+# over those of the first rank.
+# ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
 _EVALUATE = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+# What it logs in other hooks is shown for a batch, or of a test, which is to be run on one device.
+_SHOW_OTHERS = frozenset({"on_test_epoch_end", "predict_step", "test_epoch_end", "test_step", *_HOOKS}) - _EVALUATE
 # A file with one of these is for several processes.
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
 )
+# Methods of a Trainer, and those of their parameters that no `fit` of another library has.
+RUN_MODELS = frozenset({"fit", "predict", "test", "validate"})
+ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
+# Which Trainer a file means that does not name it, by the package that it mentions.
+BUILT_TRAINERS = ((rb"\bpytorch_lightning\b", _OLD_TRAINER), (rb"", _TRAINER))
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -130,7 +141,7 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
-           reduces="sync_dist", only_in=_EVALUATE, synchronises=_REDUCED)
+           reduces="sync_dist", only_in=_EVALUATE, not_in=_SHOW_OTHERS, synchronises=_REDUCED)
       for package in _PACKAGES
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
@@ -141,16 +152,6 @@ ROWS: tuple[Row, ...] = (
 )
 # fmt: on
 
-_STEPS = ("training_step", "validation_step")
-_EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
-_EVENTS = (
-    "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
-    "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
-    "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
-)  # fmt: skip
-_OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
-_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
 _RUN = frozenset(
     f"{package}.{name}" for package in _PACKAGES for name in ("LightningModule", "Callback", "callbacks.Callback")
 )

@@ -38,7 +38,7 @@ COMPILED = "_orig_mod"
 BATCH_FLAGS = frozenset({"return_loss"})
 
 # A file in which a model is wrapped mentions one of these: a trainer, or what wraps the model.
-WRAPPED_BY = (b"DDP", b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
+WRAPPED_BY = (b"DDP", b"DataParallel", b"Trainer", b"auto_model", b"model_wrapped", b"prepare")
 # Attributes that only models have, among the objects that are prepared.
 ONLY_MODELS_HAVE = frozenset(
     {

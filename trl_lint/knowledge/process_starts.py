@@ -1,8 +1,8 @@
 """Calls that show that a program runs as several processes: those that each process makes, and those that start them.
 
 Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
-launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py) lightning-fabric 2.6,
-and lightning 2.6 (pytorch/trainer/trainer.py).
+launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py), pytorch-ignite 0.5.5
+(distributed/utils.py), lightning-fabric 2.6, and lightning 2.6 (pytorch/trainer/trainer.py).
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ STARTS = (
     ProcessStart("composer.utils.dist.initialize_dist", Shows.SCRIPT),
     ProcessStart("deepspeed.init_distributed", Shows.GROUP, backend=(0, "dist_backend")),
     ProcessStart("deepspeed.initialize", Shows.FUNCTION),
+    ProcessStart("ignite.distributed.initialize", Shows.GROUP, backend=(0, "backend")),
     ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION, devices="devices"),
     *(
         ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=_STRATEGIES)

@@ -170,6 +170,6 @@ PASS_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | PASS_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod", "contextmanager",
     "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad", "final", "inference_mode",
-    "logging_redirect_tqdm", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",
+    "logging_redirect_tqdm", "lru_cache", "main", "no_grad", "on", "overload", "override", "profiling_decorator",
     "property", "record", "set_grad_enabled", "setter", "singledispatch", "staticmethod", "wraps",
 })  # fmt: skip

@@ -263,13 +263,15 @@ class Sink(Row):
 
     form: "mapping" (a dict of them), "value" (one, after its name) or "below" (a dict, after a name for all of them).
     reduces: a keyword that, unless it is known to be false, makes the call reduce them over the ranks.
-    only_in: the functions in which it shows metrics of all data; it does in any function if there are none.
+    only_in: the functions in which, or in whose helpers, it shows metrics of all data; any function if there are none.
+    not_in: those in which it does not, even if they are called by one of these.
     """
 
     payload: Parameter = (0, "data")
     form: str = "mapping"
     reduces: str = ""
     only_in: frozenset[str] = frozenset()
+    not_in: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Functions of libraries that write a file to the path that they are passed.
 
-Read from the source of batchgenerators 0.25 and ASE 3.26 (`ase.io.formats.write`: its `parallel` uses MPI, which
-torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
+Read from the source of batchgenerators 0.25, MONAI 1.5 and ASE 3.26 (`ase.io.formats.write`: its `parallel` uses MPI,
+which torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
 documentation of diffusers 0.35, faiss 1.12, gdown 5.2, imageio 2.37, joblib 1.5, matplotlib 3.10, mediapy 1.2, mmcv
 2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, OpenCV 4.12, pandas 2.3, pyarrow 21, Python, safetensors 0.6,
 scikit-image 0.25, SciPy 1.16, sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, tifffile 2025.10, torch 2.9,
@@ -43,6 +43,8 @@ _WRITES: dict[str, Parameter] = {
     "mmcv.dump": (1, "file"),
     "mmcv.imwrite": (1, "file_path"),
     "mmengine.dump": (1, "file"),
+    "monai.handlers.utils.write_metrics_reports": (0, "save_dir"),
+    "monai.handlers.write_metrics_reports": (0, "save_dir"),
     "nibabel.save": (1, "filename"),
     "omegaconf.OmegaConf.save": (1, "f"),
     "pandas.ExcelWriter": (0, "path"),

@@ -44,7 +44,7 @@ values.
 
 ## Limits
 What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
-that show that they are for several processes: Lightning also trains on one.
+that show that they are for several processes, or whose base classes' files do: Lightning also trains on one.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
@@ -114,9 +114,11 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
             if _is_reported(write.rank):
                 what = write.name or event.what
+                # A call that can reduce what it logs is the place to mend, wherever its metrics are from.
+                site = None if reduces(event.sink) else Site(write.module, write.node, _function(event, write))
                 yield Violation(
                     event=replace(event, writes=frozenset({write})),
-                    site=Site(write.module, write.node, _function(event, write)),
+                    site=site,
                     message=_message([what] if what else [], event),
                     provenance=write.provenance or event.value.provenance,
                     help=_help(event, write),
@@ -202,8 +204,15 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
 
 
 def _may_be_of_one_process(event: Logged) -> bool:
-    """Whether a library would reduce the metric, and nothing in the file says that it is for several processes."""
-    return bool(reduces(event.sink)) and not event.module.mentions(KNOWS_PROCESSES)
+    """Whether a library would reduce the metric, and nothing says that it is for several processes.
+
+    The file may say so, and those of the classes that the one around it inherits from.
+    """
+    if not reduces(event.sink):
+        return False
+    cls = None if event.function is None else event.function.cls
+    modules = [event.module, *(each.module for each in (() if cls is None else cls.project_lineage()))]
+    return not any(each.mentions(KNOWS_PROCESSES) for each in modules)
 
 
 def _short(sink: str) -> str:

@@ -58,6 +58,8 @@ class Program:
         reveal_rank(self.saved.name(args))  # revealed: same
         reveal_rank(self.apart.name(args))  # revealed: local(rank)
         reveal_rank(self.apart.folder)  # revealed: same
+        reveal_rank(self.saved.folder)  # revealed: same
+        reveal_rank(self.saved.total(loss))  # revealed: same
         reveal_rank(self.apart.total(loss))  # revealed: same
         self.apart.count = get_rank()
         reveal_rank(self.apart.count)  # revealed: local(rank)

@@ -41,6 +41,20 @@ def evaluate(args, data):
     reveal_rank(loss)  # revealed: partial(mean)
 
 
+def by_engine(args, data):
+    loader = torch.utils.data.DataLoader(data, sampler=torch.utils.data.DistributedSampler(data))
+    for batch in loader:
+        loss, other = batch["x"].mean().detach(), batch["x"].mean().detach()
+        if args.backend == "deepspeed+mpu":
+            dist.all_reduce(loss.data, group=args.group)
+        elif args.backend == "deepspeed":
+            dist.all_reduce(loss.data)
+        if args.backend == "numpy":
+            dist.all_reduce(other)
+        reveal_rank(loss)  # revealed: unknown
+        reveal_rank(other)  # revealed: local(data)
+
+
 def stop(args, stopper, data):
     loader = torch.utils.data.DataLoader(data, sampler=torch.utils.data.DistributedSampler(data))
     stops, late = False, False

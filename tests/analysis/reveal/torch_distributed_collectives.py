@@ -35,6 +35,9 @@ def main():
         dist.all_reduce(value)
         reveal_rank(value)  # revealed: same
         reveal_rank(value / world)  # revealed: same
+        value = loss.detach().clone()
+        dist.all_reduce(value.data)
+        reveal_rank(value)  # revealed: same
         value = x.sum()
         all_reduce(value, op=ReduceOp.SUM)
         reveal_rank(value.item())  # revealed: same

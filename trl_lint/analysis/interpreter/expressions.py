@@ -21,7 +21,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     on_single_process,
     truth,
 )
-from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, subscripts
+from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, registries, subscripts
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
@@ -170,6 +170,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
     container = present_on_some.used(frame, node.value, container)
     value = subscripts.item_of(frame, container, index, node)
+    if value.kind is Kind.UNKNOWN:
+        value = registries.entry(frame, node.value, index, value)
     if container.rank == ranks.SETTING and value.kind in _MADE_OF_SETTINGS:
         value = settings.item_of(frame, index)
     elif settings.is_unknown(value) and settings.is_uniform_item(frame, node.value, container, index):

@@ -26,9 +26,9 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, library_name_of
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
+from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, WORLD_FIELD
 from trl_lint.knowledge.lightning import FABRIC, TRAINERS
-from trl_lint.knowledge.schema import RANK_INDEX
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 # Classes with one object per process, of which the class says everything that the rules need.
 _SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState", FABRIC, *TRAINERS})
@@ -111,7 +111,7 @@ def _passed(
     parameter: tuple[FunctionInfo, str],
 ) -> Value:
     """An argument, marked with the call that passes it: if the callee stores it, this call counts as the place."""
-    value = _as_rank(parameter[1], value)
+    value = _as_world_size(parameter[1], _as_rank(parameter[1], value))
     if not is_owner and frame.statement is not None:
         for refine in frame.domains.argument:
             value = refine(frame, expression, parameter, value)
@@ -126,6 +126,12 @@ def _as_rank(name: str, value: Value) -> Value:
     """The argument of a parameter called `rank`: a constant 0 is the rank of a run on one process, `run(0, gpus)`."""
     is_first = value.const is not True and value.const is not False and value.const == 0
     return RANK_INDEX if is_first and (RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)) else value
+
+
+def _as_world_size(name: str, value: Value) -> Value:
+    """The argument of a parameter called `world_size`, where nothing else is known of it."""
+    is_known = value.const is not MISSING or value.rank.differs or value.kind not in (Kind.UNKNOWN, Kind.NUMBER)
+    return value if is_known or not WORLD_FIELD.fits(name) else WORLD
 
 
 def _starred_arguments(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:

@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter.control_flow import statements
+from trl_lint.analysis.interprocedural import named_classes
 from trl_lint.analysis.interprocedural.library_lookup import Tables
 from trl_lint.analysis.program.definitions import late_imports
 from trl_lint.analysis.program.definitions.changed_state import is_changed, is_declared_global
@@ -18,7 +19,7 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects
+from trl_lint.domain.choices import NamedIn, NamesOfFile, OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.devices import GLOBAL_RANK, Device
@@ -123,7 +124,7 @@ class Names(Tables):
     def settle(self, value: Value, *, base: bool = False) -> Value:
         """Look up an imported name of the project, now that it is used (`base`: as a base class)."""
         if not isinstance(value, ProjectName) or value.name is None:
-            return self._settle_each(value) if isinstance(value, OneOfProjectNames) else value
+            return self._settled_choice(value) if isinstance(value, (NamedIn, OneOfProjectNames)) else value
         key = (value.path, value.name, base)
         found = self._settled.get(key)
         if found is None:
@@ -141,25 +142,29 @@ class Names(Tables):
         """
         found = self.settle(value)
         if isinstance(value, ProjectName) and isinstance(found, ContainerValue):
-            module = self._where_bound(value)
+            module = self.binding_module(value)
             heap = {} if module is None or module.memory is None else module.memory().heap
             held = [each for identity in found.identities if identity in heap for each in heap[identity].values()]
             if held and all(each.kind in _DEFINED for each in held):
                 frame.memory.load(found, heap)
         return found
 
-    def _where_bound(self, reference: ProjectName) -> Module | None:
+    def binding_module(self, reference: ProjectName) -> Module | None:
         """The module that binds an imported name to an object, and does not import it itself."""
         for _ in range(_MAX_IMPORTS):
             module = self.project.module(reference.path)
+            if module is not None:
+                self.load(module)
             bound = None if module is None else self.global_names(module).get(reference.name or "")
             if not isinstance(bound, ProjectName):
                 return module
             reference = bound
         return None
 
-    def _settle_each(self, value: OneOfProjectNames) -> Value:
+    def _settled_choice(self, value: NamedIn | OneOfProjectNames) -> Value:
         """The choice between what several names mean, if that is known of all of them."""
+        if isinstance(value, NamedIn):
+            return named_classes.named_in(self, value)
         found = join_all([self.settle(option) for option in value.options])
         return found if isinstance(found, (OneOfProjectClasses, OneOfProjectObjects)) else SAME
 
@@ -230,7 +235,8 @@ class Names(Tables):
     def member(self, receiver: LibraryName | ProjectName, name: str) -> Value:
         """`module.name`, of a library or of the project."""
         if isinstance(receiver, ProjectName):
-            return self.settle(ProjectName(receiver.path, name))
+            is_dict = name == "__dict__" and receiver.name is None
+            return NamesOfFile((receiver.path,)) if is_dict else self.settle(ProjectName(receiver.path, name))
         return self._of_library(f"{receiver.name}.{name}")
 
     def _of_library(self, dotted: str) -> Value:
@@ -389,6 +395,7 @@ _BUILTINS: dict[str, Value] = {
             "callable",
             "delattr",
             "exec",
+            "globals",
             "hasattr",
             "id",
             "isinstance",

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.events import CollectiveCalled, Event, Logged
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import Step
+from trl_lint.knowledge.library import shown_only_in
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -59,6 +60,7 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)
     launched = _launched(every)
+    showing = _Showing(every)
     found = []
     for trace in every:
         name = id(trace)
@@ -67,9 +69,27 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
         for event in trace.events.values():
             refine = observers.reached.get(type(event), _emitted_by_interpreter)
             known = refine(event, reached)
-            if known is not None:
+            if known is not None and showing.shows(known, name):
                 found.append(known)
     return found
+
+
+class _Showing:
+    """Which runs belong to a function in which, or in whose helpers, a sink shows metrics of all data."""
+
+    def __init__(self, every: Iterable[EventTrace]) -> None:
+        self._every = every
+        self._reached: dict[frozenset[str], set[int]] = {}
+
+    def shows(self, event: Event, trace: int) -> bool:
+        """Whether an event in this run is none of a sink, or shows metrics of all data."""
+        functions = shown_only_in(event.sink) if isinstance(event, Logged) else None
+        if not functions:
+            return True
+        if functions not in self._reached:
+            starts = (each for each in self._every if each.name in functions)
+            self._reached[functions] = _closure(starts, _callees)
+        return trace in self._reached[functions]
 
 
 def _launched(every: Iterable[EventTrace]) -> dict[int, Step | None]:

@@ -29,6 +29,7 @@ class EventTrace:
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
+    name: str = ""  # that of the function
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library passes it the batches of a prepared loader, to train on
     places: dict[Edge, Step] = field(default_factory=dict)  # where it calls functions of another file

@@ -105,7 +105,7 @@ class Frame:
         self.cls = cls  # the class of `self`, which may be a subclass of the one that defines the method
         self.outer = outer
         self.memory = Memory({}, {}, {}, control)
-        self.trace = EventTrace()
+        self.trace = EventTrace(name="" if function is None else function.name)
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
         self.exits: list[Exit | End] = []  # the statements that have left, in the order of the walk

@@ -30,6 +30,7 @@ from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import (
     COUNTER,
+    KEPT_COUNT,
     RANK_FIELD,
     RANK_LOCAL_PATH,
     SETTING_OF_RANK,
@@ -116,7 +117,8 @@ def parameter_by_name(name: str, value: Value) -> Value:
         return value
     if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
         return WORLD
-    is_setting = _is_path_name(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
+    is_count = COUNTER.fits(name) or KEPT_COUNT.fits(name)
+    is_setting = is_count or _is_path_name(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.replace(rank=ranks.SETTING) if is_setting else value
 
 

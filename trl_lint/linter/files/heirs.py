@@ -1,4 +1,4 @@
-"""Heirs: files that name no library, but whose classes inherit from one in another file that wraps a model.
+"""Heirs: files that name no library, but whose classes inherit from one in another file that wraps a model or logs.
 
     core.py     class Agent:                                  analysed: it names the wrapper
                     def __init__(self, options):
@@ -7,15 +7,20 @@
                     def answer(self, batch):                  which is wrapped
                         return self.model.t5.generate(batch)
 
+    base.py     class Base(LightningModule):                  it names Lightning
+    unet.py     class Unet(Base):                             an heir: it names no library, but its `log` is Lightning's
+                    def validation_step(self, batch, index):
+                        self.log("val_loss", self.loss(batch))
+
 They are found by class names alone. Only those are analysed that read from an attribute of `self` that such a base
-wraps.
+wraps, or that log.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 from trl_lint import files
@@ -33,13 +38,17 @@ _ANY_CLASS = rb"class[ \t]+(\w+)"
 _OWN = rb"\bself\.(\w+)"
 _WRAPS = rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\("
 _WRAPPING_CALLS = (b"DataParallel(", b"DDP(", b"prepare(")
+# The class of a library whose heirs log by a method of theirs, and the methods.
+_LOGS = b"LightningModule"
+_LOGGING_CALLS = (b"self.log(", b"self.log_dict(")
 # The last name of each base; `metaclass=…` is not one.
 _BASE = rb"(\w+)\s*(?:\[[^\]]*\])?\s*(?:,|$)"
 # The target of an assignment is searched for in so many bytes before the call.
 _NEAR = 200
 
-# The classes of a file, each with the names of its bases.
-Classes = tuple[tuple[bytes, tuple[bytes, ...]], ...]
+# A class with the names of its bases; those of a file.
+Class = tuple[bytes, tuple[bytes, ...]]
+Classes = tuple[Class, ...]
 
 
 def classes_of(source: bytes) -> Classes:
@@ -77,21 +86,38 @@ class Heirs:
 
 def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> dict[Path, bytes]:
     """The skipped files that are heirs of the analysed ones, with their contents."""
-    wrapping = {path: names for path, source in matter.items() if (names := _wrapped_in(source))}
-    if not wrapping or not passed_over:
+    if not passed_over:
         return {}
+    classes = [each for path in matter for each in classes_of(matter[path])]
+    classes += [each for found in passed_over.values() for each in found]
+    chained = chain(_of_wrapping(matter, passed_over, classes), _of_logging(passed_over, classes))
+    return dict(islice(chained, MOST_HEIRS))
+
+
+def _of_wrapping(
+    matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes], classes: Sequence[Class]
+) -> Iterator[tuple[Path, bytes]]:
+    """The skipped files that read from what a class of an analysed file wraps."""
+    wrapping = {path: names for path, source in matter.items() if (names := _wrapped_in(source))}
     names = frozenset[bytes]().union(*wrapping.values())
-    below = _with_heirs(
-        {name for path in wrapping for name in _defined_in(matter[path])},
-        [each for path in matter for each in classes_of(matter[path])]
-        + [each for classes in passed_over.values() for each in classes],
-    )
-    inheriting = (
-        (path, source)
-        for path, classes in sorted(passed_over.items())
-        if any(not below.isdisjoint(bases) for _, bases in classes) and _names_any(names, source := _read(path))
-    )
-    return dict(islice(_reading(names, inheriting), MOST_HEIRS))
+    below = _with_heirs({name for path in wrapping for name in _defined_in(matter[path])}, classes)
+    inheriting = ((path, _read(path)) for path in _inheriting(below, passed_over))
+    return _reading(names, (each for each in inheriting if _names_any(names, each[1])))
+
+
+def _of_logging(passed_over: Mapping[Path, Classes], classes: Sequence[Class]) -> Iterator[tuple[Path, bytes]]:
+    """The skipped files whose classes log by a method that a class of a library has."""
+    for path in _inheriting(_with_heirs({_LOGS}, classes), passed_over):
+        source = _read(path)
+        if any(call in source for call in _LOGGING_CALLS):
+            yield path, source
+
+
+def _inheriting(names: Container[bytes], passed_over: Mapping[Path, Classes]) -> Iterator[Path]:
+    """The skipped files with a class that has one of these as a base."""
+    for path, classes in sorted(passed_over.items()):
+        if any(base in names for _, bases in classes for base in bases):
+            yield path
 
 
 def _names_any(attributes: Iterable[bytes], source: bytes) -> bool:
@@ -135,11 +161,10 @@ def _defined_in(source: bytes) -> Iterator[bytes]:
         yield each[1]
 
 
-def _with_heirs(names: set[bytes], classes: Iterable[tuple[bytes, tuple[bytes, ...]]]) -> frozenset[bytes]:
+def _with_heirs(names: set[bytes], classes: Sequence[Class]) -> frozenset[bytes]:
     """These class names, with those of the classes that inherit from them, directly or indirectly."""
-    every = list(classes)
-    for _ in range(MOST_STEPS):
-        new = {name for name, bases in every if name not in names and not names.isdisjoint(bases)}
+    for _ in range(MOST_STEPS if names else 0):
+        new = {name for name, bases in classes if name not in names and not names.isdisjoint(bases)}
         if not new:
             break
         names = names | new

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.interpreter.calls import attribute_calls
 from trl_lint.analysis.interpreter.conditions import lists_of_models
-from trl_lint.analysis.interpreter.objects import attributes, own_wrappers, settings_objects
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
@@ -24,7 +24,6 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BLANKS,
     NONE,
-    BasePrefix,
     ContainerValue,
     IterableValue,
     LibraryInstance,
@@ -69,6 +68,8 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
         return NONE if name == "print" else SAME
     if name == "open":
         return settings_objects.opened(args)
+    if name == "globals":
+        return chosen_names.names_here(frame)
     if name == "exec":
         _forget_constants(frame, args)
     if name in ("dict", "list", "set"):
@@ -340,51 +341,6 @@ def _class_test_result(receiver: Value) -> Value:
     return derived(receiver.rank if is_replaced else ranks.SAME, Kind.NUMBER, receiver, scalar=True, dtype="bool")
 
 
-def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    receiver = args.positional[0]
-    name = args.positional[1].const if len(args.positional) > 1 else None
-    default = args.positional[2] if len(args.positional) > 2 else None
-    if receiver.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
-        # Under an engine that forwards attributes, it is the submodule even of a wrapped model.
-        model = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
-        return wrapped_models.part(model)
-    if not isinstance(name, str) or "\0" in name:
-        is_same = receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME
-        return SAME if is_same and default is None else UNKNOWN
-    if receiver.kind is Kind.MODEL and own_wrappers.has(receiver, name):
-        return UNKNOWN
-    if receiver.kind is Kind.MODEL and default is not None and not (receiver.wrapping and receiver.wrapping.is_bare):
-        if receiver.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
-            return default
-        if name == models.INNER_MODEL:
-            return attributes.of_model(frame, receiver, name, node)
-    if default is not None:
-        frame.attribute_error_depth += 1
-    value = attributes.read(frame, receiver, name, node)
-    if default is not None:
-        frame.attribute_error_depth -= 1
-        if isinstance(value, BasePrefix):
-            return value
-        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
-            return join(value, default)
-    return value
-
-
-def _names_a_part(name: Value, default: Value | None) -> bool:
-    """Whether `getattr(model, name, default)` reads the submodule without the head."""
-    if isinstance(name, BasePrefix):
-        return True
-    return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
-
-
-def _setattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`setattr(self, "name", value)` with a constant name is an assignment."""
-    receiver, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
-    if isinstance(receiver, ProjectInstance) and isinstance(name.const, str) and "\0" not in name.const:
-        frame.write_attribute(receiver.cls, name.const, value)
-    return NONE
-
-
 def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     receiver = args.positional[0]
     classes = args.positional[1] if len(args.positional) > 1 else UNKNOWN
@@ -428,7 +384,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "enumerate": _enumerate,
     "filter": _filter,
     "frozenset": _sequence("set"),
-    "getattr": _getattr,
+    "getattr": attribute_calls.read,
     "hasattr": _hasattr,
     "isinstance": _isinstance,
     "iter": _iter,
@@ -441,10 +397,10 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "range": _range,
     "reversed": _sequence("list"),
     "set": _sequence("set"),
-    "setattr": _setattr,
+    "setattr": attribute_calls.assign,
     "sorted": _sequence("list"),
     "sum": _sum,
     "tuple": _tuple,
-    "vars": dict_constructors.of_record,
+    "vars": attribute_calls.names_of,
     "zip": _zip,
 }

@@ -120,7 +120,11 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return call_value(frame, callee.callee, _completed(callee, args), node)
         case ClassValue():
             return instantiation.instantiate(frame, callee.cls, args, node)
-        case OneOfProjectClasses() | OneOfModules():
+        case OneOfProjectClasses():
+            taken = [each for each in callee.options if instantiation.takes(each, args)]
+            made = [call_value(frame, option, args, node) for option in taken]
+            return join_all(made) if made else unresolved(frame, args, node)
+        case OneOfModules():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
         case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
             return join_all([call_value(frame, LibraryName(each), args, node) for each in sorted(names)])

@@ -17,10 +17,13 @@ from trl_lint.analysis.interpreter.calls import (
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
 from trl_lint.analysis.interpreter.objects import (
     attributes,
+    chosen_names,
     environment_variables,
     given_wrappers,
+    options,
     passed_models,
     present_on_some,
+    registries,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
@@ -33,7 +36,15 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfClasses, OneOfModules, OneOfProjectClasses, OneOfProjectObjects
+from trl_lint.domain.choices import (
+    NamesOfFile,
+    OneOfClasses,
+    OneOfModules,
+    OneOfProjectClasses,
+    OneOfProjectObjects,
+    ProjectChoice,
+    SomeFile,
+)
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join, join_all
@@ -66,6 +77,8 @@ def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node:
     """The value of `receiver.name(...)`."""
     receiver = frame.engine.with_contents(frame, receiver)
     value = _member_called(frame, receiver, name, args, node)
+    if name in registries.METHODS and value.kind is Kind.UNKNOWN:
+        value = registries.called(frame, name, args, node, value)
     for refine in frame.domains.method:
         value = refine(frame, receiver, name, args, node, value)
     return value
@@ -77,10 +90,8 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
 def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if receiver.rank.state is State.BOTTOM:
         return BOTTOM
-    if isinstance(receiver, OneOfClasses):
-        return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
-    if isinstance(receiver, (OneOfModules, OneOfProjectClasses, OneOfProjectObjects)):
-        return _called_on_each(frame, receiver, name, args, node)
+    if isinstance(receiver, (OneOfClasses, ProjectChoice, SomeFile)):
+        return _called_on_choice(frame, receiver, name, args, node)
     called = (
         library_calls.call_through_class(frame, receiver, name, args, node) if type(receiver) is LibraryName else None
     )
@@ -143,6 +154,22 @@ def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
     return join_all(found) if len(found) == len(values) else None
 
 
+def _called_on_choice(
+    frame: Frame, receiver: OneOfClasses | ProjectChoice | SomeFile, name: str, args: Arguments, node: cst.CSTNode
+) -> Value:
+    """A method of one of several objects, classes or modules, or of the names of a module."""
+    match receiver:
+        case OneOfClasses():
+            return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
+        case NamesOfFile():
+            return chosen_names.call_on_names(receiver, name, args)
+        case SomeFile():
+            return frame.engine.call_value(frame, chosen_names.attribute(receiver, name), args, node)
+        case OneOfModules() | OneOfProjectClasses() | OneOfProjectObjects():
+            return _called_on_each(frame, receiver, name, args, node)
+    return _call_on_unknown_object(frame, receiver, name, args, node)
+
+
 def _called_on_each(
     frame: Frame,
     receiver: OneOfModules | OneOfProjectClasses | OneOfProjectObjects,
@@ -157,7 +184,7 @@ def _called_on_each(
     longest: list[SyncPoint] = []
     result: Value = BOTTOM
     agree = True
-    for option in receiver.options:
+    for option in options.having(frame, receiver, name):
         returned = call_member(frame, option, name, args, node)
         agree = agree and (result is BOTTOM or result.rank == returned.rank)
         result = join(result, returned)

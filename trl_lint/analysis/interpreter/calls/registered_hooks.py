@@ -5,6 +5,10 @@
         accelerator.save_state(path)        runs save_models(models, weights, path), on the main process only
 
 A hook that a method of a class registers runs where another method of that class calls the library's method.
+
+    @trainer.on(Events.EPOCH_COMPLETED)     a handler of ignite, in a function: it is run where it is defined, once,
+    def step(engine):                       as nothing in sight calls it
+        model.scheduler.step()
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -23,6 +28,7 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BoundMethod, PartialCall
 from trl_lint.domain.values import SAME, UNKNOWN, Value
 from trl_lint.knowledge import library
+from trl_lint.knowledge.ignite import NAMES_IGNITE, REGISTERS_HANDLER
 from trl_lint.knowledge.schema import Function
 
 
@@ -87,6 +93,21 @@ def _notes_of(frame: Frame, name: str) -> Iterator[Notes]:
     if frame.cls is not None:
         frame.objects.dependencies[(frame.cls, name)] = frame.cls.version(name)
         yield from (cls.notes for cls in frame.cls.project_lineage())
+
+
+def run_handler(frame: Frame, node: cst.FunctionDef) -> None:
+    """Run a nested function that its decorator registers with an object that calls it: a handler of ignite."""
+    handler = frame.memory.names[node.name.value]
+    calls = [each.decorator for each in node.decorators if isinstance(each.decorator, cst.Call)]
+    registering = next((each for each in calls if last_name(each.func) == REGISTERS_HANDLER), None)
+    if (
+        registering is None
+        or not isinstance(registering.func, cst.Attribute)
+        or not frame.module.mentions(NAMES_IGNITE)
+    ):
+        return
+    given = [UNKNOWN for each in node.params.params if each.default is None]
+    frame.engine.call_value(frame, handler, Arguments(given), registering)
 
 
 def _arguments_of_hook(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:

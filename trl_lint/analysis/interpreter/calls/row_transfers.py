@@ -62,7 +62,7 @@ from trl_lint.knowledge.schema import (
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 _NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
-_KEEPS_SAMPLERS = "use_distributed_sampler"
+_KEEP_SAMPLERS = frozenset({"batch_sampler", "use_distributed_sampler"})
 _PREPARED = "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
 
 
@@ -139,7 +139,8 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _shared_out(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`fabric.setup_dataloaders(a, b)`: it gives each loader a sampler for this rank's share, unless told not to."""
-    if args.star is not None or args.double is not None or _KEEPS_SAMPLERS in args.keywords or not args.positional:
+    is_open = args.star is not None or args.double is not None
+    if is_open or not _KEEP_SAMPLERS.isdisjoint(args.keywords) or not args.positional:
         return UNKNOWN
     loaders = tuple(LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES)) for _ in args.positional)
     return loaders[0] if len(loaders) == 1 else TupleValue(ranks.SAME, loaders)

@@ -42,7 +42,7 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
     """Whether a call reduces what it logs itself, or logs it for one batch."""
-    if row.only_in and (frame.function is None or frame.function.name not in row.only_in):
+    if row.only_in and (frame.function is None or frame.function.name in row.not_in):
         return True
     if not row.reduces:
         return False

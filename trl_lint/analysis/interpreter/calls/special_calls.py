@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import builtin_calls, row_transfers, started_processes
-from trl_lint.analysis.interpreter.objects import assignment, attributes, environment_variables, settings_objects
+from trl_lint.analysis.interpreter.calls import built_trainers, builtin_calls, row_transfers, started_processes
+from trl_lint.analysis.interpreter.objects import (
+    assignment,
+    attributes,
+    chosen_names,
+    environment_variables,
+    settings_objects,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state import containers, settings
@@ -39,7 +45,10 @@ def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A module named by a setting: unknown, but the same on all ranks."""
+    """A module named by a setting: one of a few of the project, or unknown, but the same on all ranks."""
+    module = chosen_names.imported_module(frame, args.positional[0]) if args.positional else None
+    if module is not None:
+        return module
     frame.engine.unresolved(frame, args, node)
     return settings.SETTING if args.rank().is_uniform else UNKNOWN
 
@@ -139,6 +148,7 @@ SPECIAL = {
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
+    **built_trainers.HANDLERS,
     **settings_objects.HANDLERS,
     **started_processes.HANDLERS,
     "torch.is_tensor": builtin_calls.is_tensor,

@@ -17,7 +17,9 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, PartialCall
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.schema import RANK_INDEX
@@ -26,16 +28,19 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
+# Why what a program reads before it starts its processes would differ between them, had each of them read it.
+_READ_ONCE = Origin.CLOCK | Origin.IO | Origin.MEMORY | Origin.RNG
+
 
 def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`spawn`: runs a function in one process per rank, with the rank as its first argument."""
-    _enter(frame, args.get(0, "fn"), (_number(frame, node), *_items(args.get(1, "args"))))
+    _enter(frame, args.get(0, "fn"), (_number(frame, node), *map(_read_before, _items(args.get(1, "args")))))
     return frame.engine.unresolved(frame, args, node)
 
 
 def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A launcher: runs a function in one process per rank."""
-    _enter(frame, args.get(0, "function"), _items(args.get(1, "args")))
+    _enter(frame, args.get(0, "function"), tuple(map(_read_before, _items(args.get(1, "args")))))
     return frame.engine.unresolved(frame, args, node)
 
 
@@ -48,7 +53,7 @@ def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if loop is not None and counter and any(_is_named(each, counter) for each in elements):
         bound = _bound_in(loop)
         values = [
-            _number(frame, node) if _is_named(each, counter) else UNKNOWN if names_in(each) & bound else value
+            _number(frame, node) if _is_named(each, counter) else _in_iteration(each, value, bound)
             for each, value in zip(elements, _items(arguments), strict=False)
         ]
         target_expression = args.expression("target")
@@ -79,6 +84,22 @@ def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs
         return
     by_name = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
     frame.engine.enter(callee.function, {name: UNKNOWN if each.identities else each for name, each in by_name.items()})
+
+
+def _read_before(value: Value) -> Value:
+    """What is read before the processes are started is the same for all of them: the time, a draw, a folder's contents.
+
+    What differs by the rank of the process that starts them may be of a node.
+    """
+    is_read_once = value.rank.differs and not value.rank.origins & ~_READ_ONCE
+    return value.replace(rank=ranks.SAME, provenance=None) if is_read_once else value
+
+
+def _in_iteration(expression: cst.BaseExpression, value: Value, bound: set[str]) -> Value:
+    """An argument in a loop that starts one process per iteration; what is called there is called for each of them."""
+    if names_in(expression) & bound:
+        return UNKNOWN
+    return value if of_class(expression, cst.Call) else _read_before(value)
 
 
 def _number(frame: Frame, node: cst.CSTNode) -> Value:

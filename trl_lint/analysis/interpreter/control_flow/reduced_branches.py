@@ -18,6 +18,7 @@ Some ranks receive the value, and the ranks that sent it keep their own:
 A setting says whether there are other ranks to agree with:
 
     if args.distributed: losses["eval"] = agreed(losses["eval"])
+    if args.backend == "deepspeed": losses["eval"] = agreed(losses["eval"])
 
 What the value is after the branch is unknown: not this rank's own, which the join of both would be.
 """
@@ -66,7 +67,8 @@ def reduced_on_one_branch(
 
     both_end: whether both branches reach their end; else there is nothing to join.
     """
-    is_of_job = not test.rank.differs and job_flags.mentions_job(node.test)
+    says_how = job_flags.mentions_job(node.test) or job_flags.names_engine(node.test)
+    is_of_job = not test.rank.differs and says_how
     if not both_end or not (is_of_job or division.rank.is_by_rank or test.rank == ranks.REDUCED):
         return ReducedOnOneBranch()
     differing = partial(_differing, tells=test.rank == ranks.REDUCED)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.calls import registered_hooks
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -14,7 +15,6 @@ from trl_lint.analysis.interpreter.objects import given_fields, present_on_some,
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
-from trl_lint.analysis.program.definitions.lightning_trainers import trainer_by_use
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -75,8 +75,6 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
-    if value is UNKNOWN and isinstance(name := node.targets[0].target, cst.Name):
-        value = trainer_by_use(frame.module, frame.root, name.value) or value
     fields = given_fields.of(frame, node.value)
     for target in node.targets:
         bind_target(frame, target.target, value)
@@ -201,6 +199,8 @@ def _function(frame: Frame, node: cst.FunctionDef) -> bool:
     outer = frame if frame.function is not None else None
     function = frame.engine.function(node, outer, frame.module)
     frame.memory.names[node.name.value] = FunctionValue(function)
+    if outer is not None:
+        registered_hooks.run_handler(frame, node)
     return True
 
 

@@ -215,6 +215,8 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         receiver = frame.engine.evaluate(frame, target.value)
         if receiver.kind is Kind.INSTANCE:
             attributes.assign_attribute(frame, receiver, target, value)
+        elif receiver.kind is Kind.TENSOR and target.attr.value == "data":  # the same memory
+            rebind(frame, target.value, value)
     elif isinstance(target, cst.Subscript):
         container = frame.engine.evaluate(frame, target.value)
         if isinstance(container, ContainerValue):

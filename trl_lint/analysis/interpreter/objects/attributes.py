@@ -6,11 +6,13 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
+    chosen_names,
     environment_variables,
     given_fields,
     given_wrappers,
     method_order,
     model_outputs,
+    options,
     own_wrappers,
     passed_models,
     present_on_some,
@@ -29,7 +31,7 @@ from trl_lint.analysis.state.records import Field
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects
+from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
@@ -83,8 +85,11 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
             return frame.engine.member(receiver, name)
         case InstanceValue():
             return _of_instance(frame, receiver, name, node, called)
+        case SomeFile():
+            return chosen_names.attribute(receiver, name)
         case OneOfModules() | OneOfProjectObjects():
-            return join_all([read(frame, each, name, node, called) for each in receiver.options])
+            having = options.having(frame, receiver, name)
+            return join_all([read(frame, each, name, node, called) for each in having])
         case ModelValue():
             return of_model(frame, receiver, name, node, called)
         case PathValue():

@@ -56,7 +56,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     others = [each for each in others if each.rank.state is not State.BOTTOM and not _is_of(each.absence, absence)]
     if others and all(map(_is_none_on_some, others)):
         return value.replace(absence=absence.as_none())
-    if not others and not _may_have(cls, name) and isinstance(node, cst.Attribute):
+    if not others and not may_have(cls, name) and isinstance(node, cst.Attribute):
         _emit(frame, node, absence)
     return value.replace(absence=None)
 
@@ -71,7 +71,7 @@ def _is_of(one: Absence | None, other: Absence) -> bool:
     return one is not None and not one.is_none and one.is_as(other.test, other.holds)
 
 
-def _may_have(cls: ClassInfo, name: str) -> bool:
+def may_have(cls: ClassInfo, name: str) -> bool:
     """Whether an object may have an attribute that no known method assigns."""
     if any(base is None for base in cls.lineage()) or cls.find(name) or cls.find("__getattr__"):
         return True

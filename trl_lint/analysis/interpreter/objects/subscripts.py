@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, model_outputs
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state.arguments import Arguments
@@ -12,6 +12,7 @@ from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.choices import NamesOfFile, ProjectChoice
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.heap import Cell, with_key
@@ -23,6 +24,7 @@ from trl_lint.domain.kinds import (
     Identity,
     InstanceValue,
     IterableValue,
+    LibraryName,
     ModelValue,
     NumberListValue,
     TupleValue,
@@ -53,6 +55,10 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return _item_of_batch(container, index)
         case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
             return frame.engine.call(frame, method, Arguments([index]), node, container)
+        case NamesOfFile():
+            return chosen_names.named(container, index)
+        case LibraryName(name="sys.modules") if (module := chosen_names.this_module(frame, index)) is not None:
+            return module
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index, node)
     item = of_drawn_table(container, tensors.indexed(container, index))
@@ -120,6 +126,8 @@ def chosen_by(index: Value, result: Value) -> Value:
     """
     if not index.rank.differs or result.rank.origins & ~_MAY_AGREE or result.kind is Kind.CONTAINER:
         return result
+    if isinstance(result, ProjectChoice):
+        return UNKNOWN  # each rank has another one
     if isinstance(result, TupleValue):
         result = result.with_parts(tuple(chosen_by(index, each) for each in result.items))
     rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))

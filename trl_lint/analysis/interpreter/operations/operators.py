@@ -64,6 +64,8 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
     divides = kind in _DIVIDE
     if kind in _LINEAR:
         rank = ranks.combine_linear(left.rank, right.rank)
+        if not rank.how:  # `len(chunks) - 1`
+            rank = ranks.of_counts(rank, (left.rank, right.rank))
     elif divides or kind in _MULTIPLY:
         rank = ranks.combine_scaling(left.rank, right.rank)
         weighted = None if divides else ranks.weighted(left.rank, right.rank)
@@ -170,7 +172,8 @@ def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
-        return frame.allocate(node, Cell("list", rest=join(first, second), length=ranks.combine(one, two)))
+        length = ranks.of_counts(ranks.combine(one, two), (one, two))
+        return frame.allocate(node, Cell("list", rest=join(first, second), length=length))
     return None
 
 

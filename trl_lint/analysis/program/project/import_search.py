@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -26,17 +27,18 @@ class ImportSearch:
         self.exists: dict[Path, bool] = {}
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
-        self._found: dict[tuple[str, Path], Path | None] = {}
+        self._found: dict[tuple[str, Path, Sequence[str]], Path | None] = {}
 
-    def find_from(self, dotted: str, path: Path, top: Path | None = None) -> Path | None:
+    def find_from(self, dotted: str, path: Path, top: Path | None = None, added: Sequence[str] = ()) -> Path | None:
         """The file of the project that `import dotted` means in a file; None if it lies outside.
 
         Of the installed packages, only the importer's own one and those that are linted belong to the project. top: the
-        directory that holds the file's top-level package.
+        directory that holds the file's top-level package. added: the folders that the file adds to the search path.
         """
-        key = (dotted, path.parent)
+        key = (dotted, path.parent, added)
         if key not in self._found:
-            self._found[key] = self._search(dotted, path, self._place(path)[0] if top is None else top)
+            top = self._place(path)[0] if top is None else top
+            self._found[key] = self._search(dotted, path, top) or self._search_added(dotted, path, added)
         return self._found[key]
 
     def name_of(self, path: Path) -> str:
@@ -86,6 +88,18 @@ class ImportSearch:
 
     def _is_below_roots(self, folder: Path) -> bool:
         return folder not in self.roots and folder.parent != folder
+
+    def _search_added(self, dotted: str, path: Path, added: Sequence[str]) -> Path | None:
+        """The file in one of the folders that a file adds to the search path, in the nearest one of its name.
+
+        Where they are is computed (`os.path.join(here, "src")`), so that only how they end is known.
+        """
+        first = dotted.partition(".")[0]
+        if not first or first in sys.stdlib_module_names or _is_library(first):
+            return None
+        around = (*takewhile(self._is_below_roots, path.parents), *self.roots)
+        bases = (folder / each for each in added for folder in around)
+        return self._first_in(bases, Path(*dotted.split(".")), path, path.parent)
 
     def _first_in(self, bases: Iterable[Path], relative: Path, path: Path, top: Path) -> Path | None:
         for base in dict.fromkeys(bases):

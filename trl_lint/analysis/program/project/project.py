@@ -16,6 +16,7 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.import_lines import added_folders
 from trl_lint.analysis.program.project.import_search import ImportSearch
 from trl_lint.analysis.program.project.nesting import TooDeep
 from trl_lint.analysis.program.project.notes import Notes
@@ -259,4 +260,5 @@ class Project(ImportSearch):
 
     def find(self, dotted: str, importer: Module) -> Path | None:
         """The file that `import dotted` means in a parsed file; see `find_from`."""
-        return self.find_from(dotted, importer.path, importer.top)
+        added = importer.notes.cached(added_folders, lambda: added_folders(importer.source or b""))
+        return self.find_from(dotted, importer.path, importer.top, added)

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, inwards, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
+from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING, NAMES_ENGINE
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
 
 if TYPE_CHECKING:
@@ -105,6 +105,12 @@ def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode)
 def mentions_job(test: cst.BaseExpression) -> bool:
     """Whether the names in a condition refer to how the job is run: `args.distributed`."""
     return any(map(JOB_SETTING.fits, identifiers(test)))
+
+
+def names_engine(test: cst.BaseExpression) -> bool:
+    """Whether a condition names an engine that trains on several processes: `args.backend == "deepspeed"`."""
+    words = (each.raw_value for each in of_class(test, cst.SimpleString))
+    return any(map(NAMES_ENGINE.fits, (*identifiers(test), *words)))
 
 
 def _is_about_processes(frame: Frame, node: cst.If) -> bool:

@@ -9,6 +9,7 @@ For example:
     if wandb.run is not None:               depends on where a run was started, not on the rank
     if global_step % args.log_every == 0:   all ranks have resumed from the same checkpoint
     if global_step == max_train_steps:      the same, wherever the second number comes from
+    if epoch % self.every == 0:             the same, however the frequency is named
     if is_main_process:
         if os.path.exists(path): return     all continue if the path does not exist
 """
@@ -172,9 +173,25 @@ def depends_on_progress(frame: Frame, condition: Control) -> bool:
     if test is None or condition.rank.origins & ~Origin.IO:
         return False
     parts = list(operands(test))
-    unsettled = [part for part in parts if not _is_settled(frame, part)]
-    counts_up = bool(unsettled) and any(COUNTER.fits(last_name(part)) for part in parts)
+    divisors = _divisors_of_counts(test)
+    unsettled = [part for part in parts if not (_is_settled(frame, part) or _is_frequency(frame, part, divisors))]
+    counts_up = bool(unsettled or divisors) and any(COUNTER.fits(last_name(part)) for part in parts)
     return counts_up and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
+
+
+def _divisors_of_counts(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """What counters are divided by with remainder: `every` in `(epoch + 1) % every`."""
+    return [
+        each.right
+        for each in of_class(test, cst.BinaryOperation)
+        if isinstance(each.operator, cst.Modulo) and any(COUNTER.fits(last_name(part)) for part in operands(each.left))
+    ]
+
+
+def _is_frequency(frame: Frame, node: cst.CSTNode, divisors: list[cst.CSTNode]) -> bool:
+    """Whether a counter is divided by it: however it is named, it says how often something is done."""
+    value = _value_of(frame, node)
+    return any(each is node for each in divisors) and (value is None or not value.rank.origins)
 
 
 def _is_count(frame: Frame, node: cst.CSTNode) -> bool:

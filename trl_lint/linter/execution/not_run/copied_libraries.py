@@ -155,10 +155,11 @@ def _holds(project: Project, folder: Path, module: Module) -> bool:
 
 def _is_checkout_of(project: Project, folder: Path, library: str) -> bool:
     """Whether a folder contains the package of a library, and declares itself as its project."""
-    packages = (folder / library, folder / "src" / library)
-    has_package = any(project.has_file(each / "__init__.py") for each in packages)
     named = re.compile(_IS_NAMED % library.encode())
-    return has_package and any(named.search(text) for text in _metadata(project, folder))
+    packages = (folder / library, folder / "src" / library)
+    # Few folders have such metadata, so they are asked first.
+    is_named = any(named.search(text) for text in _metadata(project, folder))
+    return is_named and any(project.has_file(each / "__init__.py") for each in packages)
 
 
 def _is_used_beside(project: Project, checkout: Path, library: str) -> bool:

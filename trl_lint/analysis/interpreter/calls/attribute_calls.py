@@ -1,0 +1,77 @@
+"""Builtin functions that read or assign an attribute by its name: `getattr`, `setattr`, `vars`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers
+from trl_lint.analysis.interpreter.operations import dict_constructors
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import NONE, BasePrefix
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library, models
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`getattr(thing, name)`"""
+    receiver = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    default = args.positional[2] if len(args.positional) > 2 else None
+    if receiver.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
+        # Under an engine that forwards attributes, it is the submodule even of a wrapped model.
+        model = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
+        return wrapped_models.part(model)
+    if not isinstance(name, str) or WILDCARD in name:
+        chosen = chosen_names.member(receiver, args.positional[1]) if len(args.positional) > 1 else None
+        if chosen is not None:
+            return chosen
+        is_same = receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME
+        return SAME if is_same and default is None else UNKNOWN
+    if receiver.kind is Kind.MODEL and own_wrappers.has(receiver, name):
+        return UNKNOWN
+    if receiver.kind is Kind.MODEL and default is not None and not (receiver.wrapping and receiver.wrapping.is_bare):
+        if receiver.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
+            return default
+        if name == models.INNER_MODEL:
+            return attributes.of_model(frame, receiver, name, node)
+    if default is not None:
+        frame.attribute_error_depth += 1
+    value = attributes.read(frame, receiver, name, node)
+    if default is not None:
+        frame.attribute_error_depth -= 1
+        if isinstance(value, BasePrefix):
+            return value
+        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
+            return join(value, default)
+    return value
+
+
+def _names_a_part(name: Value, default: Value | None) -> bool:
+    """Whether `getattr(model, name, default)` reads the submodule without the head."""
+    if isinstance(name, BasePrefix):
+        return True
+    return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
+
+
+def assign(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`setattr(self, "name", value)` with a constant name is an assignment."""
+    receiver, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
+    if isinstance(receiver, ProjectInstance) and isinstance(name.const, str) and WILDCARD not in name.const:
+        frame.write_attribute(receiver.cls, name.const, value)
+    return NONE
+
+
+def names_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`vars(thing)`: the names of a module, or the fields of a record."""
+    names = chosen_names.names_of(args.positional[0]) if args.positional else None
+    return dict_constructors.of_record(frame, args, node) if names is None else names
