@@ -45,6 +45,7 @@ _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
 # What is imported from here may be older than 2.0.
 _OLD_TRAINER = "pytorch_lightning.Trainer"
 _TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
+# Any of its classes, for annotations.
 TRAINERS = frozenset(_TRAINERS.values())
 FABRIC = _FABRIC
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
