@@ -51,6 +51,42 @@ def told_in_each_way_out(rank):
             break
 
 
+def told_on_one_of_two_ways_out(rank):
+    while True:
+        order = ["rest"]
+        if rank == 0:
+            rows = somewhere.rows()
+            if rows is None:
+                somewhere.sync_that_there_is_nothing()
+                break
+            elif len(rows) < 8:
+                continue  # expect: TRL006
+            order = ["train"]
+        dist.broadcast_object_list(order, src=0)
+        if order[0] == "stop":
+            break
+
+
+def told_where_all_ways_lead_out(rank):
+    while True:
+        order = ["rest"]
+        if rank == 0:
+            rows = somewhere.rows()
+            if len(rows) < 8:
+                somewhere.sync_that_there_is_nothing()
+                if rows:
+                    print("too few")
+                    continue
+                elif rows is None:
+                    break
+                else:
+                    continue
+            order = ["train"]
+        dist.broadcast_object_list(order, src=0)
+        if order[0] == "stop":
+            break
+
+
 def others_wait_too(rank):
     while True:
         order = ["rest"]
@@ -115,6 +151,8 @@ def main():
     left_after_all_have_been_through(rank)
     told_on_the_way_out(rank)
     told_in_each_way_out(rank)
+    told_on_one_of_two_ways_out(rank)
+    told_where_all_ways_lead_out(rank)
     others_wait_too(rank)
     others_leave_too(rank)
     left_for_good(rank)

@@ -51,8 +51,9 @@ from trl_lint.knowledge.transformers import LOSSES
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # The maximum number of synchronisation points that are kept for one call.
 _MAX_PASSED = 12
-# The names of collectives, without their module.
-_COLLECTIVES = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective))
+# The names of collectives, without their module, except one that dicts have as well.
+_NAMES = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective))
+_COLLECTIVES = _NAMES - {"update"}
 
 
 class CollectiveOrder(Observer["Frame"]):

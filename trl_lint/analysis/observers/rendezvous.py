@@ -34,11 +34,11 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 )
 from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import below, of_class
-from trl_lint.analysis.state.early_exits import points_on_way_out
+from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Branch, Observer
+from trl_lint.analysis.state.observing import Branch, Exit, Observer
 from trl_lint.analysis.state.point_sequences import certainly_synchronises, conditional_points_before, first_unmatched
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
@@ -81,12 +81,14 @@ class Mismatch(NamedTuple):
     """A condition whose two branches have different sequences, the first missing point, whether it is in a branch.
 
     also_missing: the first points that are missing in alternative paths, if branches contain them, too.
+    leaving: the statement by which ranks leave, if it is not any of the branch.
     """
 
     branch_points: BranchPoints
     point: SyncPoint
     is_in_branch: bool
     also_missing: tuple[SyncPoint, ...] = ()
+    leaving: Exit | None = None
 
 
 class Rendezvous(Observer["Frame"]):
@@ -140,7 +142,7 @@ class Rendezvous(Observer["Frame"]):
 def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
     branch, after = mismatch.branch_points.branch, not mismatch.is_in_branch
     side = branch.continuing ^ 1 if after else int(point not in mismatch.branch_points.arms[0])
-    leaving = branch.exit_of(side) if after else None
+    leaving = mismatch.leaving or branch.exit_of(side) if after else None
     frame.emit(
         Divergence,
         (leaving or branch.test) if after else point.node,
@@ -184,9 +186,11 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
         sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
     unmatched = None if branch.refused else first_unmatched(sequences[0], sequences[1], branch)
-    if unmatched is None and (passed := points_on_way_out(frame.root, branch, branch_points.arms)) is not None:
-        sequences[branch.continuing ^ 1] = passed
-        unmatched = first_unmatched(sequences[0], sequences[1], branch)
+    leaving = None
+    for way in ways_out(frame.root, branch, branch_points.arms) if unmatched is None else ():
+        sequences[branch.continuing ^ 1], leaving = way.points, way.leaving
+        if (unmatched := first_unmatched(sequences[0], sequences[1], branch)) is not None:
+            break
     found = unmatched or _skipped_backward(frame, branch_points)
     if found is None or not (branch.refused or _may_fail_on_some(frame, branch)):
         return None
@@ -200,6 +204,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         found,
         is_in_branch,
         _also_missing(frame, found, sequences, branch_points) if is_in_branch else (),
+        leaving,
     )
 
 

@@ -203,6 +203,6 @@ def follows(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
     path = (*ancestors(root, node), node)
     if block is None or block not in path or branch in path:
         return False
-    statements = getattr(block, "body", ())
+    statements = block.body if isinstance(block, (cst.IndentedBlock, cst.Module)) else ()
     inside = path[path.index(block) + 1] if block is not node else None
     return inside in statements and statements.index(branch) < statements.index(inside)
