@@ -32,6 +32,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
+from trl_lint.knowledge.heuristics import RANK_FIELD
 
 # What all ranks find alike if they look at the same moment.
 _MAY_AGREE = Origin.IO | Origin.CLOCK
@@ -42,7 +43,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     container = frame.engine.with_contents(frame, container)
     match container:
         case ContainerValue():
-            return _item_of_cells(frame, container, index, node)
+            item = _item_of_cells(frame, container, index, node)
+            return UNKNOWN if _is_placeholder(index, item) else item
         case TupleValue():
             return _item_of_tuple(frame, container, index, node)
         case ModelValue():
@@ -62,6 +64,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index, node)
     item = of_drawn_table(container, tensors.indexed(container, index))
+    if _is_placeholder(index, item):
+        return UNKNOWN
     if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):
         return frame.allocate(node, Cell("list", rest=item))
     return item
@@ -106,6 +110,14 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     if key is MISSING and is_of_some_entry(frame, container, index):
         return result.replace(rank=ranks.UNKNOWN)
     return chosen_by(index, result)
+
+
+def _is_placeholder(index: Value, item: Value) -> bool:
+    """Whether an entry named like the rank is what stands for it until the process group is started: `{"rank": 0}`.
+
+    Source: https://github.com/FlagAI-Open/FlagAI (examples/h3t/bmtrain/global_var.py)
+    """
+    return item.rank.state is State.SAME and isinstance(index.const, str) and RANK_FIELD.fits(index.const)
 
 
 def by_name(frame: Frame, container: ContainerValue, key: object, result: Value) -> Value:
