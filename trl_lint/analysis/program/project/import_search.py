@@ -80,11 +80,8 @@ class ImportSearch:
         if nearby is not None:
             return nearby
         found = self._first_in(self.roots, relative, path, top)
-        # A project in a subfolder usually has its own copy of the file: a program's own folder comes first. So it does
-        # where a file in a folder that is no package imports what lies beside that folder.
-        if found is None and (path.parent != top or _is_library(relative.parts[0])):
-            return None
-        return self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found
+        # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
+        return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
 
     def _is_below_roots(self, folder: Path) -> bool:
         return folder not in self.roots and folder.parent != folder
