@@ -9,6 +9,7 @@ local(data) None same
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -261,6 +262,11 @@ def read_key(cell: Cell, key: Hashable) -> Value | None:
     if cell.rest is not None:
         matching.append(cell.rest)
     return join_all(matching) if matching else None
+
+
+def names_like(pattern: str, ending: str = "") -> re.Pattern[str]:
+    """The names that a name with wildcards may mean, each followed by an ending."""
+    return re.compile(".*".join(map(re.escape, pattern.split(WILDCARD))) + re.escape(ending))
 
 
 def _may_match(pattern: Hashable, key: Hashable) -> bool:

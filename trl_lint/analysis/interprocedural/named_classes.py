@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.domain.choices import MAX_OPTIONS, NamedIn
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.heap import names_like
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import ProjectName
 from trl_lint.domain.values import UNKNOWN, Value
@@ -32,7 +32,7 @@ _MAX_STARS = 8
 
 def named_in(names: Names, value: NamedIn) -> Value:
     """The choice between the classes that a name may mean; UNKNOWN if they are not known, or too many."""
-    wanted = re.compile(".*".join(map(re.escape, value.pattern.split(WILDCARD))))
+    wanted = names_like(value.pattern)
     found: dict[int, ClassValue] = {}
     for path in value.paths:
         for each in _classes_of(names, path, wanted):

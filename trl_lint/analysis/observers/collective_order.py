@@ -255,8 +255,8 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
     synchronises = row.synchronises
     if synchronises is not None and _is_of_this_rank(frame, synchronises, args):
         return True
-    if row.synchronises is not None and row.synchronises.only:
-        return leaves_whole(frame.root, args.expression(row.synchronises.only))
+    if synchronises is not None and synchronises.only:
+        return leaves_whole(frame.root, args.expression(synchronises.only))
     if row.synchronises is STATE_OF_BLOCK:
         block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ValueLacked
-from trl_lint.analysis.program.idioms.handled_errors import catches
+from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, parts_of
-from trl_lint.analysis.program.syntax import ancestors, below, inwards, raises_again
+from trl_lint.analysis.program.syntax import ancestors, below, inwards
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks
@@ -45,7 +45,7 @@ class LackedValues(Observer["Frame"]):
         is_certain = all(
             _lets_all_ranks_in(frame, each, absence) or _is_left_by_owners(each, absence, node) for each in conditions
         )
-        if is_certain and not (_is_caught(frame.root, node) or _is_tested(frame.root, node)):
+        if is_certain and not (is_caught(frame.root, node, CATCH_LACK) or _is_tested(frame.root, node)):
             is_here = absence.owner is (frame.function or frame.module)
             frame.emit(ValueLacked, node, absence=absence, is_here=is_here, accelerator=frame.accelerator())
 
@@ -87,15 +87,6 @@ def _is_left_by_owners(condition: Control, absence: Absence, node: cst.CSTNode) 
         return False
     others = branch.orelse if absence.holds else branch.body
     return others is None or not any(isinstance(each, EXITS) for each in below(others))
-
-
-def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a `try` around a node catches the exception that a lacking value raises, and does not raise it again."""
-    return any(
-        inner is outer.body and any(catches(each, CATCH_LACK) and not raises_again(each) for each in outer.handlers)
-        for outer, inner in inwards(root, node)
-        if isinstance(outer, (cst.Try, cst.TryStar))
-    )
 
 
 def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:

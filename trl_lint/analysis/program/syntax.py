@@ -191,6 +191,15 @@ def only_element(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
 
 
+def parts_of_target(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The targets in nested tuples or lists of targets."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from parts_of_target(element.value)
+    else:
+        yield target
+
+
 def is_literal_none(node: cst.CSTNode | None) -> bool:
     """Whether an expression is `None`."""
     return isinstance(node, cst.Name) and node.value == "None"

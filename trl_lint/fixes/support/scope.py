@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, children, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, children, of_class, parts_of_target
 from trl_lint.domain.provenance import SourceModule
 from trl_lint.fixes.support.node_types import Path, Scope
 from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
@@ -70,7 +70,7 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
 @lru_cache(maxsize=256)
 def bound_targets(root: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     """All names, attributes and items assigned to, deleted or otherwise bound below a node."""
-    return tuple(part for node in nodes(root) for target in _targets(node) for part in _parts(target))
+    return tuple(part for node in nodes(root) for target in _targets(node) for part in parts_of_target(target))
 
 
 def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -108,15 +108,6 @@ _BOUND: dict[type[cst.CSTNode], str] = {
 }
 
 
-def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The targets in nested tuples or lists of targets."""
-    if isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            yield from _parts(element.value)
-    else:
-        yield target
-
-
 def is_pure(node: cst.CSTNode) -> bool:
     """Whether an expression always has the same value for the same inputs, and no effects."""
     return not any(_has_effects(each) for each in nodes(node))
@@ -141,7 +132,11 @@ _PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"}
 def may_change_objects(root: cst.CSTNode) -> bool:
     """Whether code below a node changes an object in place: through an item, an attribute, or a method named so."""
     for node in nodes(root):
-        if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
+        if any(
+            isinstance(part, (cst.Attribute, cst.Subscript))
+            for each in _targets(node)
+            for part in parts_of_target(each)
+        ):
             return True
         if works_in_place(node):
             return True
@@ -156,7 +151,7 @@ def works_in_place(node: cst.CSTNode) -> bool:
 
 def binds(node: cst.CSTNode) -> set[str]:
     """The names that a node itself binds, not what is below it."""
-    return {each.value for target in _targets(node) for each in _parts(target) if isinstance(each, cst.Name)}
+    return {each.value for target in _targets(node) for each in parts_of_target(target) if isinstance(each, cst.Name)}
 
 
 def binders(root: cst.CSTNode, names: Iterable[str]) -> list[cst.CSTNode]:

@@ -88,17 +88,28 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
     """The skipped files that are heirs of the analysed ones, with their contents."""
     if not passed_over:
         return {}
+    wrapping = {path: names for path, source in matter.items() if (names := _wrapped_in(source))}
+    if not wrapping and not _may_log(matter, passed_over):
+        return {}
     classes = [each for path in matter for each in classes_of(matter[path])]
     classes += [each for found in passed_over.values() for each in found]
-    chained = chain(_of_wrapping(matter, passed_over, classes), _of_logging(passed_over, classes))
+    chained = chain(_of_wrapping(wrapping, matter, passed_over, classes), _of_logging(passed_over, classes))
     return dict(islice(chained, MOST_HEIRS))
 
 
+def _may_log(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> bool:
+    """Whether a class may inherit from the one whose heirs log."""
+    bases = (base for found in passed_over.values() for _, each in found for base in each)
+    return any(_LOGS in source for source in matter.values()) or _LOGS in bases
+
+
 def _of_wrapping(
-    matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes], classes: Sequence[Class]
+    wrapping: Mapping[Path, frozenset[bytes]],
+    matter: Mapping[Path, bytes],
+    passed_over: Mapping[Path, Classes],
+    classes: Sequence[Class],
 ) -> Iterator[tuple[Path, bytes]]:
-    """The skipped files that read from what a class of an analysed file wraps."""
-    wrapping = {path: names for path, source in matter.items() if (names := _wrapped_in(source))}
+    """The skipped files that read from what a class of an analysed file wraps. wrapping: what each wraps."""
     names = frozenset[bytes]().union(*wrapping.values())
     below = _with_heirs({name for path in wrapping for name in _defined_in(matter[path])}, classes)
     inheriting = ((path, _read(path)) for path in _inheriting(below, passed_over))

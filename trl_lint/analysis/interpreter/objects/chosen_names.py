@@ -11,7 +11,6 @@ What each rank names for itself is unknown.
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import MAX_OPTIONS, NamedIn, NamesOfFile, SomeFile
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.heap import WILDCARD, names_like
 from trl_lint.domain.kinds import IterableValue, LibraryName, ProjectName, StringValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Value
@@ -29,7 +28,7 @@ from trl_lint.domain.values import UNKNOWN, Value
 def member(module: Value, name: Value) -> Value | None:
     """What a module of the project binds to a name; None if it is no such module."""
     paths = _paths_of(module)
-    return None if paths is None else _named(paths, name)
+    return None if paths is None else named(paths, name)
 
 
 def names_of(module: Value) -> Value | None:
@@ -58,7 +57,7 @@ def attribute(receiver: SomeFile, name: str) -> Value:
 def call_on_names(receiver: NamesOfFile, name: str, args: Arguments) -> Value:
     """A method of the names of a module: `globals().get(name)`, `vars(models).items()`."""
     if name == "get" and args.positional:
-        return _named(receiver.paths, args.positional[0])
+        return named(receiver.paths, args.positional[0])
     anything = NamedIn(receiver.paths, WILDCARD)
     key = StringValue(ranks.SAME)
     elements: dict[str, Value] = {"items": TupleValue(ranks.SAME, (key, anything)), "values": anything, "keys": key}
@@ -83,7 +82,7 @@ def _files_named(project: Project, importer: Module, pattern: str) -> tuple[Path
     package, _, last = pattern.rpartition(".")
     if WILDCARD in package or not package:
         return ()
-    wanted = re.compile(".*".join(map(re.escape, last.split(WILDCARD))) + r"\.py")
+    wanted = names_like(last, ".py")
     found = {path for path in project.linted if wanted.fullmatch(path.name)}
     return tuple(
         path
@@ -100,12 +99,8 @@ def _paths_of(module: Value) -> tuple[Path, ...] | None:
     return module.paths if isinstance(module, SomeFile) and not isinstance(module, NamesOfFile) else None
 
 
-def named(names: NamesOfFile, name: Value) -> Value:
-    """`names[name]` of the names of a module."""
-    return _named(names.paths, name)
-
-
-def _named(paths: tuple[Path, ...], name: Value) -> Value:
+def named(paths: tuple[Path, ...], name: Value) -> Value:
+    """What one of several modules binds to a name: `globals()[name]`."""
     if name.rank.differs or name.rank.state is State.BOTTOM:
         return UNKNOWN
     text = name.const

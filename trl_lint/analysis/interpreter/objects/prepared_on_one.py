@@ -25,6 +25,7 @@ from trl_lint.analysis.program.syntax import (
     is_super,
     names_in,
     of_class,
+    parts_of_target,
     self_attribute,
 )
 from trl_lint.analysis.state.frame import Frame
@@ -82,16 +83,10 @@ def _bound_in(method: FunctionInfo) -> dict[str, cst.CSTNode]:
     targets = [each.target for each in of_class(method.node, cst.AssignTarget)]
     targets += [each.target for each in of_class(method.node, cst.AnnAssign)]
     targets += [each.target for each in of_class(method.node, cst.AugAssign)]
-    for target in (part for each in targets for part in _parts(each)):
+    for target in (part for each in targets for part in parts_of_target(each)):
         if name := self_attribute(target):
             found.setdefault(name, target)
     return found
-
-
-def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
-    if isinstance(target, (cst.List, cst.Tuple)):
-        return [part for each in target.elements for part in _parts(each.value)]
-    return [target]
 
 
 def _may_have(frame: Frame, cls: ClassInfo, name: str) -> bool:

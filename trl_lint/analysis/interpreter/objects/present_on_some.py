@@ -41,9 +41,9 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     absence = prepared_on_one.absence_of(frame, cls, name, value)
     if absence is None:
         return value
-    if absence is not value.absence and absence.is_none:
-        return value.replace(absence=absence)
     if absence is not value.absence:
+        if absence.is_none:
+            return value.replace(absence=absence)
         _emit(frame, node, absence)
         return value
     if is_set_outside_class(cls.module, name):

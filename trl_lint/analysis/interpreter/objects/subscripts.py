@@ -58,7 +58,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
             return frame.engine.call(frame, method, Arguments([index]), node, container)
         case NamesOfFile():
-            return chosen_names.named(container, index)
+            return chosen_names.named(container.paths, index)
         case LibraryName(name="sys.modules") if (module := chosen_names.this_module(frame, index)) is not None:
             return module
         case InstanceValue() if not isinstance(container, ProjectInstance):

@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name
+from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name, raises_again
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 _OF_FILES = frozenset({"FileExistsError", "FileNotFoundError"})
@@ -25,6 +25,15 @@ _SUPPRESS = "suppress"
 def catches(handler: cst.ExceptHandler | cst.ExceptStarHandler, names: Collection[str]) -> bool:
     """Whether an `except` clause catches an exception with one of these names."""
     return handler.type is None or any(name in names for name in identifiers(handler.type))
+
+
+def is_caught(root: cst.CSTNode, node: cst.CSTNode, names: Collection[str]) -> bool:
+    """Whether a `try` around a node catches an exception with one of these names, and does not raise it again."""
+    return any(
+        inner is outer.body and any(catches(each, names) and not raises_again(each) for each in outer.handlers)
+        for outer, inner in inwards(root, node)
+        if isinstance(outer, (cst.Try, cst.TryStar))
+    )
 
 
 def expects_second_try(root: cst.CSTNode, node: cst.CSTNode) -> bool:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.handled_errors import catches
-from trl_lint.analysis.program.syntax import inwards, of_class, raises_again
+from trl_lint.analysis.program.idioms.handled_errors import is_caught
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.wide_conditions import tests_tracker_run
 from trl_lint.domain.kinds import class_name_of, library_name_of
@@ -61,15 +61,7 @@ def allows_for_none(frame: Frame, node: cst.CSTNode) -> bool:
     tests = (place_of(each) for each in frame.memory.control.conditions)
     if any(test is not None and tests_tracker_run(frame, test) for test in tests):
         return True
-    return _is_caught(frame.root, node) or _is_asked(frame)
-
-
-def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    return any(
-        inner is outer.body and any(catches(each, NO_RUN_ERRORS) and not raises_again(each) for each in outer.handlers)
-        for outer, inner in inwards(root, node)
-        if isinstance(outer, (cst.Try, cst.TryStar))
-    )
+    return is_caught(frame.root, node, NO_RUN_ERRORS) or _is_asked(frame)
 
 
 def _is_asked(frame: Frame) -> bool:
