@@ -117,6 +117,12 @@ def _shared(bench: Bench) -> Iterator[Row]:
         "told as one, with the line of each rank",
         lambda: hangs(bench.judged("hangs", "gloo")),
     )
+    for program, what in (("named", "GPUs named by LOCAL_RANK in every way"), ("trainer", "a Trainer")):
+        yield softly(
+            f"{what}, gloo",
+            "no oracle fails",
+            lambda program=program: passes(bench.judged(program)),  # type: ignore[misc]
+        )
     yield softly(
         "metrics of rank 0, CUDA tensors, gloo",
         f"*{metrics.ORACLE}* fails",

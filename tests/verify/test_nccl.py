@@ -8,6 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
@@ -138,7 +139,7 @@ class TestSharedGpus:
         ("device", "gpus", "processes", "picked"),
         [
             (1, 1, 2, 0),
-            ("cuda:3", 2, 4, 1),
+            ("cuda:3", 2, 4, "cuda:1"),
             (0, 1, 2, 0),
             ("cuda", 1, 2, "cuda"),
             (1, 0, 2, 1),  # no GPU at all: torch reports that
@@ -151,14 +152,54 @@ class TestSharedGpus:
         monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
         assert shared_gpus.shared(device, gpus) == picked
 
-    def test_set_device_hands_on_what_is_there(self, monkeypatch):
+    def one_gpu_for_two(self, monkeypatch):
         monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-        picked = []
-        cuda = SimpleNamespace(device_count=lambda: 1, set_device=picked.append)
-        shared_gpus.patch_cuda(cuda)
-        cuda.set_device(0)
-        cuda.set_device("cuda:1")
-        assert picked == [0, 0]
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+
+    def test_torch_hands_on_what_is_there(self, monkeypatch):
+        self.one_gpu_for_two(monkeypatch)
+        utils = SimpleNamespace(_get_device_index=lambda device, optional=False: torch.device(device).index)
+        shared_gpus.patch_index(utils)
+        assert [utils._get_device_index(device, True) for device in ("cuda:0", "cuda:1", "cpu")] == [0, 0, None]
+
+    @pytest.mark.parametrize(
+        ("asked", "picked"),
+        [
+            ("cuda:1", "cuda:0"),
+            (torch.device("cuda", 1), "cuda:0"),
+            ({"cuda:0": "cuda:1"}, {"cuda:0": "cuda:0"}),
+            ("cpu", "cpu"),
+            (None, None),
+        ],
+    )
+    def test_a_checkpoint_is_loaded_to_what_is_there(self, monkeypatch, asked, picked):
+        self.one_gpu_for_two(monkeypatch)
+        serialization = SimpleNamespace(load=lambda f, map_location=None, **pickle_args: (f, map_location))
+        shared_gpus.patch_load(serialization)
+        assert serialization.load("model.pt", asked) == ("model.pt", picked)
+        assert serialization.load("model.pt", map_location=asked, weights_only=True) == ("model.pt", picked)
+
+    @pytest.mark.parametrize(
+        ("name", "args", "kwargs", "picked"),
+        [
+            ("to", ("rows", "cuda:1"), {}, (("rows", "cuda:0"), {})),
+            ("to", ("rows", torch.device("cuda", 1), torch.float), {}, (("rows", "cuda:0", torch.float), {})),
+            ("cuda", ("rows", 1), {}, (("rows", 0), {})),
+            ("cuda", ("rows", None, True), {}, (("rows", None, True), {})),
+            ("zeros", (1, 1), {"device": "cuda:1"}, ((1, 1), {"device": "cuda:0"})),
+            ("add", ("rows", 1), {}, (("rows", 1), {})),
+        ],
+    )
+    def test_operations_run_on_what_is_there(self, monkeypatch, name, args, kwargs, picked):
+        self.one_gpu_for_two(monkeypatch)
+        assert shared_gpus.redirected(name, args, kwargs) == picked
+
+    def test_all_of_torch_runs_in_the_mode(self, monkeypatch):
+        seen = []
+        monkeypatch.setattr(shared_gpus, "redirected", lambda *call: seen.append(call[0]) or call[1:])
+        with shared_gpus.redirecting():
+            torch.nn.Linear(2, 2).to("cpu")(torch.ones(2, 2)).sum().backward()
+        assert {"ones", "to", "linear", "sum"} <= set(seen)
 
 
 def test_emulated_devices_hide_real_ones(tmp_path):
