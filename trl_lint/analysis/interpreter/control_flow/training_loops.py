@@ -95,7 +95,10 @@ def _is_innermost(loop: cst.For) -> bool:
 
 
 def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
-    """Whether the fields of a loop variable are read: `batch["x"]`, `model(**batch)`, `x, y = batch`."""
+    """Whether the fields of a loop variable are read: `batch["x"]`, `model(**batch)`, `x, y = batch`.
+
+    `step, (x, y) = item` is no batch alone: all ranks count the same steps.
+    """
     if not isinstance(target, cst.Name):
         return isinstance(target, (cst.List, cst.Tuple))
     for node in (*of_class(body, cst.Subscript), *of_class(body, cst.Arg), *of_class(body, cst.Assign)):
@@ -104,8 +107,9 @@ def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
                 pass
             case cst.Arg(star="**", value=cst.Name(name)):
                 pass
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple())], value=cst.Name(name)):
-                pass
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(fields))], value=cst.Name(name)):
+                if any(isinstance(each.value, (cst.Tuple, cst.List)) for each in fields):
+                    continue
             case _:
                 continue
         if name == target.value:

@@ -248,6 +248,7 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
     return any(
         call_order.is_done_before(method, step.node)
         or (cls is not None and call_order.calls_come_before(cls, method, step.node))
+        or (cls is not None and call_order.comes_after_construction(cls, method, step.node))
         for step in steps(model.provenance)
     )
 

@@ -62,6 +62,23 @@ def calls_come_before(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -
     return bool(calls) and all(order[id(call)] < order[id(node)] for call in calls)
 
 
+def comes_after_construction(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether a method is a constructor, and another one, with this node, is called by no constructor of the class.
+
+    def __init__(self):
+        self.model = None
+        self.pad = self.model.config.pad    the node has not run
+    def fit(self):
+        self.model = DDP(self.model)        the node
+    """
+    within = _around(cls, node)
+    if within is None or method.name != "__init__":
+        return False
+    lineage = cls.project_lineage()
+    constructors = [each.methods[method.name] for each in lineage if method.name in each.methods]
+    return within.name not in {each.name for first in constructors for each in _run_by(cls, first)}
+
+
 def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> tuple[list[cst.Call], list[FunctionInfo]]:
     """The calls by which one method leads to another, and the methods through which they do, with the other itself."""
     calls: list[cst.Call] = []
@@ -87,7 +104,11 @@ def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Cal
 def methods_run_by(cls: ClassInfo, name: str) -> list[FunctionInfo]:
     """A method, and those that it calls, directly or through others."""
     first = cls.find(name)
-    found = [] if first is None else [first]
+    return [] if first is None else _run_by(cls, first)
+
+
+def _run_by(cls: ClassInfo, first: FunctionInfo) -> list[FunctionInfo]:
+    found = [first]
     for method in found:
         called = (cls.find(self_attribute(call.func)) for call in of_class(method.node, cst.Call))
         found += dict.fromkeys(each for each in called if each is not None and each not in found)
