@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import Guess
@@ -53,6 +54,11 @@ class _Place:
     name: str
 
 
+# What each name in a file refers to, by how many imports were followed to reach it: a unit of the project, or a dotted
+# name of something else.
+_Names: TypeAlias = dict[tuple[Path, str, int], _Place | str]
+
+
 class Trainers:
     """Answers for the programs of one project; each file is read once.
 
@@ -70,6 +76,8 @@ class Trainers:
         self._own = frozenset(user_trainers)
         self._files: dict[Path, File | None] = {}
         self._answers: dict[Path, Training | None] = {}
+        self._names: dict[tuple[Path, ...], _Names] = {}
+        self._modules: dict[tuple[tuple[Path, ...], tuple[str, ...]], Path | None] = {}
 
     def training(self, script: Path) -> Training | None:
         """How the program trains; None if it does not, or if it chooses its processes and devices itself."""
@@ -88,6 +96,26 @@ class Trainers:
                 if self.disk.has_file(path):
                     return path
         return None
+
+    def imported(self, parts: tuple[str, ...], tops: tuple[Path, ...]) -> Path | None:
+        """The file that an import names, which is looked up in some folders."""
+        key = (tops, parts)
+        if key not in self._modules:
+            self._modules[key] = self._module_of(parts, tops)
+        return self._modules[key]
+
+    def _module_of(self, parts: tuple[str, ...], tops: tuple[Path, ...]) -> Path | None:
+        for top in tops:
+            below = top.joinpath(*parts)
+            own = below.with_name(f"{below.name}.py") if parts else below / "__init__.py"
+            for path in (own, below / "__init__.py"):
+                if self.disk.has_file(path):
+                    return path
+        return None
+
+    def names(self, roots: tuple[Path, ...]) -> _Names:
+        """What the names in files refer to, for all programs whose imports are looked up in the same folders."""
+        return self._names.setdefault(roots, {})
 
     def file(self, path: Path) -> File | None:
         if path not in self._files:
@@ -143,8 +171,7 @@ class _Program:
         self._used: dict[str, Training] = {}
         self._trains = False
         self._calls_backward = False
-        # What each name in a file refers to, by how many imports were followed to reach it.
-        self._names: dict[tuple[Path, str, int], _Place | str] = {}
+        self._names = trainers.names(self._roots)
 
     def training(self) -> Training | None:
         for place, unit in self._units():
@@ -222,7 +249,7 @@ class _Program:
     # --- names ---
 
     def _found(self, path: Path, name: str, depth: int = 0) -> _Place | str:
-        """What a name in a file refers to: a unit of the project, or a dotted name of something else."""
+        """What a name in a file refers to."""
         key = (path, name, depth)
         if key not in self._names:
             self._names[key] = self._resolve(path, name, depth)
@@ -251,7 +278,7 @@ class _Program:
         tops = self._tops(path, imported.level) if imported.level else self._roots
         parts = spelled.split(".")
         for length in range(len(parts), -1 if imported.level else 0, -1):
-            if module := self._module(parts[:length], tops):
+            if module := self.trainers.imported(tuple(parts[:length]), tops):
                 left = ".".join(parts[length:])
                 return self._found(module, left, depth + 1) if left and module != path else ""
         return spelled if not imported.level else ""
@@ -260,12 +287,3 @@ class _Program:
         """The folder that the dots of a relative import lead to, if it is in the project."""
         tops = path.parents[level - 1 : level]
         return tuple(each for each in tops if any(each.is_relative_to(root) for root in self._roots))
-
-    def _module(self, parts: Sequence[str], tops: Iterable[Path]) -> Path | None:
-        for top in tops:
-            below = top.joinpath(*parts)
-            own = below.with_name(f"{below.name}.py") if parts else below / "__init__.py"
-            for path in (own, below / "__init__.py"):
-                if self.trainers.disk.has_file(path):
-                    return path
-        return None
