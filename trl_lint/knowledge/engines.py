@@ -296,5 +296,5 @@ OF_ENGINE = frozenset({"backward", "basic_optimizer", "get_global_grad_norm", "i
                        "zero_optimization_stage"})
 UNIQUE: dict[str, str] = {name: ENGINE for name in (*_STATES, *_SAVES)}
 # Methods that other objects have (trainers, classes of projects), but no other models.
-OF_MODELS = frozenset({"save_checkpoint"})
+OF_MODELS = frozenset({"load_checkpoint", "save_checkpoint"})
 # fmt: on

@@ -72,3 +72,43 @@ def train(rows, names, size, step):
     of_a_list(names, step)
     cut_to_batches_only(rows, size, step)
     never_cut(names, step)
+
+
+def blocks(rows, size, step):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    each = len(rows) // world_size
+    first = rank * each
+    last = first + each
+    own = rows[first:last]
+    for start in range(0, len(own), size):
+        batch = own[start : start + size]
+        if len(batch) < size:
+            continue
+        count(step(batch))
+
+
+def blocks_of_numbers(rows, step):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    each = int(len(rows) / world_size)
+    own = rows[rank * each : (rank + 1) * each]
+    if len(own) < 8:
+        return
+    count(step(own))
+
+
+def blocks_rounded_up(rows, step):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    each = -(-len(rows) // world_size)
+    own = rows[rank * each : (rank + 1) * each]
+    if len(own) < 8:
+        return  # expect: TRL006
+    count(step(own))
+
+
+def blocks_of_another_size(rows, size, step):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    each = len(rows) // world_size
+    own = rows[rank * each : rank * each + size]
+    if len(own) < 8:
+        return  # expect: TRL006
+    count(step(own))

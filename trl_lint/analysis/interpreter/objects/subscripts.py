@@ -100,8 +100,8 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
             found = _create_missing(frame, identity, index, cell, cell.factory, node)
         if found is not None:
             result = join(result, found)
-        elif identity not in frame.objects.class_cells:
-            missing = True
+        elif (owner := frame.objects.class_cells.get(identity)) is None or owner.origin.state != "running":
+            missing = True  # else the methods of the class may still fill it
     if missing and result is BOTTOM:
         return UNKNOWN
     if result.kind is not Kind.CONTAINER:

@@ -4,7 +4,11 @@
     rows = rows[:aligned]
 rows = rows[rank::world_size]             the same number on each rank
 
-The same holds for `rows[: len(rows) - len(rows) % world_size]`, and for `rows[rank:aligned:world_size]` itself.
+The same holds for `rows[: len(rows) - len(rows) % world_size]`, for `rows[rank:aligned:world_size]` itself, and for
+blocks of a quotient that is rounded down:
+
+    each = len(rows) // world_size
+    rows = rows[rank * each : (rank + 1) * each]
 """
 
 from __future__ import annotations
@@ -17,13 +21,15 @@ from trl_lint.analysis.program.syntax import assigned_once, assignments
 
 
 def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a slice takes every n-th element of a list whose length is a multiple of n.
+    """Whether a slice takes every n-th element of a list whose length is a multiple of n, or a block of the n-th part.
 
     root: the function (or module) of the subscript.
     """
     share = _slice_of(node)
-    if share is None or share.step is None or not isinstance(node, cst.Subscript):
+    if share is None or not isinstance(node, cst.Subscript):
         return False
+    if share.step is None:
+        return _is_block(root, share)
     if share.upper is not None:
         return _is_multiple(root, share.upper, share.step)
     cuts = (_slice_of(each) for each in _definitions(root, node.value))
@@ -57,6 +63,56 @@ def _is_multiple(root: cst.CSTNode, number: cst.BaseExpression | None, of: cst.B
             divisors = _factors(rest.right) if isinstance(rest.operator, cst.Modulo) else ()
             return rest.left.deep_equals(whole) and any(each.deep_equals(of) for each in divisors)
     return False
+
+
+def _is_block(root: cst.CSTNode, share: cst.Slice) -> bool:
+    """Whether the bounds are a quotient apart that is rounded down: `start : start + each`, with `each` from `//`."""
+    if share.lower is None or share.upper is None:
+        return False
+    lower, upper = (_known(root, bound) for bound in (share.lower, share.upper))
+    match upper:
+        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+            starts = [share.lower, lower]
+            sizes = [size for one, size in ((left, right), (right, left)) if _is_one_of(one, starts)]
+        case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
+            pairs = ((left, right), (right, left))
+            sizes = [size for count, size in pairs if _is_next(lower, count, size)]
+        case _:
+            return False
+    return any(_is_quotient(_known(root, each)) for each in sizes)
+
+
+def _known(root: cst.CSTNode, number: cst.BaseExpression) -> cst.BaseExpression:
+    """What is assigned to a name; the expression itself if it is no name, or nothing is known of it."""
+    return (assigned_once(root, number.value) if isinstance(number, cst.Name) else None) or number
+
+
+def _is_one_of(number: cst.BaseExpression, others: list[cst.BaseExpression]) -> bool:
+    return any(_plain(number).deep_equals(_plain(each)) for each in others)
+
+
+def _is_next(lower: cst.BaseExpression, count: cst.BaseExpression, size: cst.BaseExpression) -> bool:
+    """Whether a bound is `rank * size`, and a count `rank + 1`."""
+    match _plain(count):
+        case cst.BinaryOperation(left=rank, operator=cst.Add(), right=cst.Integer("1")):
+            factors = list(_factors(lower))
+            return len(factors) == 2 and _is_one_of(rank, factors) and _is_one_of(size, factors)
+    return False
+
+
+def _is_quotient(number: cst.BaseExpression) -> bool:
+    """`a // b`, or `int(a / b)`."""
+    match _plain(number):
+        case cst.BinaryOperation(operator=cst.FloorDivide()):
+            return True
+        case cst.Call(func=cst.Name("int"), args=[cst.Arg(value=cst.BinaryOperation(operator=cst.Divide()))]):
+            return True
+    return False
+
+
+def _plain(number: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression without its parentheses."""
+    return number.with_changes(lpar=(), rpar=()) if number.lpar else number
 
 
 def _factors(number: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
