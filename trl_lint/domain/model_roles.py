@@ -49,9 +49,10 @@ def may_be_model(value: Value) -> bool:
 
 def is_undecided(value: Value) -> bool:
     """Whether a model is wrapped, or is inside a wrapper, only under a condition that `provenance` says."""
-    wrapping = wrapping_of(value)
-    is_inside = wrapping is Wrapping.UNWRAPPED and isinstance(value.provenance, WrappedWhere)
-    return is_inside or wrapping is Wrapping.MAYBE
+    if not isinstance(value, ModelValue):
+        return False  # as for most of the values that are asked about at each test
+    is_inside = value.wrapping is Wrapping.UNWRAPPED and isinstance(value.provenance, WrappedWhere)
+    return is_inside or value.wrapping is Wrapping.MAYBE
 
 
 def once_tested(value: Value) -> Value:

@@ -71,13 +71,28 @@ def assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
     return known.pairs
 
 
+class NamedParts:
+    """The names in the expressions of a frame, and the methods that they call, by the ids of nodes."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, tuple[_Tested, ...]] = {}
+        self.methods: dict[int, frozenset[int]] = {}
+
+
 _Tested: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
 
 
 def _tested_in_value(frame: Frame, value: cst.BaseExpression) -> Iterator[_Tested]:
     """The names in the expression assigned to a name; the method is not one: not the `get` of `args.get("ddp")`."""
-    methods = {id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args}
+    known = frame.notes.of(NamedParts).methods
+    methods = known.get(id(value))
+    if methods is None:
+        methods = known[id(value)] = _methods_called(value)
     return (each for each in _tested(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
+
+
+def _methods_called(value: cst.CSTNode) -> frozenset[int]:
+    return frozenset(id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args)
 
 
 def _tested(frame: Frame, node: cst.CSTNode) -> Iterator[_Tested]:
@@ -85,16 +100,23 @@ def _tested(frame: Frame, node: cst.CSTNode) -> Iterator[_Tested]:
 
     String literals count as names: `DDP` alone for `os.environ.get("DDP")`.
     """
+    known = frame.notes.of(NamedParts).names
+    if id(node) not in known:
+        known[id(node)] = tuple(_named_in(node))
+    for each in known[id(node)]:
+        if not isinstance(each, cst.Attribute) or not (
+            _is_environment(frame, each) or _is_environment(frame, each.value)
+        ):
+            yield each
+
+
+def _named_in(node: cst.CSTNode) -> Iterator[_Tested]:
     parts = {id(part) for each in below(node) if isinstance(each, cst.Attribute) for part in (each.value, each.attr)}
     for each in below(node):
         match each:
             case cst.Name(value=name) if id(each) not in parts and name not in _CONSTANTS:
                 yield each
-            case cst.Attribute(value=receiver) if not (
-                _is_environment(frame, each) or _is_environment(frame, receiver)
-            ):
-                yield each
-            case cst.SimpleString():
+            case cst.Attribute() | cst.SimpleString():
                 yield each
 
 
