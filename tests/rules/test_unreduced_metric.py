@@ -69,6 +69,12 @@ def test_values_below_one_name_are_told_with_it(call, name):
     assert SNIPPETS.finding(text).message.startswith(f"`{name}` is computed from this rank's own data")
 
 
+def test_a_name_of_which_nothing_is_known_is_not_told():
+    sums = "sums = {}\nfor key, value in model(batch).items():\n    sums[key] = value.item()\n"
+    finding = SNIPPETS.finding(loop(sums + "for key, value in sums.items():\n    wandb.log({prefix + key: value})"))
+    assert finding.message.startswith("this metric is computed from this rank's own data")
+
+
 def test_metrics_of_one_statement_are_one_finding():
     finding = SNIPPETS.finding(loop("accelerator.log({'loss': loss.item(), 'tokens': mask.sum().item()})"))
     assert finding.message.startswith("`loss`, `tokens` are computed from this rank's own data and reach ")

@@ -159,7 +159,10 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
 
 
 def _most_known(metrics: Sequence[str]) -> list[str]:
-    """Names of metrics, without those of unknown start that may be one of the others: `…loss` beside `eval_loss`."""
+    """Names of metrics, without those of which nothing is known, and without those of unknown start that may be one of
+    the others: `…loss` beside `eval_loss`.
+    """
+    metrics = [each for each in metrics if each.strip(f"{_UNKNOWN}/")]
     known = tuple(each for each in metrics if not each.startswith(_UNKNOWN))
     return [each for each in metrics if each in known or not any(name.endswith(each[1:]) for name in known)]
 
