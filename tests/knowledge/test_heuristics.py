@@ -499,9 +499,9 @@ CASES = {
     ),
     "READS_FILE": Case(
         mended("TRL008", "accelerator.wait_for_everyone()"),
-        loop('torch.save(mask, "x.pt")\nload_part("x.pt")'),
+        loop('torch.save(model, "x.pt")\nload_part("x.pt")'),
         True,
-        loop('torch.save(mask, "x.pt")\nshow("x.pt")'),
+        loop('torch.save(model, "x.pt")\nshow("x.pt")'),
         False,
     ),
     "BEFORE_ACCELERATE": Case(

@@ -396,7 +396,8 @@ def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
         ('wandb.log({"rows": frames.DataFrame([])})', "safe"),
         ('wandb.log({"rows": pd.DataFrame([])})', "unsafe"),  # it is unknown whose that is
         ('wandb.log({"x": measured(loss)})', "unsafe"),
-        ('torch.save(loss, "loss.pt")', "unsafe"),
+        ('torch.save({}, "x.pt")', "unsafe"),
+        ('torch.save(loss, "loss.pt")', "display"),  # each process has its own
         ('file = open("losses.txt", "w")', "display"),
         ('with open("losses.txt", "w") as file:\n    file.write("x")', "unsafe"),
         ('with open("losses.txt", "w") as file:\n    measured(file)', "display"),
@@ -406,6 +407,32 @@ def test_how_safe_a_guard_is(call, applicability):
     text = "import os\nimport pandas as frames\n" + loop(call)
     fix = SNIPPETS.finding(text).fix
     assert fix is not None and fix.applicability.value == applicability
+
+
+@pytest.mark.parametrize(
+    ("body", "is_own"),
+    [
+        ('torch.save(mask, "x.pt")', True),
+        ('torch.save({"mask": mask, "loss": loss.item()}, "x.pt")', True),
+        ('torch.save({"mask": mask, "model": model.state_dict()}, "x.pt")', False),
+        ('torch.save({"mask": mask, "step": step}, "x.pt")', False),
+        ('torch.save({}, "x.pt")', False),
+        ('torch.save(accelerator.gather(mask), "x.pt")', False),
+        ('mask.to_csv("x.csv")', True),
+        ('with open("x.json", "w") as file:\n    json.dump([mask], file)', True),
+        ('with open("x.json", "w") as file:\n    json.dump([1], file)', False),
+        ('with open("x.txt", "w") as file:\n    for row in mask:\n        file.write(f"{row}")', True),
+        # A line in a log; and what is added to what others have written.
+        ('with open("x.txt", "w") as file:\n    file.write(f"{loss}")', False),
+        ('with open("x.txt", "a") as file:\n    for row in mask:\n        file.write(f"{row}")', False),
+    ],
+)
+def test_data_that_each_process_has_is_not_for_one_rank_to_write(body, is_own):
+    finding = SNIPPETS.finding("import json\n" + loop(body))
+    assert ("with data of its own" in finding.message) is is_own
+    assert ("put the rank into the file's name" in finding.help) is is_own
+    assert finding.fix is not None
+    assert (finding.fix.applicability.value == "display") is is_own
 
 
 def reason(text):
@@ -448,13 +475,13 @@ def test_a_folder_whose_arguments_are_not_plain_is_left_alone():
     ],
 )
 def test_what_is_read_again_is_not_written_by_one_rank(after, is_read):
-    text = loop(f'path = "x.pt"\ntorch.save(mask, path)\n{after}')
+    text = loop(f'path = "x.pt"\ntorch.save(model, path)\n{after}')
     assert ("it is read again" in reason(text)) is is_read
 
 
 def test_what_is_read_again_is_waited_for():
-    body = 'path = "x.pt"\ntorch.save(mask, path)\nmask = torch.load(path)'
-    guarded = "if accelerator.is_main_process:\n            torch.save(mask, path)\n        "
+    body = 'path = "x.pt"\ntorch.save(model, path)\nmask = torch.load(path)'
+    guarded = "if accelerator.is_main_process:\n            torch.save(model, path)\n        "
     fixed = SNIPPETS.mended(loop(body), unsafe=True)
     assert f"{guarded}accelerator.wait_for_everyone()\n        mask = torch.load(path)\n" in fixed
     assert SNIPPETS.mended(loop(body)) == loop(body)
@@ -497,7 +524,7 @@ def test_a_trainer_says_itself_which_process_this_is(before, guard):
 @pytest.mark.parametrize("test", ["not os.path.exists(path / 'x.bin')", "not (path / 'x.bin').exists()"])
 def test_a_path_with_parentheses_is_the_same(test):
     text = "import os\nfrom pathlib import Path\n" + loop(
-        f"path = Path('a')\nif {test}:\n    rows = mask.cpu()\n    torch.save(rows, path / 'x.bin')"
+        f"path = Path('a')\nif {test}:\n    rows = model.cpu()\n    torch.save(rows, path / 'x.bin')"
     )
     assert "the condition tests for it" in reason(text)
 

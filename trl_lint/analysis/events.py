@@ -379,6 +379,7 @@ class SideEffect(Event):
         where: The condition under which all ranks do it, "" if always.
         looked: Whether each of them has tested if it exists, at a moment of its own.
         has_run: Whether only ranks that have a tracker's run do it.
+        own: Whether each of them writes data that only it has.
         called: The call in another file through which they come here, if there is one.
     """
 
@@ -394,6 +395,7 @@ class SideEffect(Event):
     where: str = ""
     looked: bool = False
     has_run: bool = False
+    own: bool = False
     called: Step | None = None
 
 

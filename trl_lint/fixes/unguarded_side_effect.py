@@ -42,6 +42,8 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return _for_all(event)
         if event.looked and event.effect.fails:
             return NoFix("it has no argument `exist_ok`")
+        if event.own:
+            return NoFix("each process writes data of its own, which would be lost")
         found = _statement(event)
         if isinstance(found, NoFix):
             return found

@@ -116,6 +116,17 @@ SAVES = "save"
 SAVES_PICTURE = Effect("writes the same file", (0, "fp"))
 SAVES_SCRIPT = Effect("writes the same file", (0, "f"))
 MAKE_SCRIPTS = frozenset({"freeze", "optimize_for_inference", "script", "trace"})
+# What is data, and not a picture or a log, in what a call writes: the position of the argument, or None for the object
+# whose method it is.
+CONTENTS: dict[str, int | None] = {
+    "numpy.save": 1, "numpy.savetxt": 1, "torch.save": 0,
+    **dict.fromkeys(("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "to_parquet", "to_pickle",
+                     "write_ipc", "write_ndjson", "write_parquet", "save_to_disk")),
+}
+# The functions that write their first argument to an open file: `json.dump(rows, file)`.
+DUMPS = frozenset({"dill.dump", "joblib.dump", "json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
+# The methods of an open file, or of a writer of rows, that write their argument.
+WRITE_ROWS = frozenset({"write", "writelines", "writerow", "writerows"})
 # The methods of an open file that write nothing to it.
 LEAVE_FILE = frozenset({"close", "fileno", "flush"})
 

@@ -37,9 +37,10 @@ all ranks read the file again, they wait for it first.
   needed, and for `exist_ok=True` where the code has checked whether the folder exists.
 - *Unsafe* for files, because other ranks may need them and have to wait for them, and for `exist_ok=True` elsewhere,
   because an existing folder is no longer an error.
-- A *hint* if the call is part of a larger statement (but for `with open(…) as file:` around lines that only write it),
-  if the file, or one with the same text in its name, is read again where not all ranks could wait, if other code under
-  a condition on it is meant for all ranks, and if the code has no condition for the main process.
+- A *hint* if each rank writes data of its own, which a guard would lose, if the call is part of a larger statement (but
+  for `with open(…) as file:` around lines that only write it), if the file, or one with the same text in its name, is
+  read again where not all ranks could wait, if other code under a condition on it is meant for all ranks, and if the
+  code has no condition for the main process.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;
@@ -84,6 +85,8 @@ from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
+_OWN = "put the rank into the file's name, or gather the data first and write it on the main process only"
+
 
 class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
@@ -102,11 +105,14 @@ class UnguardedSideEffect(Rule[SideEffect]):
         apart = ", or another one if their clocks differ" if event.by_clock else ""
         where = f" where `{event.where}` holds" if event.where else ""
         outcome = apart + ("; the second one fails" if event.effect.fails and not event.by_clock else "")
+        outcome += ", with data of its own: only that of the last one stays" if event.own else ""
         yield Violation(
             event=event,
             message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{outcome}",
             provenance=event.called,
-            help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
+            help=_OWN
+            if event.own
+            else event.effect.instead or f"do it on the main process only: {said('main', event)}",
             consequence=_consequence(event),
         )
 

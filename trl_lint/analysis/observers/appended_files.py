@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.program.idioms.open_files import bound_to
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, of_class, value_names
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
@@ -83,7 +84,7 @@ def _is_of_some(frame: Frame, value: Value) -> bool:
 
 def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether the file that is opened here is used, and only by some ranks."""
-    bound = _bound_to(frame.root, call)
+    bound = bound_to(frame.root, call)
     if bound is None:
         return False
     name, code = bound
@@ -100,7 +101,7 @@ def _is_locked(frame: Frame, call: cst.CSTNode) -> bool:
     around = (item.item for each in ancestors(frame.root, call) if isinstance(each, cst.With) for item in each.items)
     if any(id(_created_by(frame.root, context)) in locks for context in around):
         return True
-    bound = _bound_to(frame.root, call)
+    bound = bound_to(frame.root, call)
     if bound is None:
         return False
     name, code = bound
@@ -120,17 +121,6 @@ def _is_file(argument: cst.BaseExpression, name: str) -> bool:
         case cst.Call(func=cst.Attribute(value=cst.Name(value), attr=cst.Name("fileno"))) | cst.Name(value):
             return value == name
     return False
-
-
-def _bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNode] | None:
-    """The name of an opened file, and the code in which the name refers to it."""
-    around = ancestors(root, call)
-    match around[-1] if around else None:
-        case cst.WithItem(asname=cst.AsName(name=cst.Name() as name)):
-            return name, around[-2]
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
-            return name, root
-    return None
 
 
 def _closes(root: cst.CSTNode, name: cst.Name) -> bool:

@@ -1,0 +1,98 @@
+"""Data of each rank that all of them write to one file: the last one's stays, and the others' is lost.
+
+Events of a program in which `rows` is this rank's share of the data:
+
+    torch.save(rows, "rows.pt")             SideEffect(name="torch.save", own=True)
+    with open("rows.json", "w") as file:    SideEffect(name="open", own=True)
+        json.dump(rows, file)
+    torch.save({"rows": rows, "model": model.state_dict()}, "all.pt")    own=False: the model is the same on all ranks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.program.idioms.open_files import bound_to
+from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.effects import APPENDED, CONTENTS, DUMPS, WRITE_ROWS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
+
+# Of these, each rank has its own, and nobody wants all of them.
+_UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
+# How deep the containers of data are.
+_DEEPEST = 3
+_DUMP = frozenset(name.rpartition(".")[2] for name in DUMPS)
+
+
+class OwnData:
+    """The calls, by their ids, that write data which only this rank has. What they may change is unknown afterwards."""
+
+    def __init__(self) -> None:
+        self.calls: set[int] = set()
+
+
+class WrittenContents(Observer["Frame"]):
+    needed_by = frozenset({SideEffect})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        position = 0 if name in DUMPS else CONTENTS.get(name)
+        written = None if position is None else args.get(position, "obj")
+        if written is not None and _is_own(frame, written):
+            frame.notes.of(OwnData).calls.add(id(node))
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in CONTENTS and CONTENTS[name] is None and _is_own(frame, receiver):
+            frame.notes.of(OwnData).calls.add(id(node))
+
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        for key, event in frame.trace.events.items():
+            if isinstance(event, SideEffect) and event.effect is not APPENDED and _writes_own(frame, event.node):
+                frame.trace.events[key] = replace(event, own=True)
+
+
+def _writes_own(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether a call writes this rank's own data, or opens a file for nothing else."""
+    own = frame.notes.of(OwnData).calls
+    if id(call) in own:
+        return True
+    bound = bound_to(frame.root, call)
+    writing = [] if bound is None else list(_writing(bound[0].value, bound[1]))
+    return bool(writing) and all(
+        id(each) in own or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN)) for each in writing
+    )
+
+
+def _writing(file: str, code: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls that write to an open file: what dumps something, and what writes in a loop. A line alone is a log."""
+    for call in of_class(code, cst.Call):
+        match call:
+            case cst.Call(args=[_, cst.Arg(value=cst.Name(name)), *_]) if name == file:
+                if last_name(call.func) in _DUMP:
+                    yield call
+            case cst.Call(func=cst.Attribute(value=cst.Name(name)), args=[_]) if name == file:
+                in_loop = any(isinstance(each, (cst.For, cst.While)) for each in ancestors(code, call))
+                if last_name(call.func) in WRITE_ROWS and in_loop:
+                    yield call
+
+
+def _is_own(frame: Frame, value: Value, depth: int = 0) -> bool:
+    """Whether data, or all that a container of it holds, is this rank's own."""
+    parts = frame.memory.contents(value) if depth < _DEEPEST else []
+    if parts:
+        return all(_is_own(frame, each, depth + 1) for each in parts)
+    return value.rank.differs and not value.rank.origins & _UNWANTED
+
+
+OBSERVER = WrittenContents()
