@@ -163,6 +163,10 @@ class Ground:
         own = around[-1]
         # The comments above it are indented with it.
         self.lines.update(range(self._top(own), _head_end(own) + 1))
+        # An argument may be added to a call of several lines, and a block may be put under a condition.
+        self.gaps.update(range(own.lineno, _head_end(own) + 1))
+        if isinstance(own, ast.With):
+            self.indented.update(range(own.lineno, own.end_lineno + 1))
         above = around[-2] if len(around) > 1 else None
         if isinstance(above, ast.If) and own in above.body:
             # The rank test that kept other ranks away may be removed.
