@@ -143,6 +143,11 @@ def _starred_arguments(frame: Frame, parameter: Parameter, rest: list[Value], st
     return frame.allocate(parameter.node, Cell("list", rest=element))
 
 
+def rest_from(given: Value, position: int) -> Value:
+    """What `*args` gets of what a library gives by position, if as many parameters come before it."""
+    return given.with_parts(given.items[position:]) if isinstance(given, TupleValue) else given
+
+
 def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, bound: set[str]) -> Value:
     entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in bound}
     return frame.allocate(parameter.node, Cell("dict", entries, args.double))
