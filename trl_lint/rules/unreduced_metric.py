@@ -45,7 +45,8 @@ values.
 ## Limits
 What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
 that show that they are for several processes, or whose base classes' files do: Lightning also trains on one. Nor is it
-in a project whose programs do other things, and where nothing runs Lightning's `Trainer` or `LightningCLI`.
+in a project whose programs do other things, and where nothing runs Lightning's `Trainer` or `LightningCLI`. What it
+logs in its training steps is that of a batch, as noisy on one rank as on all of them, and not reported.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
