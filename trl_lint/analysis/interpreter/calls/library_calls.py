@@ -37,6 +37,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.effects import OPENERS
 from trl_lint.knowledge.evaluation import synchronised_metric
+from trl_lint.knowledge.lhotse import sharing_sampler
 from trl_lint.knowledge.process_starts import START_GROUP
 from trl_lint.knowledge.python import PARSE_TEXT
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, OpaqueCall, Row, Sink
@@ -64,7 +65,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         return apply(frame, (row,), args, node, None)
     for observe_row in frame.observers.row:
         observe_row(frame, name, row, args, node, None)
-    created: Value | str | None = library.maker(name) or synchronised_metric(name, args.keywords)
+    created: Value | str | None = library.maker(name)
+    created = created or synchronised_metric(name, args.keywords) or sharing_sampler(name, args.keywords)
     if created is None:
         created = library.constructor(name, frame.engine.versions)
     if isinstance(created, Value):
