@@ -93,6 +93,17 @@ def test_another_project_around_the_file(top):
     assert not ProjectFiles(Settings(), top).are_as_in(before)
 
 
+def test_what_trains_with_lightning_counts_in_all_files_if_it_was_asked_for(top):
+    assert state(top)["lightning"] is None
+    files = ProjectFiles(Settings(), top)
+    put(top, "solve.py", "loss.backward()")
+    assert not files.may_run_lightning()
+    before = files.state([top / "train.py"])
+    assert ProjectFiles(Settings(), top).are_as_in(before)
+    put(top, "tests/test_it.py", "from lightning import Trainer")
+    assert not ProjectFiles(Settings(), top).are_as_in(before)
+
+
 def test_too_many_files(top, monkeypatch):
     before = state(top)
     monkeypatch.setattr(project_files, "MOST_FILES", 4)

@@ -164,3 +164,34 @@ def test_a_helper_of_the_validation_logs_what_the_validation_does(step, reduces,
     findings = SNIPPETS.findings(text)
     assert {each.message.split("`")[1] for each in findings} == metrics
     assert all(text.splitlines()[each.start.line - 1].lstrip().startswith("self.log(") for each in findings)
+
+
+STARRED = """\
+import lightning as L
+from torch.nn.functional import cross_entropy
+
+
+class Module(L.LightningModule):
+    def validation_step(self, {}):
+        inputs, targets = {}
+        self.log("val_loss", cross_entropy(self.net(inputs), targets))
+        self.log("val_step", {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "batch", "index"),
+    [
+        ("*args", "args[0]", "args[1]"),
+        ("*args, **kwargs", "args[0]", "args[1]"),
+        ("batch, *args", "batch", "args[0]"),
+        ("data, index", "data", "index"),
+    ],
+)
+def test_steps_get_the_batch_and_its_index_by_position(parameters, batch, index):
+    findings = SNIPPETS.findings(STARRED.format(parameters, batch, index))
+    assert [each.message.split("`")[1] for each in findings] == ["val_loss"]
+
+
+def test_what_comes_after_the_index_is_unknown():
+    assert SNIPPETS.findings(STARRED.format("batch, index, *args", "args[0]", "index")) == []

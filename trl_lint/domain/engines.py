@@ -83,6 +83,7 @@ class EnginesInUse(NamedTuple):
         started: Whether another file of the project has a command that starts the file.
         started_from: The folders of the projects around this one with a command that starts a program of its name, or
             of one that imports it.
+        lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -99,6 +100,7 @@ class EnginesInUse(NamedTuple):
     several_shown: str = ""
     started: bool = False
     started_from: frozenset[str] = frozenset()
+    lightning: bool = True
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

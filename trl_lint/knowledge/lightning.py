@@ -32,6 +32,7 @@ from trl_lint.knowledge.schema import (
     Sink,
     Synchronisation,
     created,
+    items,
 )
 
 _FABRIC = "lightning.fabric.Fabric"
@@ -182,7 +183,8 @@ def hooks_of(bases: Iterable[str]) -> frozenset[str]:
 
 _NOTHING: Mapping[str, Value] = {}
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
-_OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME}
+# It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
+_OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:

@@ -21,7 +21,8 @@ from trl_lint.knowledge.schema import (
 _PASSES_ON = (
     "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
     "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
-    "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm",
+    "torchaudio.datasets.utils.bg_iterator", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm",
+    "tqdm.tqdm",
 )  # fmt: skip
 # They tell a type checker the class of their second argument, and return that argument.
 _SAYS_CLASS = ("typing.cast", "typing_extensions.cast")

@@ -44,6 +44,7 @@ _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
 # Iterating over it yields different indices on each rank.
+DATA_LOADER = "torch.utils.data.DataLoader"
 DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
 
@@ -108,7 +109,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="torch.optim.Optimizer", source="torch/optim/optimizer.py::Optimizer", others=SAME),
     Class(name="torch.optim.lr_scheduler.LRScheduler", source="torch/optim/lr_scheduler.py::LRScheduler",
           others=SAME),
-    Class(name="torch.utils.data.DataLoader", source="torch/utils/data/dataloader.py::DataLoader",
+    Class(name=DATA_LOADER, source="torch/utils/data/dataloader.py::DataLoader",
           makes=LOADER),
     Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER),
     *(

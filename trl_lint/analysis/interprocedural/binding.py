@@ -13,6 +13,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
 from trl_lint.analysis.program.definitions.parameter_uses import by_name
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
@@ -88,6 +89,9 @@ def _refined_by_parameter(frame: Frame, function: FunctionInfo, parameter: Param
 
     For other objects, such as a data set, the class does not say whether they are the same on all ranks.
     """
+    if may_be_loader(value):
+        sharding = as_sharding(function.module, parameter.name, UNKNOWN)
+        return value if sharding is UNKNOWN else sharding
     if value.kind is not Kind.UNKNOWN or value.rank != ranks.UNKNOWN:
         return value
     sharding = as_sharding(function.module, parameter.name, value)
@@ -141,6 +145,11 @@ def _starred_arguments(frame: Frame, parameter: Parameter, rest: list[Value], st
     for value in rest:
         element = join(element, value)
     return frame.allocate(parameter.node, Cell("list", rest=element))
+
+
+def rest_from(given: Value, position: int) -> Value:
+    """What `*args` gets of what a library gives by position, if as many parameters come before it."""
+    return given.with_parts(given.items[position:]) if isinstance(given, TupleValue) else given
 
 
 def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, bound: set[str]) -> Value:

@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural import reachability
-from trl_lint.analysis.interprocedural.binding import bind
+from trl_lint.analysis.interprocedural.binding import bind, rest_from
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
 from trl_lint.analysis.interprocedural.library_hooks import (
@@ -192,7 +192,7 @@ class Engine(Runs):
                 names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))
                 continue
             if parameter.star == "*":
-                names[name] = parameters.get("*", UNKNOWN)
+                names[name] = rest_from(parameters.get("*", UNKNOWN), position)
                 continue
             value = parameters.get(name)
             if value is None and parameter.positional and position < len(ordered) and not is_callback(parameters):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
 from trl_lint.analysis.program.idioms.mappings import read_by_key
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state import records, settings
@@ -145,6 +146,17 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             return PREPARED_BATCH.replace(provenance=loader), ranks.SAME
         case ModelValue():
             return value, ranks.SAME
+        case OneOfProjectObjects(options=options):
+            elements, lengths = zip(*(iterate(frame, each) for each in options), strict=True)
+            return join_all(elements), join_all([Value(each) for each in lengths]).rank
+        case ProjectInstance(cls=cls) if is_loader(cls):
+            itself = frame.read_attribute(cls, LOADER_ITSELF)
+            return iterate(frame, itself) if isinstance(itself, LoaderValue) else (UNKNOWN, ranks.UNKNOWN)
+    return _iterate_other(frame, value)
+
+
+def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
+    """An element of something that is no container or loader, such as a tensor or a record."""
     items = records.items_of(frame, value)
     if items is not None:
         return join_all(items), ranks.SAME

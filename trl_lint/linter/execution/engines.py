@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.engines import EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.launch.judge.engines import (
     BareStart,
     FileEngines,
@@ -85,8 +86,14 @@ class ProjectEngines:
             around = self._started_from(project, names)
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
-            self._in_use[path] = found._replace(started_from=around)
+            self._in_use[path] = found._replace(started_from=around, lightning=self._may_run_lightning(path))
         return self._in_use[path]
+
+    def _may_run_lightning(self, path: Path) -> bool:
+        """Whether Lightning may run what is in a file. The tree is only searched if it may log with Lightning."""
+        importers = self._known(self.files.project_of(path.parent)).importers
+        may_log = importers.import_one_of(IMPORTED) and LOGS.search(content_of(path)) is not None
+        return not may_log or self.files.may_run_lightning()
 
     def _names_of_programs(self, project: Path, inside: str) -> set[str]:
         """The file names of a file of a project, and of the programs that import it."""

@@ -90,6 +90,10 @@ class Importers:
         """Whether a program, or code that it imports, trains."""
         return any(path == program or program in self.programs_of(path) for path in self._trains)
 
+    def import_one_of(self, names: Collection[str]) -> bool:
+        """Whether a file imports a module, or a name from one, that is called one of these."""
+        return any(name in self._by_name for name in names)
+
     def is_imported(self, path: str) -> bool:
         """Whether another file may import this one."""
         return any(each.path != path for each in self._by_name.get(_name_of(path), ()))

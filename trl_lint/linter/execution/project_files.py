@@ -25,12 +25,14 @@ if TYPE_CHECKING:
         """What answers about files depend on, except what is in those files themselves.
 
         projects: by file, the project it belongs to. contents: by project, a digest of the names and contents of its
-        files. programs: by the path of a program, the project it belongs to; "" if there is no such file.
+        files. programs: by the path of a program, the project it belongs to; "" if there is no such file. lightning:
+        see `may_run_lightning`; None if nothing depends on it.
         """
 
         projects: dict[str, str]
         contents: dict[str, str]
         programs: dict[str, str]
+        lightning: bool | None
 
 
 # Limits of a scan: files that are read, and names that are listed.
@@ -47,6 +49,7 @@ class ProjectFiles:
         self._projects: dict[Path, Path] = {}
         self._contents: dict[str, str] = {}
         self._programs: dict[str, str] = {}
+        self._lightning: bool | None = None
 
     @classmethod
     def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectFiles:
@@ -56,7 +59,8 @@ class ProjectFiles:
     def state(self, asked: Iterable[Path]) -> ProjectState:
         """What the answers about these files, which have been given, depend on."""
         projects = {str(path): str(self.project_of(path.parent)) for path in asked}
-        return {"projects": projects, "contents": dict(self._contents), "programs": dict(self._programs)}
+        contents, programs = dict(self._contents), dict(self._programs)
+        return {"projects": projects, "contents": contents, "programs": programs, "lightning": self._lightning}
 
     def are_as_in(self, state: ProjectState) -> bool:
         """Whether answers would be the same as in an earlier state."""
@@ -65,7 +69,16 @@ class ProjectFiles:
             and all(str(self.project_of(Path(path).parent)) == each for path, each in state["projects"].items())
             and all(self._project_of_program(path) == each for path, each in state["programs"].items())
             and all(self._digest_of(project) == each for project, each in state["contents"].items())
+            and (state["lightning"] is None or state["lightning"] == self.may_run_lightning())
         )
+
+    def may_run_lightning(self) -> bool:
+        """Whether a file below the top may have Lightning run a model."""
+        if self._lightning is None:
+            from trl_lint.linter.execution.lightning_trees import may_run_lightning
+
+            self._lightning = may_run_lightning(self.top)
+        return self._lightning
 
     def project_of(self, folder: Path) -> Path:
         """The nearest folder around that is a project; else the top, or the folder itself if it is outside the top."""

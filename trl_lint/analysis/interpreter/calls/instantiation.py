@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import callbacks
+from trl_lint.analysis.interpreter.calls import callbacks, library_calls
 from trl_lint.analysis.interpreter.objects import own_wrappers, passed_models, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -76,6 +76,7 @@ def _instantiate(
         frame.engine.call(frame, init, args, node, instance)
     elif init is None:
         _fill_record(frame, cls, args)
+        library_calls.note_loader(frame, instance, args, node)
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, instance)
     return instance

@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.objects import attributes, passed_models
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -36,9 +37,11 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.effects import OPENERS
 from trl_lint.knowledge.evaluation import synchronised_metric
+from trl_lint.knowledge.lhotse import sharing_sampler
 from trl_lint.knowledge.process_starts import START_GROUP
 from trl_lint.knowledge.python import PARSE_TEXT
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, OpaqueCall, Row, Sink
+from trl_lint.knowledge.torch_distributed import DATA_LOADER
 from trl_lint.knowledge.transformers import CALLS_HOOKS
 
 
@@ -62,7 +65,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         return apply(frame, (row,), args, node, None)
     for observe_row in frame.observers.row:
         observe_row(frame, name, row, args, node, None)
-    created: Value | str | None = library.maker(name) or synchronised_metric(name, args.keywords)
+    created: Value | str | None = library.maker(name)
+    created = created or synchronised_metric(name, args.keywords) or sharing_sampler(name, args.keywords)
     if created is None:
         created = library.constructor(name, frame.engine.versions)
     if isinstance(created, Value):
@@ -118,6 +122,7 @@ def call_inherited(
     if name == "__init__":
         for observe in frame.observers.instantiate:
             observe(frame, "", args, node)
+        note_loader(frame, receiver, args, node)
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
         if found is not None:
@@ -129,6 +134,13 @@ def call_inherited(
     if unique is not None and frame.engine.library_method(unique, name) is not None:
         return call_method(frame, receiver, unique, name, args, node)
     return frame.engine.unresolved(frame, args, node)
+
+
+def note_loader(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> None:
+    """What an object that is a DataLoader of torch itself is made of."""
+    row = library.function(DATA_LOADER, frame.engine.versions)
+    if isinstance(receiver, ProjectInstance) and is_loader(receiver.cls) and isinstance(row, Class):
+        frame.write_attribute(receiver.cls, LOADER_ITSELF, row_transfers.constructed(frame, row, args, node))
 
 
 def call_through_class(

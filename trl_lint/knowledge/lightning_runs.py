@@ -1,0 +1,37 @@
+"""Signs of code that has Lightning run a model.
+
+A `LightningModule` without any may be a copy that is only called: what its hooks log is then never logged.
+Read from lightning 2.6.0: `Trainer` and `LightningCLI` of lightning/pytorch are all that calls the hooks of a module.
+"""
+
+from __future__ import annotations
+
+import re
+
+# The package, as code imports it or settings name it: `pytorch_lightning`, `lightning.pytorch`, `LightningModule`.
+PACKAGE = re.compile(rb"[Ll]ightning")
+# In a file that names the package. A class of another package may be derived from the Trainer, so any such name counts.
+WITH_PACKAGE = re.compile(rb"Trainer\b|\.fit\(")
+# In any file: the trainer may come from another package, and a model's `fit` may make one.
+ANYWHERE = re.compile(
+    rb"\bLightningCLI\b|\b(?:lightning|fabric) run\b"
+    rb"|(?i:\b\w*(?:cli|engine|learner|model|runner|trainer)\w*(?:\(\))?\.(?:fit|validate)\b)"
+)
+# Code that trains without it, or a program that does something else.
+RUNS_OTHERWISE = re.compile(rb"\.backward\(|Trainer\(|(?m:^if\s+__name__\s*==)")
+# Calls by which a module logs.
+LOGS = re.compile(rb"\.log(?:_dict)?\s*\(")
+# What imports one, among the last parts of the names that a file imports.
+IMPORTED = frozenset({"LightningModule", "lightning", "pytorch", "pytorch_lightning"})
+
+
+def may_run(content: bytes) -> bool:
+    """Whether a file may have Lightning run a model."""
+    if PACKAGE.search(content) is not None and WITH_PACKAGE.search(content) is not None:
+        return True
+    return ANYWHERE.search(content) is not None
+
+
+def runs_otherwise(content: bytes) -> bool:
+    """Whether a file trains, or is a program, and that not with Lightning."""
+    return PACKAGE.search(content) is None and RUNS_OTHERWISE.search(content) is not None
