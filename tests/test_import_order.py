@@ -231,6 +231,10 @@ ADDS = "import os\nimport sys\n{}\nfrom helpers import save\n"
         ("run.py", 'sys.path.append("deep/lib")', "deep/lib/helpers.py"),
         # What lies beside the file comes first, where it is found without this.
         ("near/run.py", 'sys.path.append("lib")', "near/helpers.py"),
+        ("tools/run.py", 'lib = os.path.join(here, "..", "lib")\nsys.path.insert(0, str(lib))', "lib/helpers.py"),
+        ("tools/run.py", 'def add(path):\n    sys.path.append(path)\nadd(here / "lib")', "lib/helpers.py"),
+        ("run.py", 'lib = "/home/me/lib"\nsys.path.append(lib)', None),
+        ("run.py", 'lib = "lib"\ndef add(path):\n    sys.path.append(path)\nadd(other)', None),
         ("run.py", 'sys.path.append("/home/me/lib")', None),
         ("run.py", '# sys.path.append("lib")', None),
         ("run.py", 'sys.path.append("..")', None),
@@ -265,4 +269,19 @@ SAVES = "import torch\n\ndef save(net, path):\n    torch.save(net, path)\n"
 @pytest.mark.parametrize(("folder", "wanted"), [("lib", [("lib/helpers.py", 4, "TRL008")]), ("library", [])])
 def test_a_helper_in_an_added_folder_is_followed(folder, wanted, tmp_path):
     files = {"train.py": SAVED_BY_HELPER.format(folder=folder), "lib/helpers.py": SAVES}
+    assert found(written(tmp_path, files)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("statement", "wanted"),
+    [
+        ("import _paths", [("lib/helpers.py", 4, "TRL008")]),
+        ("if True:\n    import _paths", []),  # perhaps not
+        ("import other", []),
+    ],
+)
+def test_a_file_that_is_imported_first_adds_the_folder(statement, wanted, tmp_path):
+    adds = SAVED_BY_HELPER.partition("import torch")[0].format(folder="../lib")
+    program = SAVED_BY_HELPER.replace("import sys\nsys.path.append({folder!r})", statement)
+    files = {"tools/_paths.py": adds, "tools/train.py": program, "lib/helpers.py": SAVES, "tools/other.py": ""}
     assert found(written(tmp_path, files)) == wanted

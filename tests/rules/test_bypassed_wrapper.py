@@ -472,6 +472,53 @@ def test_the_last_of_a_loop_may_be_asked_for_behind_it():
     assert SNIPPETS.findings(text) == []
 
 
+WRAPPED_IN_LOOP = """\
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(nets, several, device):
+    kept = []
+    for key, net in nets.items():
+        net.to(device)
+    if several:
+        for key, net in nets.items():
+            {}
+    elif device:
+        for key, net in nets.items():
+            net = net.half()
+    for net in nets.values():
+        net.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reported"),
+    [
+        ("net = DDP(net, device_ids=[device])", ["DDP(net, device_ids=[device])"]),
+        ("net = DDP(module=net.to(device))", ["DDP(module=net.to(device))"]),
+        ("net = DDP(net)\nnets[key] = net", []),
+        ("nets[key] = DDP(net)", []),
+        ("net = DDP(net)\nfor batch in kept:\n    net(batch).sum().backward()", []),
+        ("net = DDP(net.trunk)", []),  # perhaps for what it does to that part
+        ("net = DDP(key)", []),
+        ("kept += [DDP(net)]", []),
+    ],
+)
+def test_what_wraps_each_of_several_models_is_kept_in_their_place(body, reported):
+    text = WRAPPED_IN_LOOP.format(body.replace("\n", "\n            "))
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each) for each in findings] == reported
+    assert all("`models[index] = DDP(model)`" in each.help for each in findings)
+
+
+def test_the_last_wrapper_of_a_loop_may_be_called_in_another_loop_or_behind_it():
+    text = WRAPPED_IN_LOOP.format("net = DDP(net)")
+    assert SNIPPETS.findings(text)
+    assert not SNIPPETS.findings(text.replace("net in nets.values():\n        net", "batch in kept:\n        net"))
+    assert not SNIPPETS.findings(text.replace("nets.values()", "net.values()"))
+    assert not SNIPPETS.findings(text + "    return net\n")
+
+
 @pytest.mark.parametrize(("made", "is_reported"), [("accelerator = made()", True), ("table = made()", False)])
 def test_an_accelerator_from_a_configuration_is_known_by_its_name(made, is_reported):
     text = LOOP.replace("accelerator = Accelerator()", made).format("model = it.prepare(model)")

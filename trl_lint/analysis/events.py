@@ -160,15 +160,15 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel, or the result of `prepare` (`is_prepared`), is created and discarded.
+    """A DistributedDataParallel, or the result of `prepare`, is created and discarded.
 
-    is_list: whether `prepare` is passed a list, which it returns unchanged.
+    in_loop: it is only kept in the variable of a loop. is_list: `prepare` is passed a list, which it returns unchanged.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 
     node: Call
-    is_prepared: bool = False
+    in_loop: bool = False
     is_list: bool = False
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
+    BACKWARD,
     BARRIER,
     GLOBAL_RANK_INDEX,
     LOADED_BATCH,
@@ -95,6 +96,7 @@ ROWS: tuple[Row, ...] = (
     Collective(name=f"{_FABRIC}.all_reduce", source=f"{_SOURCE}.all_reduce", operand=(0, "data"), result="reduced",
                into=(0, "data"), returned=True, lists=True, fails="", reduction=(2, "reduce_op", "mean"),
                groups=((1, "group"),)),
+    Function(name=f"{_FABRIC}.backward", source=f"{_SOURCE}.backward", returns=NOTHING, synchronises=BACKWARD),
     Collective(name=f"{_FABRIC}.barrier", source=f"{_SOURCE}.barrier", operand=(-1, ""), result="barrier", fails=""),
     Collective(name=f"{_FABRIC}.broadcast", source=f"{_SOURCE}.broadcast", operand=(0, "obj"), result="broadcast",
                lists=True, fails=""),
@@ -117,6 +119,8 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.log_dir", source=f"{_TRAINER_SOURCE}.log_dir", value=SETTING,
               synchronises=Synchronisation("broadcast")),
     Attribute(name=f"{_TRAINER}.node_rank", source=f"{_TRAINER_SOURCE}.node_rank", value=RANK_INDEX),
+    Attribute(name=f"{_TRAINER}.num_devices", source=f"{_TRAINER_SOURCE}.num_devices", value=WORLD),
+    Attribute(name=f"{_TRAINER}.num_nodes", source=f"{_TRAINER_SOURCE}.num_nodes", value=SAME),
     Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
     Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
 
@@ -131,6 +135,8 @@ ROWS: tuple[Row, ...] = (
     Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
     Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
                fails="", groups=((1, "group"),)),
+    Function(name=f"{_STRATEGY}.backward", source=f"{_STRATEGY_SOURCE}.backward", returns=UNKNOWN,
+             synchronises=BACKWARD),
     Collective(name=f"{_STRATEGY}.barrier", source=f"{_STRATEGY_SOURCE}.barrier", operand=(-1, ""), result="barrier",
                fails=""),
     Collective(name=f"{_STRATEGY}.broadcast", source=f"{_STRATEGY_SOURCE}.broadcast", operand=(0, "obj"),
@@ -153,6 +159,12 @@ ROWS: tuple[Row, ...] = (
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
                  operand=(0, "data"), lists=True, fails="", groups=((1, "group"),))
       for package in _PACKAGES),
+    *(Function(name=f"{package}.LightningModule.manual_backward", source=f"{_MODULE_SOURCE}.manual_backward",
+               returns=NOTHING, synchronises=BACKWARD)
+      for package in _PACKAGES),
+    # `fabric.setup(module)` sets it. All ranks call that, or none does.
+    *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME)
+      for package in ("lightning", "lightning.pytorch") for name in ("fabric", "_fabric")),
 )
 # fmt: on
 

@@ -9,7 +9,7 @@ nothing calls the wrapper. It also reports
 
 - `model.module if distributed else model`, where the model is wrapped on that path;
 - a `DistributedDataParallel(model)` whose result is discarded;
-- `accelerator.prepare(model)` whose result is only kept in a loop variable (`for model in models:`);
+- one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
 - `accelerator.prepare([model, optimizer])`, which returns the list unchanged.
 
 ## Why is this bad?
@@ -77,7 +77,7 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
 
 _WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
-_KEEP_EACH = "store the result in place of the bare model: `models[index] = accelerator.prepare(model)`"
+_KEEP_EACH = "store the result in place of the bare model: `models[index] = {}(model)`"
 _IN_A_LIST = (
     "`prepare` returns a list unchanged: no model in it is wrapped and no loader is sharded, so that on several GPUs "
     "each rank trains its own model"
@@ -114,13 +114,14 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
 def _dropped(event: WrapperDropped) -> Violation:
     if event.is_list:
         return Violation(event=event, message=_IN_A_LIST, help=_ONE_BY_ONE, by_hand=_WHERE_TO_KEEP)
+    called = shown_source(event.module, event.node.func)
     return Violation(
         event=event,
         message=(
             "the wrapper is created and discarded: the model itself is unchanged, DDP does not see its forward, "
             "and on several GPUs each rank trains its own model"
         ),
-        help=_KEEP_EACH if event.is_prepared else "keep the result and call that: `model = DDP(model)`",
+        help=_KEEP_EACH.format(called) if event.in_loop else "keep the result and call that: `model = DDP(model)`",
         by_hand=_WHERE_TO_KEEP,
     )
 

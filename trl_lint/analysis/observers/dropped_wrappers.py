@@ -6,6 +6,7 @@ Events of a script:
     model = DDP(model)              none: it is kept
     for model in models:
         model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not used
+        model = DDP(model)          the same
     prepare([model, optimizer])     WrapperDropped: it returns the list unchanged, and prepares nothing in it
     prepare(*[model, optimizer])    none
 """
@@ -40,8 +41,12 @@ class DroppedWrappers(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         # A test may expect the error that wrapping raises.
-        if name == DDP and frame.discarded is node and not is_test(frame.function):
+        if name != DDP or is_test(frame.function):
+            return
+        if frame.discarded is node:
             frame.emit(WrapperDropped, node)
+        elif is_lost_in_loop(frame.root, node, args.expression(0) or args.expression("module")):
+            frame.emit(WrapperDropped, node, in_loop=True)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -61,8 +66,8 @@ class DroppedWrappers(Observer["Frame"]):
 
 def _check_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     is_one = len(args.positional) == 1 and _is_trained(args)
-    if is_one and is_lost_in_loop(frame.root, node) and not is_test(frame.function):
-        frame.emit(WrapperDropped, node, is_prepared=True)
+    if is_one and is_lost_in_loop(frame.root, node, args.expression(0)) and not is_test(frame.function):
+        frame.emit(WrapperDropped, node, in_loop=True)
 
 
 def _check_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

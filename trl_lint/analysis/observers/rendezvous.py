@@ -21,6 +21,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
+from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -33,7 +34,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     set_before,
 )
 from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
-from trl_lint.analysis.program.syntax import below, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, of_class
 from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
@@ -199,6 +200,8 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     ):
         return None
     is_in_branch = id(found) in inside
+    if is_in_branch and _takes_turns(frame, branch, found):
+        return None
     return Mismatch(
         branch_points,
         found,
@@ -206,6 +209,29 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         _also_missing(frame, found, sequences, branch_points) if is_in_branch else (),
         leaving,
     )
+
+
+def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
+    """Whether each rank reaches a point equally often in a loop, if not in the same iterations.
+
+    That is enough where nothing else in the loop synchronises the ranks.
+    """
+
+    def differs(part: cst.CSTNode) -> bool:
+        value = frame.node_values.get(id(part))
+        return value is None or value.rank.differs
+
+    if any(branch.may_leave):
+        return False
+    if branch.by is DividedBy.LOOP:
+        around = (each for each in ancestors(frame.root, point.node) if isinstance(each, cst.For))
+        loop = next((each for each in around if each.iter is branch.test), None)
+        loop = loop if loop is not None and is_limited_in(frame.root, loop, point.node, differs) else None
+    else:
+        loop = loop_of_turns(frame.root, branch.test, differs)
+    inside = {id(each) for each in below(loop)} if loop is not None else set()
+    points = (each for each in frame.sync_points if id(each.node) in inside and each.node is not point.node)
+    return bool(inside) and all(each.kind == point.kind for each in points)
 
 
 def _also_missing(

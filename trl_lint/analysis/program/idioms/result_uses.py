@@ -25,7 +25,7 @@ from trl_lint.analysis.program.syntax import (
     used_names,
 )
 from trl_lint.knowledge import torch_ops
-from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDDINGS
+from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDDINGS, RETURN_THE_MODEL
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -68,25 +68,44 @@ def _may_read(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return opposed is None or not is_lasting(root, opposed.subject)
 
 
-def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether the variable of a loop is rebound to a result that is not read afterwards.
+def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode, model: cst.BaseExpression | None) -> bool:
+    """Whether the variable of a loop is rebound to what a call makes of it, and that is not read afterwards.
 
     for model in models: model = prepare(model)     # `models` still holds the old ones
 
-    root: the function (or module) of the node.
+    root: the function (or module) of the node. model: the argument.
     """
     path = ancestors(root, node)
-    match path[-1] if path else None, getattr(node, "args", ()):
-        case (
-            cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement,
-            [cst.Arg(value=cst.Name(given), star="")],
-        ) if name == given:
+    match path[-1] if path else None:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement if name == _moved(model):
             loops = [each for each in path if isinstance(each, cst.For)]
             if not loops or name not in names_in(loops[-1].target):
                 return False
-            later = (each for each, is_later in _mentions(root, name, statement).items() if is_later)
-            return all(are_in_opposite_branches(root, node, each) for each in later)
+            later = [each for each, is_later in _mentions(root, name, statement).items() if is_later]
+            return all(are_in_opposite_branches(root, node, each) or _is_of_loop(root, each, path) for each in later)
     return False
+
+
+def _moved(model: cst.BaseExpression | None) -> str | None:
+    """The name of a model, of which methods may be called that return the model itself: `net.cuda()`."""
+    match model:
+        case cst.Name(name):
+            return name
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(method))) if method in RETURN_THE_MODEL:
+            return _moved(inner)
+    return None
+
+
+def _is_of_loop(root: cst.CSTNode, name: cst.Name, path: tuple[cst.CSTNode, ...]) -> bool:
+    """Whether a name is the variable of a loop around it that is not in the path, and so has the value of that loop."""
+    return any(
+        isinstance(outer, cst.For)
+        and outer not in path
+        and inner is not outer.iter
+        and inner is not outer.orelse
+        and name.value in names_in(outer.target)
+        for outer, inner in inwards(root, name)
+    )
 
 
 def _is_rebound(root: cst.CSTNode, node: cst.CSTNode, later: Iterable[cst.Name]) -> bool:

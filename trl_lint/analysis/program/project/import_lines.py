@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ _IMPORTS = re.compile(
     rb"|import[ \t]+(%b(?:[ \t]*,[ \t]*%b)*))" % (_MODULE, _MODULE),
     re.MULTILINE,
 )
-# `sys.path.insert(0, os.path.join(here, "src"))`, and the texts in it.
-_ADDS_FOLDER = re.compile(rb"\bsys\.path\.(?:append\(|insert\([ \t]*\d+[ \t]*,)([^\n;]*)")
-_TEXTS = re.compile(rb"\"([^\"\n]*)\"|'([^'\n]*)'")
-_FROM_ROOT = re.compile(rb"[ \t]*[\"']/(?!\.\.)")
-_UPWARDS = re.compile(r"^(?:\.{0,2}/)+")
 # At most this many files are searched for a definition.
 _MOST_FILES = 300
 _NAME = re.compile(rb"\w+(?:\.\w+)*")
@@ -38,28 +34,11 @@ def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
         yield base.decode(), [name.decode() for name in names]
 
 
-def added_folders(source: bytes) -> tuple[str, ...]:
-    """How the folders end that a file adds to the search path of imports, as far as it names them.
-
-    `sys.path.append("../lib")` and `sys.path.insert(0, str(here.parent / "lib"))` both add one named `lib`. A path from
-    the root of a disk belongs to somebody's own machine.
-    """
-    if b"sys.path." not in source:
-        return ()
-    added = (each for each in _ADDS_FOLDER.findall(code_of(source)) if not _FROM_ROOT.match(each))
-    texts = (
-        "/".join((double or single).decode(errors="replace") for double, single in _TEXTS.findall(each))
-        for each in added
-    )
-    folders = (_UPWARDS.sub("", each).strip("/") for each in texts)
-    return tuple(dict.fromkeys(each for each in folders if each.strip(".")))
-
-
 def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator[Path]:
     """The files of the project that a file imports."""
     parts = project.name_of(path).split(".")
     package = parts if path.name == "__init__.py" else parts[:-1]
-    added = added_folders(source)
+    added = folders_for(project, path, source)
     for module, names in import_lines(source):
         if not module:
             yield from filter(None, (project.find_from(name, path, added=added) for name in names))

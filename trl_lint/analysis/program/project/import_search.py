@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
+from trl_lint import files
+
 # Folders of installed packages. All other packages lie next to an installed one, so they do not belong to its project.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 
@@ -128,6 +130,13 @@ class ImportSearch:
         if path not in self.exists:
             self.exists[path] = path in self.overlay or os.path.isfile(path)
         return self.exists[path]
+
+    def text(self, path: Path) -> bytes:
+        """The content of a file; empty if it can't be read."""
+        try:
+            return self.overlay[path] if path in self.overlay else files.read(path)
+        except (OSError, ValueError):
+            return b""
 
     def _place(self, path: Path) -> tuple[Path, str]:
         """The directory above the top-level package, and the dotted name of the module."""

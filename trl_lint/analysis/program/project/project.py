@@ -16,11 +16,11 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.project.import_lines import added_folders
 from trl_lint.analysis.program.project.import_search import ImportSearch
 from trl_lint.analysis.program.project.nesting import TooDeep
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.project.partial_trees import is_whole, parsed, partly_parsed
+from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
@@ -260,5 +260,5 @@ class Project(ImportSearch):
 
     def find(self, dotted: str, importer: Module) -> Path | None:
         """The file that `import dotted` means in a parsed file; see `find_from`."""
-        added = importer.notes.cached(added_folders, lambda: added_folders(importer.source or b""))
+        added = importer.notes.cached(folders_for, lambda: folders_for(self, importer.path, importer.source or b""))
         return self.find_from(dotted, importer.path, importer.top, added)

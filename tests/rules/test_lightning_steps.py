@@ -1,0 +1,99 @@
+"""Steps of a LightningModule that ranks leave before a backward pass, or run one of different numbers of times."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+from snippets import Snippets
+
+SNIPPETS = Snippets("TRL006")
+MODULE = """\
+import lightning as L
+
+
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+
+    def training_step(self, batch, batch_idx):
+        mask = batch["mask"]
+        own = int(mask.sum())
+{}
+"""
+
+
+def places(body: str) -> list[str]:
+    return SNIPPETS.places(MODULE.format(indent(body, " " * 8)))
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("if mask.sum() == 0:\n    return\nself.manual_backward(self.loss(batch))", ["return"]),
+        ("if self.trainer.num_devices > 1 and mask.sum() == 0:\n    return\nself.manual_backward(self.loss(batch))",
+         ["return"]),
+        ("if mask.sum() == 0:\n    return\nself.trainer.strategy.backward(self.loss(batch), None)", ["return"]),
+        ("for i in range(own):\n    self.manual_backward(self.loss(batch, i))",
+         ["self.manual_backward(self.loss(batch, i))"]),
+        ("if batch_idx % 2:\n    return\nself.manual_backward(self.loss(batch))", []),
+        ("if self.all_gather(mask.sum()).min() == 0:\n    return\nself.manual_backward(self.loss(batch))", []),
+        ("if self.global_step < self.hparams.warm_up:\n    return\nself.manual_backward(self.loss(batch))", []),
+        ("steps = int(self.all_gather(own).max())\nfor i in range(steps):\n"
+         "    self.manual_backward(self.loss(batch, i))", []),
+    ],
+)  # fmt: skip
+def test_all_ranks_make_each_backward_pass_of_a_step(body, found):
+    assert places(body) == found
+
+
+TURNS = """\
+steps = int(self.all_gather(own).max())
+for i in range({}):
+    loss = self.loss(batch, i)
+    {}
+"""
+BACKWARD = "self.manual_backward(loss)"
+
+
+@pytest.mark.parametrize(
+    ("loop", "body", "is_found"),
+    [
+        ("steps", "if i == own:\n        " + BACKWARD, False),
+        ("steps", "if i == own - 1:\n        pass\n    else:\n        " + BACKWARD, False),
+        ("steps", "if own <= i < own + 2:\n        " + BACKWARD, False),
+        ("steps", "if i >= own and i < own + self.window:\n        " + BACKWARD, False),
+        ("steps", "if i >= own and i < own + 2:\n        " + BACKWARD, False),
+        ("own", "if i >= own - 2 and i < own - 2 + 2:\n        " + BACKWARD, False),
+        ("own", "if i == own - 1:\n        " + BACKWARD, False),
+        ("own", "if i != own - 1:\n        " + BACKWARD, True),
+        ("steps", "if i < own:\n        " + BACKWARD, True),
+        ("steps", "if own <= i < 3 * own:\n        " + BACKWARD, True),
+        ("steps", "if i == own:\n        return\n    " + BACKWARD, True),
+        # The others are in `all_gather` meanwhile.
+        ("steps", "if i == own:\n        " + BACKWARD + "\n    self.all_gather(loss)", True),
+    ],
+)
+def test_ranks_may_do_it_in_different_iterations_of_a_loop(loop, body, is_found):
+    assert bool(places(TURNS.format(loop, body))) is is_found
+
+
+FABRIC = """\
+from lightning.fabric import Fabric
+
+
+def train(net, loader):
+    fabric = Fabric(devices=2)
+    net = fabric.setup(net)
+    for batch in fabric.setup_dataloaders(loader):
+        loss = net(batch)
+        if {}:
+            continue
+        fabric.backward(loss)
+"""
+
+
+@pytest.mark.parametrize(("test", "found"), [("batch.sum() == 0", ["continue"]), ("net.frozen", [])])
+def test_a_backward_pass_of_fabric_is_made_by_all(test, found):
+    assert SNIPPETS.places(FABRIC.format(test)) == found
