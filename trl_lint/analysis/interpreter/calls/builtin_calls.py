@@ -14,6 +14,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance, class
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
@@ -349,8 +350,11 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     classes = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const: World | bool | None = None
     names = class_names(classes)
+    asks_for_wrapper = not models.WRAPPER_CLASSES.isdisjoint(names)
+    if asks_for_wrapper and isinstance(receiver, PreparedObject):
+        receiver = narrowed_to_model(receiver)  # only models are tested like this
     if wrapping_of(receiver) is Wrapping.WRAPPED and names:
-        if not models.WRAPPER_CLASSES.isdisjoint(names):
+        if asks_for_wrapper:
             const = WORLD_TRUE
         elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE

@@ -1,4 +1,4 @@
-"""TRL002: what a constructor reads of a model that other methods wrap."""
+"""TRL002: where a model is bare that is wrapped elsewhere: in a constructor, and where code has asked for a wrapper."""
 
 import pytest
 from small_projects import found, written
@@ -37,4 +37,37 @@ RAW = "self.raw = model\n"
     ],
 )
 def test_what_no_constructor_wraps_is_bare_in_it(tmp_path, code, expected):
+    assert found(written(tmp_path, {"run.py": code})) == expected
+
+
+PREPARED = """\
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Runner:
+    def fit(self):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+        self.start()
+
+    def start(self):
+        if isinstance(self.model, DistributedDataParallel):
+            print(self.model.module.count())
+        else:
+            print(self.model.count())
+
+    def step(self, batch):
+        return self.model(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (PREPARED, []),
+        (PREPARED.replace("isinstance(self.model, DistributedDataParallel)", "self.deep"), [("run.py", 15, "TRL002")]),
+    ],
+)
+def test_what_is_no_wrapper_has_what_its_model_has(tmp_path, code, expected):
     assert found(written(tmp_path, {"run.py": code})) == expected
