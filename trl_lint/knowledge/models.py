@@ -24,6 +24,8 @@ MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
+# No model is an object of one of these: code that asks holds its models in a dict or a list elsewhere.
+NO_MODELS = frozenset({"dict", "Dict", "Mapping", "list", "List", "tuple", "str", "Tensor"})
 
 # The attribute of a wrapper that holds its model.
 INNER_MODEL = "module"

@@ -358,6 +358,9 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             const = WORLD_TRUE
         elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE
+    is_wrapped = wrapping_of(receiver) in WRAPPED_ON_SOME_WAY or isinstance(receiver, PreparedObject)
+    if is_wrapped and names and models.NO_MODELS.issuperset(names):
+        const = False
     if names == ["Tensor"] and receiver.kind in _TENSOR_OR_NOT:
         const = receiver.kind is Kind.TENSOR
     if const is not None:
