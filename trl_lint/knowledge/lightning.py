@@ -187,9 +187,14 @@ _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
 
 
+def is_module(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a LightningModule."""
+    return not _MODULES.isdisjoint(bases)
+
+
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in _STEPS and not _MODULES.isdisjoint(bases):
+    if method in _STEPS and is_module(bases):
         return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
