@@ -12,8 +12,6 @@ Only a result of which nothing else is known is concerned.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -55,7 +53,7 @@ def _counts(cls: ClassInfo) -> bool:
     return not any(each.module.mentions(REDUCES_STATES) for each in cls.project_lineage())
 
 
-def _read_by(cls: ClassInfo, method: FunctionInfo) -> Collection[str]:
+def _read_by(cls: ClassInfo, method: FunctionInfo) -> set[str]:
     """The attributes of `self` that a method, and those that it calls on the same object, mention."""
     found: set[str] = set()
     waiting = [method]
