@@ -315,3 +315,43 @@ def test_a_file_that_is_for_no_several_processes_may_build_a_trainer_of_one_devi
         package="lightning",
     )
     assert not SNIPPETS.findings(text.replace("trainer.is_global_zero and ", ""))
+
+
+LOGGER = """\
+import {package} as L
+from {package}.loggers import {logger}
+
+
+def main(cfg, model, data):
+    logger = {logger}(save_dir=cfg.folder)
+    trainer = L.Trainer(devices={devices}, logger=logger)
+    {then}
+    trainer.fit(model, datamodule=data)
+
+
+if __name__ == "__main__":
+    main(read(), make(), load())
+"""
+SEVERAL = '4, strategy="ddp"'
+CHANGES = "logger.experiment.config.update(cfg)"
+
+
+@pytest.mark.parametrize(
+    ("then", "devices", "logger", "is_reported"),
+    [
+        (CHANGES, SEVERAL, "WandbLogger", True),
+        ("logger.experiment.summary.update(cfg)", SEVERAL, "WandbLogger", True),
+        # The stand-in takes any call, and the logger itself calls nothing on other ranks.
+        ('logger.experiment.log({"size": 3})', SEVERAL, "WandbLogger", False),
+        ("logger.log_hyperparams(cfg)", SEVERAL, "WandbLogger", False),
+        (f"if trainer.is_global_zero:\n        {CHANGES}", SEVERAL, "WandbLogger", False),
+        (CHANGES, "1", "WandbLogger", False),
+        (CHANGES, SEVERAL, "OwnLogger", False),
+    ],
+)
+@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
+def test_only_the_first_rank_has_the_run_of_a_logger(package, then, devices, logger, is_reported):
+    text = LOGGER.format(package=package, then=then, devices=devices, logger=logger)
+    findings = SNIPPETS.findings(text)
+    assert bool(findings) is is_reported
+    assert all(each.consequence.value == "crash" and "the others fail" in each.message for each in findings)

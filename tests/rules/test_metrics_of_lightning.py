@@ -195,3 +195,71 @@ def test_steps_get_the_batch_and_its_index_by_position(parameters, batch, index)
 
 def test_what_comes_after_the_index_is_unknown():
     assert SNIPPETS.findings(STARRED.format("batch, index, *args", "args[0]", "index")) == []
+
+
+COUNTED = """\
+import lightning as L
+import torch
+from torchmetrics.classification import MulticlassConfusionMatrix
+
+
+class Matrix(MulticlassConfusionMatrix):
+    def iou(self):
+        hits = self.confmat.diag()
+        return hits / self.confmat.sum(dim=0), hits > 0
+
+    def mean_iou(self):
+        values, seen = self.iou()
+        return values[seen].mean()
+
+    def size(self):
+        return self.num_classes
+
+    def reduced(self):
+        return self.compute().diag().sum()
+{}
+
+class Module(L.LightningModule):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.matrix = Matrix(10)
+
+    def validation_step(self, batch, batch_idx):
+        self.matrix.update(self.net(batch["inputs"]), batch["targets"])
+
+    def on_validation_epoch_end(self):
+        self.log("metric", {})
+"""
+OWN_COMPUTE = """
+    def compute(self):
+        return self.mean_iou()
+"""
+GATHERS = """
+    def update(self, outputs, targets):
+        super().update(outputs, targets)
+        torch.distributed.all_reduce(self.confmat)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "logged", "is_reported"),
+    [
+        ("", "self.matrix.mean_iou()", True),
+        ("", "self.matrix.iou()[0].mean()", True),
+        ("", "self.matrix.compute().diag().sum()", False),
+        ("", "self.matrix.reduced()", False),
+        ("", "self.matrix.size()", False),
+        (OWN_COMPUTE, "self.matrix.mean_iou()", False),
+        (GATHERS, "self.matrix.mean_iou()", False),
+    ],
+)
+def test_what_a_metric_has_counted_is_reduced_in_compute_only(more, logged, is_reported):
+    findings = SNIPPETS.findings(COUNTED.format(more, logged))
+    assert bool(findings) is is_reported
+    assert not findings or any("`compute` is not called" in each.text for each in findings[0].because)
+
+
+def test_outside_of_a_module_nothing_says_that_each_rank_has_a_share():
+    text = COUNTED.format("", "self.matrix.mean_iou()").replace("L.LightningModule", "Base")
+    assert SNIPPETS.findings(text.replace("self.log(", "torch.utils.tensorboard.SummaryWriter().add_scalar(")) == []

@@ -32,6 +32,13 @@ _ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
 _WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
 
+# What its classes count with: a confusion matrix, or the true and false positives and negatives. And the methods with
+# which a class says itself what is computed of that, and what reduces it without them.
+# Source: torchmetrics/classification/confusion_matrix.py, stat_scores.py; torchmetrics/metric.py `Metric.sync_context`
+STATES = frozenset({"confmat", "fn", "fp", "tn", "tp"})
+COMPUTING = frozenset({"compute", "forward", "sync", "sync_context"})
+REDUCES_STATES = rb"\bsync(?:_context)?\(|all_gather|all_reduce|\breduce\(|\bgather"
+
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
@@ -69,8 +76,13 @@ RESULTS = frozenset({"avg", "sum", "val"})
 # fmt: on
 
 
+def is_metric_class(name: str) -> bool:
+    """Whether a name is that of a class of torchmetrics."""
+    return name.startswith("torchmetrics.") and name.rpartition(".")[2][:1].isupper()
+
+
 def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
     """An instance of a class of torchmetrics; unknown if the arguments say with whom it synchronises."""
-    if not name.startswith("torchmetrics.") or not name.rpartition(".")[2][:1].isupper():
+    if not is_metric_class(name):
         return None
     return instance(_METRIC) if _WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trl_lint.domain.values import Value
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import (
     BACKWARD,
     BARRIER,
@@ -28,6 +29,7 @@ from trl_lint.knowledge.schema import (
     Attribute,
     Class,
     Collective,
+    Effect,
     Function,
     Row,
     Sink,
@@ -82,6 +84,11 @@ KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
 )
+# The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
+# Source: lightning/fabric/loggers/logger.py `_DummyExperiment`; the same in pytorch_lightning 1.7
+_LOGGERS = "lightning/pytorch/loggers/wandb.py"
+_RUN_OF_FIRST = "WandbLogger.experiment"
+_OF_RUN = Effect("changes the run that only the first one has, and the others fail", consequence=Consequence.CRASH)
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -147,6 +154,20 @@ ROWS: tuple[Row, ...] = (
     Collective(name=f"{_STRATEGY}.reduce_boolean_decision", source=f"{_STRATEGY_SOURCE}.reduce_boolean_decision",
                operand=(0, "decision"), result="reduced", lists=True, fails=""),
 
+    *(row for package in ("lightning.pytorch", "pytorch_lightning")
+      for row in (
+          Class(name=f"{package}.loggers.WandbLogger", source=f"{_LOGGERS}::WandbLogger"),
+          Attribute(name=f"{package}.loggers.WandbLogger.experiment", source=f"{_LOGGERS}::WandbLogger.experiment",
+                    value=created(_RUN_OF_FIRST)),
+      )),
+    *(row for name in ("config", "summary")
+      for row in (
+          Attribute(name=f"{_RUN_OF_FIRST}.{name}", source=f"{_LOGGERS}::WandbLogger.experiment",
+                    value=created(f"{_RUN_OF_FIRST}.{name}")),
+          Function(name=f"{_RUN_OF_FIRST}.{name}.update", source=f"{_LOGGERS}::WandbLogger.experiment",
+                   returns=NOTHING, effect=_OF_RUN),
+      )),
+
     *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
       for package, trainer in _TRAINERS.items()),
@@ -199,9 +220,14 @@ _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
 
 
+def is_module(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a LightningModule."""
+    return not _MODULES.isdisjoint(bases)
+
+
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in _STEPS and not _MODULES.isdisjoint(bases):
+    if method in _STEPS and is_module(bases):
         return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):

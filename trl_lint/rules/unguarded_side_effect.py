@@ -9,7 +9,8 @@ Reports effects on shared things that all processes of a distributed run perform
 - creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
-  and uses of a run that only the main process has, `wandb.run.id` and `wandb.config.x = 1` among them;
+  and uses of a run that only the main process has, `wandb.run.id`, `wandb.config.x = 1` and
+  `experiment.config.update` of Lightning's `WandbLogger` among them;
 - printing a table.
 
 ## Why is this bad?

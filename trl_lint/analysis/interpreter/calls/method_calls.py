@@ -20,6 +20,7 @@ from trl_lint.analysis.interpreter.objects import (
     chosen_names,
     environment_variables,
     given_wrappers,
+    metric_states,
     options,
     passed_models,
     present_on_some,
@@ -316,7 +317,8 @@ def call_method(
     runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     given_wrappers.note_call(frame, cls, method)
-    return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
+    returned = frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
+    return metric_states.of_this_rank(frame, receiver, method, node, returned)
 
 
 def _call_on_library_instance(
