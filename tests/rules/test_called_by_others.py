@@ -260,3 +260,48 @@ def main(model, rows, options):
 )
 def test_a_function_may_import_names_for_the_whole_module(bind, tell, uses, is_reported):
     assert bool(SNIPPETS.findings(LATE.format(unset="", bind=bind, tell=tell, uses=uses))) is is_reported
+
+
+STEPS_OF_BASE = """\
+import os
+import lightning as L
+
+
+class Base(L.LightningModule):
+    def training_step(self, sample, index):
+        return self.step(sample, index, True)
+
+    def validation_step(self, sample, index):
+        {}
+
+    def step(self, sample, index, is_training):
+        raise NotImplementedError
+
+    def show(self, sample):
+        pass
+
+
+class Net(Base):
+    def step(self, sample, index, is_training):
+        if is_training and index == 0:
+            os.mkdir(self.hparams.folder)
+        return self.net(sample)
+
+    def show(self, sample):
+        os.remove(self.hparams.log_file)
+
+    def helper(self):
+        os.mkdir("elsewhere")
+"""
+
+
+@pytest.mark.parametrize(
+    ("validation", "found"),
+    [
+        ("return self.step(sample, index, False)", ["os.mkdir(self.hparams.folder)"]),
+        ("self.show(sample)", ["os.mkdir(self.hparams.folder)", "os.remove(self.hparams.log_file)"]),
+        ("if self.global_rank == 0:\n            self.show(sample)", ["os.mkdir(self.hparams.folder)"]),
+    ],
+)
+def test_what_a_hook_of_a_base_calls_on_its_heir_is_run_by_each_process(validation, found):
+    assert SNIPPETS.places(STEPS_OF_BASE.format(validation)) == found

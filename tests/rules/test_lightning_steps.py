@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 
 import pytest
-from snippets import Snippets
+from snippets import Snippets, shown
 
 SNIPPETS = Snippets("TRL006")
 MODULE = """\
@@ -97,3 +97,57 @@ def train(net, loader):
 @pytest.mark.parametrize(("test", "found"), [("batch.sum() == 0", ["continue"]), ("net.frozen", [])])
 def test_a_backward_pass_of_fabric_is_made_by_all(test, found):
     assert SNIPPETS.places(FABRIC.format(test)) == found
+
+
+AUTOMATIC = """\
+import torch
+import lightning as L
+# logged with sync_dist elsewhere
+{imported}
+
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = {automatic}
+
+    def {hook}(self, batch, batch_idx):
+        mask = batch["mask"]
+        loss = self.loss(batch)
+        if {test}:
+            return {skipped}
+        {left}
+"""
+PLAIN = {
+    "imported": "from lightning.pytorch.strategies import DDPStrategy\nSTRATEGY = 'ddp'\n",
+    "automatic": "True",
+    "hook": "training_step",
+    "test": "mask.sum() == 0",
+    "skipped": "None",
+    "left": "return loss",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({}, ["return"]),
+        ({"skipped": ""}, ["return"]),
+        ({"test": "torch.isnan(loss)"}, ["return"]),
+        ({"test": "not mask.any()"}, ["return"]),
+        ({"test": "batch is None"}, []),
+        ({"test": "batch_idx > 3"}, []),
+        ({"test": "self.hparams.frozen"}, []),
+        ({"test": "self.all_gather(mask.sum()).min() == 0"}, []),
+        ({"skipped": "loss * 0"}, []),
+        ({"left": "self.log('loss', loss)"}, []),  # there is no backward pass in any case
+        ({"hook": "validation_step"}, []),
+        ({"hook": "helper"}, []),
+        ({"automatic": "False"}, []),
+        ({"imported": ""}, []),  # for one process, for all that the file says
+    ],
+)
+def test_a_step_that_some_ranks_skip(changed, found):
+    text = AUTOMATIC.format(**{**PLAIN, **changed})
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each).strip() for each in findings] == found
+    assert all("do not reach the backward pass that Lightning starts" in each.message for each in findings)

@@ -62,7 +62,8 @@ FABRIC = _FABRIC
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
-_STEPS = ("training_step", "validation_step")
+TRAINS = "training_step"
+_STEPS = (TRAINS, "validation_step")
 _EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
 _EVENTS = (
     "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
@@ -212,6 +213,20 @@ def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     if not _RUN.isdisjoint(bases):
         return _HOOKS
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
+
+
+# The backward pass that starts from a result, and what a module says that starts its backward passes itself.
+AUTOMATIC_BACKWARD = "automatic backward"
+BY_HAND = rb"automatic_optimization\s*=\s*False"
+
+
+def starts_from_result(method: str, bases: Iterable[str]) -> bool:
+    """Whether Lightning starts a backward pass from what this method of a class with these bases returns, if anything.
+
+    "Skipping the `training_step` by returning None in distributed training is not supported."
+    Source: lightning/pytorch/loops/optimization/automatic.py `_AutomaticOptimization._training_step`
+    """
+    return method == TRAINS and not _MODULES.isdisjoint(bases)
 
 
 _NOTHING: Mapping[str, Value] = {}

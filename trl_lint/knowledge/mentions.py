@@ -13,7 +13,7 @@ from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, torch
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
-from trl_lint.knowledge.lightning import PREPARES
+from trl_lint.knowledge.lightning import PREPARES, TRAINS
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store, Transfer
 
@@ -69,7 +69,13 @@ COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collecti
 WRAPPED = models.WRAPPED_BY
 _SYNCHRONISING = [row.synchronises.given or row.name for row in library.ROWS if row.synchronises is not None]
 _PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and row.returns == Transfer.PREPARED]
-SYNC_POINTS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
+SYNC_POINTS = either(
+    named(_rows(Collective)),
+    _words(_SYNCHRONISING, ".{}"),
+    _words(_PREPARING, ".{}"),
+    WRAPPED,
+    named([TRAINS]),
+)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 PIPELINES = (b"Pipeline",)

@@ -11,8 +11,9 @@ Such calls are collectives (`gather`, `reduce`, `broadcast`, `barrier`, `wait_fo
 one (`Trainer.evaluate`, `main_process_first`, your own helpers), wrapping a model (`prepare`,
 `DistributedDataParallel`), and its forward and backward passes, including those in `super().compute_loss(model, …)`.
 An `except` that goes on after an out-of-memory error in a step, or after an exception that a `forward` of the project
-raises over its input, skips the backward pass that the other ranks wait in. Calls that are collectives only under FSDP
-and DeepSpeed, such as `save_state`, are TRL016's.
+raises over its input, skips the backward pass that the other ranks wait in. So does a `training_step` of Lightning that
+returns None on some ranks; recent releases of Lightning raise there. Calls that are collectives only under FSDP and
+DeepSpeed, such as `save_state`, are TRL016's.
 
 The finding is at the `return`, `continue` or `break` by which ranks leave, otherwise at the call. Its chain names the
 condition and the missed call. A `# noqa` at the condition silences the former too.
@@ -86,6 +87,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
+from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
@@ -108,7 +110,10 @@ _HELPS = {
 # Collectives without a result.
 _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
 _UNTIL = "until the time-out"
-_NAMES = {"forward": "the forward pass of a wrapped model"}
+_NAMES = {
+    "forward": "the forward pass of a wrapped model",
+    AUTOMATIC_BACKWARD: "the backward pass that Lightning starts",
+}
 
 
 class DivergentCollective(Rule[Divergence | DatasetDivergence]):

@@ -407,19 +407,22 @@ class Engine(Runs):
                 continue
             contexts = list(base.calls.get(method.name, {}).values())
             stepping = reachability.stepping(base.traces) if contexts else ()
-            for args, memory, caller, steps in contexts[-MAX_CONTEXTS:]:
+            launched = reachability.launched(base.traces) if contexts else {}
+            for args, memory, control, caller, steps in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
                     continue  # from before the fixpoint
                 if any(is_from_overridden_hook(cls, base, value) for value in args.all()):
                     continue
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
+                frame.memory.control = control
                 receiver = None if method.is_static else ProjectInstance(cls)
                 names = bind(frame, method, args, receiver)
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps
                 summary.trace.trains |= method.name in library.TRAINING_HOOKS or caller.backward
+                summary.trace.launched |= id(caller) in launched and not creations.is_of_some_ranks(self.project, cls)
                 yield summary
 
     def _logged_stores(self, cls: ClassInfo) -> list[EventTrace]:

@@ -59,12 +59,12 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     """The events of these runs and of all their callees, with what their callers show."""
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)
-    launched = _launched(every)
+    by_each = launched(roots)
     showing = _Showing(every)
     found = []
     for trace in every:
         name = id(trace)
-        is_launched, called = name in launched, launched.get(name)
+        is_launched, called = name in by_each, by_each.get(name)
         reached = Reached(name in in_training, name in in_steps, name in in_building, is_launched, called)
         for event in trace.events.values():
             refine = observers.reached.get(type(event), _emitted_by_interpreter)
@@ -92,9 +92,9 @@ class _Showing:
         return trace in self._reached[functions]
 
 
-def _launched(every: Iterable[EventTrace]) -> dict[int, Step | None]:
+def launched(roots: Iterable[EventTrace]) -> dict[int, Step | None]:
     """The ids of the traces that each process reaches, and the last call in another file on a shortest path to it."""
-    todo = deque(trace for trace in every if trace.launched or trace.of_all_ranks)
+    todo = deque(trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks)
     found: dict[int, Step | None] = {id(trace): None for trace in todo}
     while todo:
         trace = todo.popleft()

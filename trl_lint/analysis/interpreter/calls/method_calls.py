@@ -307,7 +307,8 @@ def call_method(
                 return collectives.collective(frame, row, args, node)
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
-        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
+        called = (args, frame.memory, frame.memory.control, frame.trace, frame.stepping)
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = called
     if method.is_open and not frame.engine.custom_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
