@@ -10,8 +10,8 @@ class Trainer:
 
     def load(self):
         if isinstance(self.model, dict):
-            for name in self.model.keys():
-                print(self.model[name])
+            names = self.model.keys()
+            print([self.model[name] for name in names])
         else:
             print(self.model.names())  # expect: TRL002
 
