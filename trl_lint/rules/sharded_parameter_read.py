@@ -35,11 +35,13 @@ Not reported if the project shows no engine that shards parameters, inside a `wi
 (`GatheredParameters`, `summon_full_params`), for reference models, and if a function of the project receives the
 parameter, because it may gather it. A bias next to a reported weight of the same module is not reported again. Writes
 to parameters in callbacks, and methods of a parameter (`weight.norm()`), are not seen; `trl-lint verify` checks the
-latter.
+latter. Under FSDP 2, accelerate 1.15 keeps the last norm and the head whole from the forward to the backward pass: their
+weight can be read there, which ZeRO-3, FSDP 1 and older releases do not allow.
 
 ## References
 - https://github.com/huggingface/trl/pull/5891 (GRPO's fused loss read `lm_head.weight` under ZeRO-3)
 - https://deepspeed.readthedocs.io/en/latest/zero3.html#gathering-parameters
+- accelerate 1.15.0, accelerate/utils/fsdp_utils.py `fsdp2_prepare_model` (`reshard_after_forward=False` for the head)
 - https://docs.pytorch.org/docs/2.13/distributed.tensor.html (`full_tensor`, `to_local`)
 """
 
