@@ -337,6 +337,8 @@ def test_wrapper_attributes_are_those_of_torch():
     own |= set(vars(nn.DataParallel(nn.Linear(1, 1)))) | set(vars(nn.DataParallel(nn.Linear(1, 1)))["_modules"])
     public = {name for name in own if not name.startswith("_")}
     assert public - library.WRAPPER_ATTRIBUTES == set()
+    methods = {name for name in vars(nn.parallel.DistributedDataParallel) if not name.startswith(("__", "_abc_"))}
+    assert methods - library.WRAPPER_ATTRIBUTES == set()
 
 
 def test_what_a_prepared_object_has_tells_optimizers_and_loaders_from_models():

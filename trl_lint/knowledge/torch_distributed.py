@@ -285,6 +285,23 @@ _DISTRIBUTED_DATA_PARALLEL = frozenset({
     "_set_params_and_buffers_to_ignore_for_model", "_set_static_graph", "_sync_buffers",
     "_sync_module_buffers",
     "_update_process_group", "_use_python_reducer",
+    # its steps, which copies of its `forward` call on it
+    "_accum_grad_hooks", "_assign_modules_buffers", "_build_debug_param_to_name_mapping",
+    "_build_params_for_reducer", "_check_and_sync_module_buffers", "_check_comm_hook", "_check_default_group",
+    "_check_global_requires_backward_grad_sync", "_check_reducer_finalized", "_check_sync_bufs_post_fwd",
+    "_check_sync_bufs_pre_fwd", "_clear_grad_buffer", "_ddp_init_helper", "_ddp_sink_clone",
+    "_default_broadcast_coalesced", "_delay_all_reduce_all_params", "_delay_all_reduce_params",
+    "_delay_grad_buffer", "_delay_grad_views", "_delayed_all_reduce_hook", "_distributed_broadcast_coalesced",
+    "_find_common_rank", "_fire_reducer_autograd_hook", "_get_active_ddp_module", "_get_data_parallel_params",
+    "_get_parameters", "_lazy_init", "_lazy_init_ran", "_match_all_reduce_for_bwd_pass",
+    "_match_unused_params_allreduce", "_module_wait_for_copy_hook", "_mp_stream",
+    "_passing_sync_batchnorm_handle", "_register_accum_grad_hook", "_register_buffer_comm_hook",
+    "_register_delay_all_reduce_hook", "_remove_autograd_hooks", "_root_copy_hook", "_run_ddp_forward",
+    "_set_ddp_sink_clone", "_set_sparse_metadata", "_setup_in_backward_optimizers",
+    "_static_graph_delay_allreduce_enqueued", "_submodule_to_event", "_sync_final_model",
+    # in older releases: 1.x, up to 2.0
+    "_build_replicated_tensor_module", "_divide_by_initial_world_size", "_replicated_tensor_module",
+    "_sync_params_and_buffers", "_use_replicated_tensor_module",
 })
 # What DataParallel adds: no `device`. An attribute of one of the two wrappers counts as existing (no finding).
 _DATA_PARALLEL = frozenset({
