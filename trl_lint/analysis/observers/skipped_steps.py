@@ -2,10 +2,10 @@
 
 Events of a `training_step` of a LightningModule, which ends in `return loss`:
 
-    if batch["mask"].sum() == 0:
-        return None                 Divergence(after=True): Lightning runs no backward pass
-    if batch_idx > self.limit:
-        return None                 none: on all ranks, or on none
+    if batch["mask"].sum() == 0:    Divergence(after=True): Lightning runs no backward pass
+        return None
+    if batch_idx > self.limit:      none: on all ranks, or on none
+        return None
     return loss * 0                 none: Lightning starts the backward pass from it
 
 Recent releases of Lightning raise an error there (2.6.0 does). A module that runs its backward passes itself

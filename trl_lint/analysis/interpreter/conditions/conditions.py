@@ -7,7 +7,13 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions import emptiness_tests, narrowed_calls, none_tests, wrapping_tests
+from trl_lint.analysis.interpreter.conditions import (
+    emptiness_tests,
+    named_fields,
+    narrowed_calls,
+    none_tests,
+    wrapping_tests,
+)
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
 from trl_lint.analysis.interpreter.objects.present_on_some import used
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
@@ -49,8 +55,8 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge import heuristics
-from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
-from trl_lint.knowledge.schema import RANK_INDEX
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -171,8 +177,10 @@ def compare(
         right = evaluate(frame, target.comparator)
         if type(target.operator) in _MIRROR:
             left, right = used(frame, node.left, left), used(frame, target.comparator, right)
-        if result is None and _is_field_of_rank(frame, node.left, left, right):
+        if result is None and named_fields.is_field_of_rank(frame, node.left, left, right):
             left = RANK_INDEX.replace(provenance=frame.step(node.left, "`{}` differs between ranks"))
+        if result is None and named_fields.is_field_of_world(node.left, left):
+            left = WORLD
         part = _compare_once(frame, left, target.operator, right)
         if right.const is None and left.kind is Kind.CONTAINER and is_none_by_default(frame.function, node.left):
             part = part.replace(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
@@ -181,19 +189,6 @@ def compare(
     assert result is not None
     bare = for_bare_runs(frame, node)
     return result if bare is None else result.replace(const=bare)
-
-
-def _is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
-    """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`)."""
-    if left.rank.differs or left.const is not MISSING:
-        return False
-    listed = containers.positions_of(frame, right)
-    consts = [right.const] if listed is None else [item.const for item in listed]
-    if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
-        return False
-    if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.Modulo):
-        expression = expression.left
-    return isinstance(expression, cst.Attribute) and RANK_FIELD.fits(expression.attr.value)
 
 
 def _both_hold(a: Value, b: Value) -> Value:

@@ -1,0 +1,37 @@
+"""Settings that are compared, and are recognised by their names: `args.rank == 0`, `config["world_size"] > 1`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.heuristics import RANK_FIELD, WORLD_FIELD
+
+
+def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
+    """Whether `args.world_size` is the number of processes: an unknown number, or 1 until the launcher's is known."""
+    is_open = value.const is MISSING and value.kind in (Kind.NUMBER, Kind.UNKNOWN)
+    if value.rank.differs or not (is_open or (type(value.const) is int and value.const == 1)):
+        return False
+    match expression:
+        case cst.Attribute(attr=cst.Name(name)):
+            return WORLD_FIELD.fits(name)
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
+            return WORLD_FIELD.fits(key.raw_value)
+    return False
+
+
+def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
+    """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`)."""
+    if left.rank.differs or left.const is not MISSING:
+        return False
+    listed = containers.positions_of(frame, right)
+    consts = [right.const] if listed is None else [item.const for item in listed]
+    if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
+        return False
+    if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.Modulo):
+        expression = expression.left
+    return isinstance(expression, cst.Attribute) and RANK_FIELD.fits(expression.attr.value)
