@@ -1,12 +1,10 @@
 """Steps that Lightning skips on some ranks, so that these lack the backward pass in which the others wait.
 
-Events of a `training_step` of a LightningModule, which ends in `return loss`:
+Events of a `training_step` that ends in `return loss`:
 
-    if batch["mask"].sum() == 0:    Divergence(after=True): Lightning runs no backward pass
-        return None
-    if batch_idx > self.limit:      none: on all ranks, or on none
-        return None
-    return loss * 0                 none: Lightning starts the backward pass from it
+    if batch["mask"].sum() == 0: return     Divergence: Lightning runs no backward pass
+    if batch_idx > self.limit: return       none: on all ranks, or on none
+    if torch.isnan(loss): return loss * 0   none: a backward pass starts from it
 
 Recent releases of Lightning raise an error there (2.6.0 does). A module that runs its backward passes itself
 (`automatic_optimization = False`) may return what it likes.

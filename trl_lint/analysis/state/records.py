@@ -85,6 +85,11 @@ def rank_of_factory(frame: Frame, field: cst.AnnAssign) -> Value | None:
     return made if made.kind is Kind.NUMBER and made.rank == ranks.RANK_LOCAL else None
 
 
+def generates_init(cls: ClassInfo) -> bool:
+    """Whether a class gets an `__init__` that takes its fields, whatever its bases have."""
+    return "__init__" not in cls.methods and _is_dataclass(cls)
+
+
 def _is_dataclass(cls: ClassInfo) -> bool:
     return "dataclass" in decorators_of(cls.node)
 

@@ -70,7 +70,7 @@ def _instantiate(
         passed_models.note_losses(frame, each.name if isinstance(each, ClassInfo) else each or "", args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
-    init = cls.find("__init__")
+    init = None if records.generates_init(cls) else cls.find("__init__")
     is_own = init is not None and (init.cls is cls or frame.engine.is_mixed_in(init.cls, cls))
     if init is not None and is_own and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, instance)
@@ -103,9 +103,15 @@ def _has_site_facts(frame: Frame, cls: ClassInfo) -> bool:
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
-    """Store the arguments of a dataclass or NamedTuple under the field names that it and its bases list."""
+    """Store the arguments of a dataclass or NamedTuple under the field names that it and its bases list.
+
+    Those of `Sample(**batch)` may be any of the other fields.
+    """
     names = records.fields_of(cls) or list(cls.variables)
-    for name, value in (*zip(names, args.positional, strict=False), *args.keywords.items()):
+    given = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
+    if args.double is not None:
+        given = {**dict.fromkeys(names, args.double), **given}
+    for name, value in given.items():
         if name in names:
             frame.write_attribute(cls, name, value)
 
