@@ -35,6 +35,8 @@ from trl_lint.knowledge.schema import (
 
 _C10D = "torch/distributed/distributed_c10d.py"
 _NN = "torch/distributed/nn/functional.py"
+# The module of the groups and collectives: code that is given it is run by several processes.
+MODULE = "torch.distributed"
 DDP = "torch.nn.parallel.DistributedDataParallel"
 DATA_PARALLEL = "torch.nn.DataParallel"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"

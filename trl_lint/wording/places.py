@@ -14,6 +14,7 @@ from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
+from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
 
 
@@ -174,5 +175,5 @@ def _state(owner: Any) -> str:
 def _dist(module: Any) -> str:
     """The name of torch.distributed in a module."""
     names = module.names.items()
-    found = (name for name, value in names if isinstance(value, LibraryName) and value.name == "torch.distributed")
-    return next(found, "torch.distributed")
+    found = (name for name, value in names if isinstance(value, LibraryName) and value.name == MODULE)
+    return next(found, MODULE)

@@ -43,6 +43,7 @@ from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BatchRole,
+    LibraryName,
     NoneValue,
     TupleValue,
     flag,
@@ -199,7 +200,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if WORLD_KIND in (left.const, right.const):
         return _kind_of_run(left, operator, right)
     kind_of_test = type(operator)
-    if kind_of_test is cst.Is or kind_of_test is cst.IsNot:
+    if kind_of_test is cst.Is or kind_of_test is cst.IsNot or _is_missing_module(left, right):
         return _identity(left, operator, right)
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
@@ -289,9 +290,14 @@ def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     return flag()
 
 
+def _is_missing_module(left: Value, right: Value) -> bool:
+    """Whether a comparison asks if a library, or a part of it, is there: `group == None`."""
+    return isinstance(left, LibraryName) and right.const is None
+
+
 def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     if right.kind is Kind.NONE and right.const is None:
-        return none_tests.answer(left, isinstance(operator, cst.IsNot))
+        return none_tests.answer(left, isinstance(operator, (cst.IsNot, cst.NotEqual)))
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 

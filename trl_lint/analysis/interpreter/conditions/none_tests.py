@@ -4,6 +4,7 @@ For example:
 
     rank = get_rank() if args.several else None       a number on all ranks, or None on all
     writer = make_writer() if rank == 0 else None     None on some ranks
+    self.dist = dist if size > 1 else None            there on all of several ranks
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME
 from trl_lint.domain.derived import derived, presence_of
-from trl_lint.domain.kinds import flag
+from trl_lint.domain.kinds import LibraryName, flag
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.torch_distributed import MODULE
 
 # Values of these kinds that depend on the rank exist on all ranks or on none, unless known to be None on some: a
 # variable that the launcher sets, the number of the rank.
@@ -26,7 +28,7 @@ def answer(value: Value, negated: bool) -> Value:
     """The value of `value is None`, or (negated) of `value is not None`."""
     if value.const is None:
         return flag(not negated)
-    if value.const is CREATED:
+    if value.const is CREATED or (isinstance(value, LibraryName) and value.name == MODULE):
         return flag(negated)
     known = presence_of(value)
     if known is not None:
