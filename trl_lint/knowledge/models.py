@@ -25,7 +25,22 @@ MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 # No model is an object of one of these: code that asks holds its models in a dict or a list elsewhere.
-NO_MODELS = frozenset({"dict", "Dict", "Mapping", "list", "List", "tuple", "str", "Tensor"})
+NO_MODELS = frozenset(
+    {
+        "Dict",
+        "List",
+        "Mapping",
+        "MutableMapping",
+        "OrderedDict",
+        "Sequence",
+        "Tensor",
+        "Tuple",
+        "dict",
+        "list",
+        "str",
+        "tuple",
+    }
+)
 
 # The attribute of a wrapper that holds its model.
 INNER_MODEL = "module"
