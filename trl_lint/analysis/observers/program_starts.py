@@ -18,20 +18,22 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, Event, Logged, MetricShown, SideEffect
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.provenance import Step
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING
 from trl_lint.knowledge.process_starts import SET_UP_SCRIPTS
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
 
 
 # Events that do no harm on a single process.
@@ -108,10 +110,18 @@ def _spreads_model(frame: Frame, args: Arguments) -> bool:
 
 
 def _is_group_of_one(frame: Frame, args: Arguments) -> bool:
-    """Whether a process group of one is created unconditionally: `init_process_group("nccl", world_size=1, rank=0)`."""
+    """Whether a process group of one is created unconditionally: `init_process_group("nccl", world_size=1, rank=0)`.
+
+    A program may try it several times, on one port after the other.
+    """
     size = args.keywords.get("world_size")
     is_one = size is not None and type(size.const) is int and size.const == 1
-    return is_one and not frame.memory.control.conditions
+    return is_one and all(map(_is_attempt, frame.memory.control.conditions))
+
+
+def _is_attempt(condition: Control) -> bool:
+    """Whether a condition is that nothing has been raised in a `try`."""
+    return isinstance(condition.provenance, Step) and type(condition.provenance.node) is cst.Try
 
 
 OBSERVER = ProgramStarts()
