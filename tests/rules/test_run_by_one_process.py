@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from snippets import loop
-from started import MAIN, by_default_in
+from started import MAIN, by_default_in, findings_in
 
 WRITES = loop('open("losses.txt", "w")')
 
@@ -106,3 +106,48 @@ ONE = "CUDA_VISIBLE_DEVICES=3 accelerate launch other.py\n"
 def test_a_program_that_nothing_starts_is_started_as_those_beside_it(files, by_default, tmp_path):
     files = {**PROGRAM, "other.py": MAIN, **files}
     assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+LAUNCHER = """
+import subprocess
+import sys
+import torch
+
+def launch(gpus, script):
+    with open("hosts.txt", "w") as hosts:
+        hosts.write("localhost")
+    {command}
+
+def train(gpus, script):
+    if "--started" not in sys.argv:
+        launch(gpus, script)
+        sys.exit()
+    torch.distributed.init_process_group("nccl")
+    {trained}
+"""
+RUN = 'subprocess.run([sys.executable, "-m", "torch.distributed.{run}", "--nnodes", "1", script])'
+COUNTED = 'words = ["torchrun", f"--nproc_per_node={gpus}", script]\n    subprocess.run(words)'
+
+
+@pytest.mark.parametrize(
+    ("command", "by_default"),
+    [
+        (RUN.format(run="launch"), False),
+        (RUN.format(run="run"), False),
+        (COUNTED, False),
+        # Another command; an option of the program itself.
+        ('subprocess.run(["nvidia-smi"])', True),
+        ('subprocess.run(["which", "torchrun"])', True),
+        ('parser.add_argument("--nproc_per_node")\n    subprocess.run(script)', True),
+    ],
+)
+def test_who_starts_the_processes_runs_before_there_are_any(command, by_default, tmp_path):
+    text = LAUNCHER.format(command=command, trained="pass") + MAIN.replace("train()", "train(8, __file__)")
+    assert by_default_in(tmp_path, {"main.py": text}, "main.py") is by_default
+
+
+def test_what_a_program_does_that_starts_itself_is_done_by_all_its_processes(tmp_path):
+    text = LAUNCHER.format(command=COUNTED, trained='open("losses.txt", "w").write("0")')
+    text = text.replace("    with open", "    if script:\n        return\n    with open")
+    found = findings_in(tmp_path, {"main.py": text + MAIN.replace("train()", "train(8, __file__)")}, "main.py")
+    assert [each.by_default for each in found if "losses" in text.splitlines()[each.start.line - 1]] == [True]

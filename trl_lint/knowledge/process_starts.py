@@ -92,3 +92,8 @@ START_GROUP = _showing(Shows.GROUP)
 COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}
 NAME_STRATEGY = {row.name: row.strategies for row in STARTS if row.strategies}
 NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}
+
+# Words in a list that is put together as a command: it starts several processes.
+LAUNCH_WORDS = ("--nproc-per-node", "--nproc_per_node", "torch.distributed.launch", "torch.distributed.run")
+# Code that runs commands.
+RUNS_COMMAND = rb"\bsubprocess\.|\bos\.(?:exec\w+|popen|system)\(|\bPopen\("

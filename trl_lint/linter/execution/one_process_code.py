@@ -7,6 +7,7 @@ For example:
     prompt = input("Prompt: ")                                    typed by a user, in one terminal
     train_single_gpu.py                                           the name of the file
     class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
+    run([..., "torch.distributed.launch", script])                a function that starts the processes
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import re
 
 from trl_lint.analysis.events import Event
+from trl_lint.analysis.program.definitions.launchers import is_launcher
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.knowledge.engines import SPAWNS
@@ -35,6 +37,8 @@ _OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
 
 def is_of_one_process(module: Module, event: Event) -> bool:
     """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
+    if is_launcher(event.function):
+        return True
     if module.mentions(_STARTS_OTHERS):
         return False
     if is_test(event.function):
