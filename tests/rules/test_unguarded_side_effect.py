@@ -419,6 +419,10 @@ def test_how_safe_a_guard_is(call, applicability):
         ('torch.save({}, "x.pt")', False),
         ('torch.save(accelerator.gather(mask), "x.pt")', False),
         ('mask.to_csv("x.csv")', True),
+        ('rows = frames.DataFrame([mask])\nrows.to_csv("x.csv")', True),
+        ('frames.DataFrame([mask]).to_csv("x.csv")', True),
+        ('frames.DataFrame([1]).to_csv("x.csv")', False),
+        ('rows = frames.DataFrame([mask])\nrows = rows.merge(step)\nrows.to_csv("x.csv")', False),
         ('with open("x.json", "w") as file:\n    json.dump([mask], file)', True),
         ('with open("x.json", "w") as file:\n    json.dump([1], file)', False),
         ('with open("x.txt", "w") as file:\n    for row in mask:\n        file.write(f"{row}")', True),
@@ -428,7 +432,7 @@ def test_how_safe_a_guard_is(call, applicability):
     ],
 )
 def test_data_that_each_process_has_is_not_for_one_rank_to_write(body, is_own):
-    finding = SNIPPETS.finding("import json\n" + loop(body))
+    finding = SNIPPETS.finding("import json\nimport pandas as frames\n" + loop(body))
     assert ("with data of its own" in finding.message) is is_own
     assert ("put the rank into the file's name" in finding.help) is is_own
     assert finding.fix is not None

@@ -123,6 +123,9 @@ CONTENTS: dict[str, int | None] = {
     **dict.fromkeys(("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "to_parquet", "to_pickle",
                      "write_ipc", "write_ndjson", "write_parquet", "save_to_disk")),
 }
+# The functions that make such an object of their first argument.
+MAKE_TABLES = frozenset({"datasets.Dataset.from_dict", "datasets.Dataset.from_list", "pandas.DataFrame",
+                         "polars.DataFrame"})
 # The functions that write their first argument to an open file: `json.dump(rows, file)`.
 DUMPS = frozenset({"dill.dump", "joblib.dump", "json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
 # The methods of an open file, or of a writer of rows, that write their argument.

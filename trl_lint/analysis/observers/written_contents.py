@@ -5,6 +5,8 @@ Events of a program in which `rows` is this rank's share of the data:
     torch.save(rows, "rows.pt")             SideEffect(name="torch.save", own=True)
     with open("rows.json", "w") as file:    SideEffect(name="open", own=True)
         json.dump(rows, file)
+    table = pandas.DataFrame(rows)
+    table.to_csv("rows.csv")                SideEffect(name="to_csv", own=True)
     torch.save({"rows": rows, "model": model.state_dict()}, "all.pt")    own=False: the model is the same on all ranks
 """
 
@@ -18,11 +20,11 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.idioms.open_files import bound_to
-from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, of_class
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.effects import APPENDED, CONTENTS, DUMPS, WRITE_ROWS
+from trl_lint.knowledge.effects import APPENDED, CONTENTS, DUMPS, MAKE_TABLES, WRITE_ROWS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -37,7 +39,10 @@ _DUMP = frozenset(name.rpartition(".")[2] for name in DUMPS)
 
 
 class OwnData:
-    """The calls, by their ids, that write data which only this rank has. What they may change is unknown afterwards."""
+    """The calls, by their ids, that write data which only this rank has, or make a table of it.
+
+    What they may change is unknown afterwards.
+    """
 
     def __init__(self) -> None:
         self.calls: set[int] = set()
@@ -47,7 +52,7 @@ class WrittenContents(Observer["Frame"]):
     needed_by = frozenset({SideEffect})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        position = 0 if name in DUMPS else CONTENTS.get(name)
+        position = 0 if name in DUMPS or name in MAKE_TABLES else CONTENTS.get(name)
         written = None if position is None else args.get(position, "obj")
         if written is not None and _is_own(frame, written):
             frame.notes.of(OwnData).calls.add(id(node))
@@ -65,13 +70,23 @@ class WrittenContents(Observer["Frame"]):
 def _writes_own(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether a call writes this rank's own data, or opens a file for nothing else."""
     own = frame.notes.of(OwnData).calls
-    if id(call) in own:
+    if id(call) in own or id(_table(frame, call)) in own:
         return True
     bound = bound_to(frame.root, call)
     writing = [] if bound is None else list(_writing(bound[0].value, bound[1]))
     return bool(writing) and all(
         id(each) in own or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN)) for each in writing
     )
+
+
+def _table(frame: Frame, call: cst.CSTNode) -> cst.CSTNode | None:
+    """The call that makes the table of which a method is called; None if no call is known."""
+    match call:
+        case cst.Call(func=cst.Attribute(value=cst.Name(name))):
+            return assigned_once(frame.root, name)
+        case cst.Call(func=cst.Attribute(value=cst.Call() as made)):
+            return made
+    return None
 
 
 def _writing(file: str, code: cst.CSTNode) -> Iterator[cst.Call]:
