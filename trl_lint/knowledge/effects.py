@@ -116,18 +116,16 @@ SAVES = "save"
 SAVES_PICTURE = Effect("writes the same file", (0, "fp"))
 SAVES_SCRIPT = Effect("writes the same file", (0, "f"))
 MAKE_SCRIPTS = frozenset({"freeze", "optimize_for_inference", "script", "trace"})
-# What is data, and not a picture or a log, in what a call writes: the position of the argument, or None for the object
-# whose method it is.
-CONTENTS: dict[str, int | None] = {
-    "numpy.save": 1, "numpy.savetxt": 1, "torch.save": 0,
-    **dict.fromkeys(("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "to_parquet", "to_pickle",
-                     "write_ipc", "write_ndjson", "write_parquet", "save_to_disk")),
+# Functions that write data, and no picture or log, or make a table of it: with the parameter for the data.
+TAKE_DATA: dict[str, Parameter] = {
+    "datasets.Dataset.from_dict": (0, "mapping"), "datasets.Dataset.from_list": (0, "mapping"),
+    "dill.dump": (0, "obj"), "joblib.dump": (0, "value"), "json.dump": (0, "obj"), "numpy.save": (1, "arr"),
+    "numpy.savetxt": (1, "X"), "pandas.DataFrame": (0, "data"), "pickle.dump": (0, "obj"),
+    "polars.DataFrame": (0, "data"), "torch.save": (0, "obj"), "yaml.dump": (0, "data"), "yaml.safe_dump": (0, "data"),
 }
-# The functions that make such an object of their first argument.
-MAKE_TABLES = frozenset({"datasets.Dataset.from_dict", "datasets.Dataset.from_list", "pandas.DataFrame",
-                         "polars.DataFrame"})
-# The functions that write their first argument to an open file: `json.dump(rows, file)`.
-DUMPS = frozenset({"dill.dump", "joblib.dump", "json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump"})
+# Methods by which a table writes itself.
+WRITE_TABLE = frozenset({"save_to_disk", "to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc",
+                         "to_parquet", "to_pickle", "write_ipc", "write_ndjson", "write_parquet"})
 # The methods of an open file, or of a writer of rows, that write their argument.
 WRITE_ROWS = frozenset({"write", "writelines", "writerow", "writerows"})
 # The methods of an open file that write nothing to it.

@@ -126,9 +126,11 @@ RANK_FIELD = Guess(
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("ngpu ngpus ngpus_per_node num_gpus world_size"),
-    says="An otherwise unknown attribute or parameter with this name is the number of processes.",
+    says="An otherwise unknown attribute or parameter with this name is the number of processes. So is a setting with "
+    "this name that is compared, if it is 1 by default.",
     because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`; "
-    "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`",
+    "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`; "
+    "tests/evaluation/false_alarms/sizes_in_settings.py",
 )
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,

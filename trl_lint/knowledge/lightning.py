@@ -215,6 +215,11 @@ def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
 
 
+def is_module(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a LightningModule."""
+    return not _MODULES.isdisjoint(bases)
+
+
 # The backward pass that starts from a result, and what a module says that starts its backward passes itself.
 AUTOMATIC_BACKWARD = "automatic backward"
 BY_HAND = rb"automatic_optimization\s*=\s*False"
@@ -226,18 +231,13 @@ def starts_from_result(method: str, bases: Iterable[str]) -> bool:
     "Skipping the `training_step` by returning None in distributed training is not supported."
     Source: lightning/pytorch/loops/optimization/automatic.py `_AutomaticOptimization._training_step`
     """
-    return method == TRAINS and not _MODULES.isdisjoint(bases)
+    return method == TRAINS and is_module(bases)
 
 
 _NOTHING: Mapping[str, Value] = {}
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
-
-
-def is_module(bases: Iterable[str]) -> bool:
-    """Whether a class with these bases is a LightningModule."""
-    return not _MODULES.isdisjoint(bases)
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:

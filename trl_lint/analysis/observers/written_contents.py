@@ -12,7 +12,7 @@ Events of a program in which `rows` is this rank's share of the data:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.effects import APPENDED, CONTENTS, DUMPS, MAKE_TABLES, WRITE_ROWS
+from trl_lint.knowledge.effects import APPENDED, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -35,31 +35,29 @@ if TYPE_CHECKING:
 _UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
 # How deep the containers of data are.
 _DEEPEST = 3
-_DUMP = frozenset(name.rpartition(".")[2] for name in DUMPS)
 
 
-class OwnData:
-    """The calls, by their ids, that write data which only this rank has, or make a table of it.
+class DataCalls:
+    """The calls that write data or make a table of it, by their ids: whether only this rank has that data.
 
-    What they may change is unknown afterwards.
+    It is asked at the call, which may change what it is passed.
     """
 
     def __init__(self) -> None:
-        self.calls: set[int] = set()
+        self.own: dict[int, bool] = {}
 
 
 class WrittenContents(Observer["Frame"]):
     needed_by = frozenset({SideEffect})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        position = 0 if name in DUMPS or name in MAKE_TABLES else CONTENTS.get(name)
-        written = None if position is None else args.get(position, "obj")
-        if written is not None and _is_own(frame, written):
-            frame.notes.of(OwnData).calls.add(id(node))
+        if name in TAKE_DATA:
+            data = args.get(*TAKE_DATA[name])
+            frame.notes.of(DataCalls).own[id(node)] = data is not None and _is_own(frame, data)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CONTENTS and CONTENTS[name] is None and _is_own(frame, receiver):
-            frame.notes.of(OwnData).calls.add(id(node))
+        if name in WRITE_TABLE:
+            frame.notes.of(DataCalls).own[id(node)] = _is_own(frame, receiver)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         for key, event in frame.trace.events.items():
@@ -69,13 +67,13 @@ class WrittenContents(Observer["Frame"]):
 
 def _writes_own(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether a call writes this rank's own data, or opens a file for nothing else."""
-    own = frame.notes.of(OwnData).calls
-    if id(call) in own or id(_table(frame, call)) in own:
+    own = frame.notes.of(DataCalls).own
+    if own.get(id(call)) or own.get(id(_table(frame, call))):
         return True
     bound = bound_to(frame.root, call)
-    writing = [] if bound is None else list(_writing(bound[0].value, bound[1]))
+    writing = [] if bound is None else list(_writing(own, bound[0].value, bound[1]))
     return bool(writing) and all(
-        id(each) in own or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN)) for each in writing
+        own.get(id(each)) or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN)) for each in writing
     )
 
 
@@ -89,13 +87,15 @@ def _table(frame: Frame, call: cst.CSTNode) -> cst.CSTNode | None:
     return None
 
 
-def _writing(file: str, code: cst.CSTNode) -> Iterator[cst.Call]:
-    """The calls that write to an open file: what dumps something, and what writes in a loop. A line alone is a log."""
+def _writing(known: Container[int], file: str, code: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls that write to an open file: what dumps something, and what writes in a loop. A line alone is a log.
+
+    known: the ids of the calls that dump something.
+    """
     for call in of_class(code, cst.Call):
         match call:
-            case cst.Call(args=[_, cst.Arg(value=cst.Name(name)), *_]) if name == file:
-                if last_name(call.func) in _DUMP:
-                    yield call
+            case cst.Call(args=[_, cst.Arg(value=cst.Name(name)), *_]) if name == file and id(call) in known:
+                yield call
             case cst.Call(func=cst.Attribute(value=cst.Name(name)), args=[_]) if name == file:
                 in_loop = any(isinstance(each, (cst.For, cst.While)) for each in ancestors(code, call))
                 if last_name(call.func) in WRITE_ROWS and in_loop:
