@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Something that happens at a node of a module. `control`: whether all ranks reach it together.
+
     `function` is the enclosing one. If an event has an `accelerator`, it is the text by which it is accessible, or "".
     """
 
@@ -207,10 +208,7 @@ class PassedToPipeline(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadModelTrained(Event):
-    """A model whose layers are spread over all GPUs of a process is passed to what wraps it for several processes.
-
-    receiver: what it is passed to, as messages say it.
-    """
+    """A model spread over all GPUs of a process is passed to what wraps for several: `receiver`, as messages say it."""
 
     mentions = (LIBRARIES, mentions.SHARERS)
 
@@ -376,8 +374,9 @@ class SideEffect(Event):
         trainer: The expression for the Trainer to which `accelerator` belongs, "" if there is none.
         by_clock: Whether the name of what they change contains the time in seconds.
         where: The condition under which all ranks do it, "" if always.
-        looked: Whether each has tested if it exists, at a moment of its own. own: Whether each writes its own data.
+        looked: Whether each of them has tested if it exists, at a moment of its own.
         has_run: Whether only ranks that have a tracker's run do it.
+        own: Whether each of them writes data that only it has.
         called: The call in another file through which they come here, if there is one.
     """
 
