@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+from collections import Counter
 from functools import cache, partial
 from pathlib import Path
 
@@ -16,6 +17,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 HERE = Path(__file__).parent
 # Tests that are worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
 FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.py", "test_structure.py")
+# So many cases of each test in `rules`; `-m rules` runs them all.
+FAST_CASES = 3
 _fast = frozenset(HERE / each for each in FAST)
 
 
@@ -36,15 +39,20 @@ def _is_fast(path):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """With `-m fast`, the other files of tests are not even imported."""
-    return (
-        config.option.markexpr == "fast" and collection_path.suffix == ".py" and not _is_fast(collection_path)
-    ) or None
+    """With `-m fast` or `-m rules`, the other files of tests are not even imported."""
+    is_chosen = config.option.markexpr in ("fast", "rules")
+    return (is_chosen and collection_path.suffix == ".py" and not _is_fast(collection_path)) or None
 
 
 def pytest_collection_modifyitems(items):
+    cases = Counter()
     for item in items:
-        if _is_fast(item.path):
+        if not _is_fast(item.path):
+            continue
+        item.add_marker(pytest.mark.rules)
+        test = item.path, item.originalname
+        cases[test] += 1
+        if cases[test] <= FAST_CASES or HERE / "rules" not in item.path.parents:
             item.add_marker(pytest.mark.fast)
 
 

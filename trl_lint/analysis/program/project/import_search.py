@@ -78,10 +78,11 @@ class ImportSearch:
         if not dotted:
             return None
         relative = Path(*dotted.split("."))
-        nearby = self._first_in((top, path.parent, *self._around(path, relative.parts[0])), relative, path, top)
+        near = (top, path.parent, *self._around(path, relative.parts[0]))
+        nearby = self._first_in(near, relative, path, top)
         if nearby is not None:
             return nearby
-        found = self._first_in(self.roots, relative, path, top)
+        found = self._first_in((root for root in self.roots if root not in near), relative, path, top)
         # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
         return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
 

@@ -148,6 +148,8 @@ def _checkout_beside(project: Project, module: Module) -> Path | None:
 
 def _holds(project: Project, folder: Path, module: Module) -> bool:
     """Whether a folder is the checkout of a library for the code next to it, and a file in it is not in its package."""
+    if not any(_metadata(project, folder)):  # few folders have such metadata
+        return False
     parts = module.path.relative_to(folder).parts
     libraries = (each for each in COPIED_LIBRARY.words if each not in parts and _is_checkout_of(project, folder, each))
     return any(_is_used_beside(project, folder, each) for each in libraries)
@@ -157,7 +159,6 @@ def _is_checkout_of(project: Project, folder: Path, library: str) -> bool:
     """Whether a folder contains the package of a library, and declares itself as its project."""
     named = re.compile(_IS_NAMED % library.encode())
     packages = (folder / library, folder / "src" / library)
-    # Few folders have such metadata, so they are asked first.
     is_named = any(named.search(text) for text in _metadata(project, folder))
     return is_named and any(project.has_file(each / "__init__.py") for each in packages)
 
