@@ -548,6 +548,7 @@ CASES = {
         "unknown",
     ),
     "SCHEDULER_OBJECT": Case(rule("TRL002"), PART.format("noise_scheduler"), 0, PART.format("denoiser"), 1),
+    "LOSS_MODULE": Case(rule("TRL002"), PART.format("mel_loss"), 0, PART.format("denoiser"), 1),
     "PREPARED_WITH_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
     "PREPARED_MODEL": Case(rule("TRL009"), LOST.format("critic_model"), 1, LOST.format("sampler"), 0),
     "PIPELINE": Case(

@@ -88,3 +88,70 @@ def test_behind_a_test_nothing_more_is_known_of_the_wrapper(if_true, if_false, r
     text = METHODS.format(if_true=if_true, if_false=if_false, read=read)
     last = len(text.splitlines())
     assert [each.start.line for each in SNIPPETS.findings(text)] == [last] * is_reported
+
+
+WRAPPED_BY_OTHERS = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+
+
+class Net(nn.Module):
+    def begin(self):
+        return self
+
+
+class Trainer:
+    def __init__(self, settings, model: Net):
+        self.use_dp, self.use_ddp = settings.use_dp, settings.use_ddp
+        self.model = model
+        dist.init_process_group("nccl")
+
+    @property
+    def is_wrapped(self):
+        return self.use_dp or self.use_ddp
+
+    def fit(self, model: Net):
+        if self.use_ddp:
+            model = DistributedDataParallel(model)
+        self.run(model)
+
+    def run(self, model):
+        inner = model
+        if {test}:
+            inner = model.module
+        inner.begin()
+
+
+def main(settings, model: Net):
+    trainer = Trainer(settings, model)
+    trainer.model = DistributedDataParallel(trainer.model)
+    trainer.test()
+    trainer.fit(model)
+
+
+class Tester(Trainer):
+    def test(self):
+        model = self.model
+        if {of_class}:
+            model.module.begin()
+        else:
+            model.begin()
+"""
+OF_DDP = "isinstance(model, DistributedDataParallel)"
+OF_BOTH = f"{OF_DDP} or isinstance(model, torch.nn.DataParallel)"
+
+
+@pytest.mark.parametrize("test", ["self.is_wrapped", "self.use_ddp", "self.settings.several"])
+def test_what_takes_the_wrapper_off_on_one_branch_knows_that_there_is_none_on_the_other(test):
+    assert SNIPPETS.findings(WRAPPED_BY_OTHERS.format(test=test, of_class=OF_DDP)) == []
+
+
+@pytest.mark.parametrize("of_class", [OF_DDP, OF_BOTH])
+def test_a_test_of_the_class_decides_what_was_assigned_from_outside(of_class):
+    text = WRAPPED_BY_OTHERS.format(test="self.is_wrapped", of_class=of_class)
+    text = text.replace("Trainer(settings", "Tester(settings")
+    assert SNIPPETS.findings(text) == []
+    untested = text.replace("        else:\n            model.begin()\n", "        model.begin()\n")
+    assert [each.message.split("`")[1] for each in SNIPPETS.findings(untested)] == [".begin"]

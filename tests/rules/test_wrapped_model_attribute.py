@@ -1627,3 +1627,36 @@ def test_what_is_done_to_a_model_under_the_condition_of_its_wrapper_changes_noth
 )
 def test_after_a_test_for_an_engine_the_model_is_wrapped_as_before(body: str, is_reported: bool):
     assert bool(SNIPPETS.findings(loop(body))) is is_reported
+
+
+PREPARED_LOSS = """
+from accelerate import Accelerator
+from torch import nn
+
+
+class {cls}(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mel = nn.L1Loss()
+
+    def forward(self, x, y):
+        return self.mel(x, y)
+
+
+class Trainer:
+    def __init__(self, model, part):
+        self.accelerator = Accelerator()
+        self.model, self.part = self.accelerator.prepare(model, part)
+
+    def step(self, batch):
+        return self.part.mel(self.model(batch["x"]), batch["y"])
+
+
+def main(model):
+    Trainer(model, {cls}()).step({{}})
+"""
+
+
+@pytest.mark.parametrize(("cls", "is_wrapped"), [("Reconstruction", True), ("ReconstructionLoss", False)])
+def test_prepare_wraps_no_loss(cls, is_wrapped):
+    assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls))) is is_wrapped

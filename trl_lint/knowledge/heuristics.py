@@ -388,6 +388,14 @@ SCHEDULER_OBJECT = Guess(
     because="Felix-012/generate_to_ground, util_scripts/utils_train.py: `noise_scheduler.config` of what a pipeline "
     "holds",
 )
+LOSS_MODULE = Guess(
+    group=MODELS,
+    pattern=r"(?i)(?:^|_)(?:criterion|loss(?:_?fn|_?func(?:tion)?)?)\d*$|(?:Criterion|Loss)$",
+    says="A prepared object with such a name, or of such a class, has no parameters to train: `prepare` returns it "
+    "unchanged.",
+    because="naba89/EDM-TTS bf7c22df, edm_tts/trainers/gan_trainer.py:236: `self.reconstruction_loss."
+    "mel_spectrogram_loss` of a loss that computes spectrograms",
+)
 PREPARED_WITH_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)optim|sched|load|data",

@@ -73,13 +73,16 @@ def divided(
 def either_model(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
     """The join of two models if one is wrapped and the other is bare; None in all other cases."""
     yes, no = _as_other_branch_shows(yes, no), _as_other_branch_shows(no, yes)
-    if is_of_rank(frame, test) or any(_is_divided_in_other_function(frame, each) for each in (yes, no)):
+    is_divided = any(_is_divided_in_other_function(frame, each) for each in (yes, no))
+    if is_divided or is_of_rank(frame, test):
         yes, no = _unwrapped_as_bare(yes), _unwrapped_as_bare(no)
     if yes.kind is not Kind.MODEL or no.kind is not Kind.MODEL or yes.wrapping is no.wrapping:
         return None
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
+    if is_divided and wrapped.wrapping is Wrapping.MAYBE and not is_of_rank(frame, test):
+        return other  # what takes the wrapper off on one branch knows that there is none on the other
     if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
         # The test distinguished the two, and something was done to one: `if distributed: model.train()`.
         return wrapped.replace(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
@@ -119,9 +122,11 @@ def _as_other_branch_shows(value: Value, other: Value) -> Value:
 
 
 def _is_divided_in_other_function(frame: Frame, value: Value) -> bool:
-    """Whether a model is wrapped on one branch of a condition in another function."""
+    """Whether a model is wrapped on one branch of a condition in another function, or if another method has run."""
     condition = _condition(value)
-    return condition is not None and condition.function is not frame.function
+    if condition is None:
+        return value.wrapping is Wrapping.MAYBE
+    return condition.function is not frame.function
 
 
 def _unwrapped_as_bare(value: Value) -> Value:

@@ -268,7 +268,7 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
     match receiver:
         case ProjectInstance():
             return _of_object(frame, receiver, name, node)
-        case PreparedObject() if isinstance(node, cst.Attribute) and wrapped_models.is_scheduler(node.value):
+        case PreparedObject() if isinstance(node, cst.Attribute) and wrapped_models.is_never_wrapped(node.value):
             return UNKNOWN
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == models.INNER_MODEL:

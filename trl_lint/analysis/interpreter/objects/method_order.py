@@ -68,6 +68,8 @@ def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value, node: c
         return value
     if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
         return value  # this method has assigned or tested it itself
+    if name in _assignments(reader) and (frame.cls, name) in frame.memory.attributes:
+        return value  # it has assigned it on one way
     for method, assigned in _assigned_in(cls, name):
         assigned_values = cls.values_assigned_in(name, method)
         if method is reader or not assigned_values or not all(map(is_wrapped, assigned_values)):
@@ -89,6 +91,8 @@ def as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
     """A wrapped model as a method reads it that may also run where it is bare."""
     if wrapped.kind is not Kind.MODEL:
         return wrapped
+    frame.engine.wraps_on_one_path = True
+    frame.engine.note_stored("wraps on one way")
     return frame.from_other_scope(wrapped.replace(wrapping=Wrapping.MAYBE))
 
 

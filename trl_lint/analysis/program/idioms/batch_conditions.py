@@ -3,6 +3,7 @@
 For example:
 
     if rows_seen >= args.rows: meet()             loaders yield the same number of rows on all ranks
+    if int(len(rows) * args.part) > 0: meet()     a part of them
     if length > args.longest: meet()              a collator may pad all batches to one length
     if batch["task"] in WITH_PAIRS: meet()        one task per batch, as a sampler has arranged for all ranks
     if loss.item() > best: meet()                 depends on its numbers: no
@@ -48,7 +49,7 @@ def compared_with_text(test: cst.CSTNode) -> list[cst.BaseExpression]:
 def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> bool:
     """Whether an expression is a size, or computed from sizes. known: the names that are assumed to be sizes."""
     match node:
-        case cst.Integer():
+        case cst.Integer() | cst.Float():
             return True
         case cst.Name(name):
             return name in known or _are_sizes(root, name, known | {name})
@@ -62,7 +63,19 @@ def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> boo
             return not _is_selected(root, measured)
         case cst.Attribute(value=measured, attr=cst.Name("shape")):
             return not _is_selected(root, measured)
-    return isinstance(node, _COMPUTED) and all(_is_size(root, each, known) for each in operands(node))
+    if not isinstance(node, _COMPUTED):
+        return False
+    return all(_is_setting(each) or _is_size(root, each, known) for each in operands(node))
+
+
+def _is_setting(node: cst.CSTNode) -> bool:
+    """Whether a factor is a constant of the module, or an attribute, as settings are: `RATIO`, `args.ratio`."""
+    match node:
+        case cst.Name(name):
+            return name.isupper()
+        case cst.Attribute(attr=cst.Name(name)):
+            return name != "shape"
+    return False
 
 
 def _are_sizes(root: cst.CSTNode, name: str, known: frozenset[str]) -> bool:

@@ -19,7 +19,7 @@ from operator import is_not
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel, class_of
 from trl_lint.analysis.program.idioms.path_conditions import exits_in
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -42,6 +42,7 @@ from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import (
+    LOSS_MODULE,
     MAKES_INPUTS,
     OPTIMIZER_OBJECT,
     PREPARED_MODEL,
@@ -108,6 +109,8 @@ def may_stay_unwrapped(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
     A model frozen on one path is trained if a test around `prepare` depends on the same condition, or if it is the
     only model prepared with the optimizer.
     """
+    if isinstance(value, ProjectModel) and LOSS_MODULE.fits(value.cls.name):
+        return True
     if value.device == MAYBE_FROZEN:
         return not (_is_tested_like_freezing(frame, node) or _is_with_its_optimizer(node))
     return not value.grad and value.device != EVALUATED
@@ -167,6 +170,11 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
 def is_scheduler(prepared: cst.CSTNode) -> bool:
     """Whether the name of a prepared object is that of a scheduler: `noise_scheduler.config`."""
     return SCHEDULER_OBJECT.fits(last_name(prepared))
+
+
+def is_never_wrapped(prepared: cst.CSTNode) -> bool:
+    """Whether the name of a prepared object is that of a scheduler or of a loss, which DDP does not wrap."""
+    return is_scheduler(prepared) or LOSS_MODULE.fits(last_name(prepared))
 
 
 def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
