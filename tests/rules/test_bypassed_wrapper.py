@@ -787,3 +787,41 @@ def test_a_wrapper_that_only_its_own_call_names_is_no_other_forward():
     )
     assert SNIPPETS.places(text) == ["self.policy(x)"]
     assert SNIPPETS.places(text.replace("return self.policy(x)", "return self.other(x)")) == []
+
+
+BY_A_METHOD = """
+import torch.distributed as dist
+from somewhere import Net
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Trainer:
+    def __init__(self, world_size):
+        dist.init_process_group("nccl")
+        self.model = Net()
+        if world_size > 1:
+            self.model = DDP(self.model)
+
+    def bare(self):
+        if hasattr(self.model, "module"):
+            return self.model.module
+        return self.model
+
+    def train(self, loader, optimizer):
+        for batch in loader:
+            {forward}
+            loss.backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "is_found"),
+    [
+        ("loss = self.bare().compute_loss(batch)", True),
+        ("loss = self.bare().compute_loss(self.model(batch))", False),
+        ("self.bare().reset_state(batch); loss = self.model(batch)", False),
+    ],
+)
+def test_the_only_forward_of_what_a_method_takes_off_its_wrapper(forward, is_found):
+    assert bool(SNIPPETS.findings(BY_A_METHOD.format(forward=forward))) is is_found

@@ -24,14 +24,14 @@ _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether a backward pass starts from the result of `model.module.method(…)`, and nothing calls `model`.
 
-    The module may have a name: `inner = model.module`.
+    The module may have a name, `inner = model.module`, or come from a method of the class, `self.bare_model()`.
 
     root: the function (or module) of the call. around: its class, or else its module, in which nothing may call the
     wrapper.
     """
     match call:
         case cst.Call(func=cst.Attribute(value=receiver)):
-            wrappers = list(_wrappers(root, receiver))
+            wrappers = [*_wrappers(root, receiver), *_wrappers_of_helper(around, receiver)]
             is_called = any(each.func.deep_equals(one) for each in of_class(around, cst.Call) for one in wrappers)
             return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
     return False
@@ -55,6 +55,16 @@ def _wrappers(
             for each in of_class(root, cst.Assign):
                 if any(name == last_name(target.target) for target in each.targets):
                     yield from () if isinstance(each.value, cst.Name) else _wrappers(root, each.value, names | {name})
+
+
+def _wrappers_of_helper(around: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The wrapper from which a method without arguments takes the module: `self.model` of `self.bare_model()`."""
+    match inner:
+        case cst.Call(func=cst.Attribute(value=cst.Name("self"), attr=cst.Name(name)), args=[]):
+            for method in of_class(around, cst.FunctionDef):
+                if method.name.value == name:
+                    for returned in of_class(method, cst.Return):
+                        yield from () if returned.value is None else _wrappers(method, returned.value)
 
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
