@@ -1399,3 +1399,40 @@ def main(model):
     {body}
 """
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+OF_FABRIC = """
+import torch
+from lightning.fabric import Fabric
+
+
+class Trainer:
+    def __init__(self, model, fabric=None):
+        self.fabric = fabric or Fabric(devices=8, strategy="ddp")
+        self.model = self.fabric.setup(model)
+
+    def fit(self, loader):
+        for batch in loader:
+            loss = self.model(batch)
+            {before}
+            {call}
+
+    def optimise(self, loss, *, divide):
+        self.fabric.backward(loss / divide)
+
+    def show(self, loss):
+        print(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "is_found"),
+    [
+        ("if not torch.isfinite(loss):\n                continue", "self.optimise(loss / 2, divide=4)", True),
+        ("if not torch.isfinite(loss):\n                continue", "self.fabric.backward(loss)", True),
+        ("if not torch.isfinite(loss):\n                continue", "self.show(loss)", False),
+        ("loss = reduce_loss(loss)\n            if loss > 9:\n                continue", "self.optimise(loss)", False),
+    ],
+)
+def test_a_backward_pass_of_fabric_in_a_method_of_its_own(before, call, is_found):
+    assert bool(SNIPPETS.findings(OF_FABRIC.format(before=before, call=call))) is is_found

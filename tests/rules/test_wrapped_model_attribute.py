@@ -1660,3 +1660,33 @@ def main(model):
 @pytest.mark.parametrize(("cls", "is_wrapped"), [("Reconstruction", True), ("ReconstructionLoss", False)])
 def test_prepare_wraps_no_loss(cls, is_wrapped):
     assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls))) is is_wrapped
+
+
+MADE_INSTEAD = """
+from accelerate import Accelerator
+
+
+class Trainer:
+    def __init__(self, model, given=None):
+        {made}
+        self.model = model
+
+    def fit(self, loader):
+        model, loader = self.wrapping.prepare(self.model, loader)
+        print(model.config)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_known"),
+    [
+        ("self.wrapping = given or Accelerator()", True),
+        ("self.wrapping = Accelerator() if given is None else given", True),
+        ("self.wrapping = given if given is not None else Accelerator()", True),
+        ("if given is None:\n            given = Accelerator()\n        self.wrapping = given", True),
+        ("self.wrapping = given if given.several else Accelerator()", False),
+        ("self.wrapping = given and Accelerator()", False),
+    ],
+)
+def test_an_accelerator_that_is_made_where_none_is_given(made, is_known):
+    assert bool(SNIPPETS.findings(MADE_INSTEAD.format(made=made))) is is_known

@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
+from trl_lint.knowledge.lightning import FABRIC, TRAINERS
 from trl_lint.knowledge.schema import Parameter
 
 
@@ -48,6 +49,9 @@ OF_PROCESSES = ("ddp", "deepspeed", "fsdp")
 ELSEWHERE = ("fork", "notebook", "spawn")
 # With several devices and no strategy it takes "ddp"; before 2.0, under its old name, "ddp_spawn".
 BY_NUMBER = frozenset({"lightning.pytorch.Trainer"})
+
+# Classes with one object per process, of which the class says everything that the rules need.
+ONE_PER_PROCESS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", FABRIC, *TRAINERS})
 
 # The layout of a table is by hand: one line per row.
 # fmt: off

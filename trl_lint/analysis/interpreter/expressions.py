@@ -10,7 +10,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import displays
 from trl_lint.analysis.interpreter.calls import calls
-from trl_lint.analysis.interpreter.conditions import engine_plugins, unwrapped_beside, wrapping_tests
+from trl_lint.analysis.interpreter.conditions import defaults, engine_plugins, unwrapped_beside, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import (
     as_condition,
     choose,
@@ -35,7 +35,14 @@ from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
+from trl_lint.domain.kinds import (
+    BLANKS,
+    NONE,
+    LibraryName,
+    NumberValue,
+    StringValue,
+    with_single_process_value,
+)
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import JOB_SETTING, RANK_FIELD, RANK_NUMBER
@@ -254,6 +261,8 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
         return _with_several_ranks(left, right, is_and)
+    if not is_and and (made := defaults.made_instead(left, right)) is not None:
+        return made
     right_known = truth(frame, right)
     if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
         return right  # `x and False` is false whatever x is; `x or True` may be x
@@ -358,7 +367,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if len(results) == 1:
         return results[0]
     one, other = results
-    joined = wrapping_tests.either_model(frame, node.test, one, other)
+    joined = defaults.of_choice(node.test, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
     uniform_if_plain = containers.uniform_if_plain
     joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)

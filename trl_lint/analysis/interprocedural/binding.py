@@ -28,11 +28,8 @@ from trl_lint.domain.kinds import TupleValue, library_name_of
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, WORLD_FIELD
-from trl_lint.knowledge.lightning import FABRIC, TRAINERS
+from trl_lint.knowledge.process_starts import ONE_PER_PROCESS
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD
-
-# Classes with one object per process, of which the class says everything that the rules need.
-_SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState", FABRIC, *TRAINERS})
 
 
 def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None) -> dict[str, Value]:
@@ -104,7 +101,7 @@ def _refined_by_parameter(frame: Frame, function: FunctionInfo, parameter: Param
         return value
     if found.kind is Kind.MODEL:
         return found if value.grad else found.replace(grad=False)  # frozen before its class was known
-    return found if library_name_of(found) in _SAME_EVERYWHERE else value
+    return found if library_name_of(found) in ONE_PER_PROCESS else value
 
 
 def _passed(

@@ -6,6 +6,7 @@ For example:
     model.generate(**inputs, do_sample=False)              token ids, as long as this rank's longest completion
     reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
     self.criterion(logits, batch["labels"])                computed from this rank's own data
+    reduce_loss(loss)                                      unknown: it may reduce it over the ranks
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _scaled(args: Arguments, node: cst.CSTNode) -> Value | None:
 def _computed(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """What a model computes from this rank's own data, or a loss that does not gather it; None for other callees."""
     name = last_name(callee_of(node))
-    is_loss = heuristics.CALLED_LOSS.fits(name)
+    is_loss = heuristics.CALLED_LOSS.fits(name) and not heuristics.MAY_REDUCE.fits(name)
     if not (is_loss or heuristics.CALLED_MODEL.fits(name)) or not _gets_own_data(frame, args):
         return None
     names = [*args.keywords, *(last_name(arg.value) for arg in args.nodes.values())]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import (
+    defaults,
     engine_plugins,
     lists_of_models,
     unwrapped_beside,
@@ -219,7 +220,7 @@ def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
 def _wrapped_on_one_branch(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
-    """The names and the attributes that hold a wrapped model, or what is inside it, at the end of one branch only."""
+    """The names and attributes that hold, on one branch only, a wrapped model, what is inside it, or what wraps it."""
     others = skipped.names
     parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
     names: dict[str, Value] = {}
@@ -227,6 +228,7 @@ def _wrapped_on_one_branch(
         names = wrapped_beside.inside_wrappers(frame, node, parted, others)
         names.update(wrapping_tests.divided(frame, node.test, parted, others))
         names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
+        names.update(defaults.divided(node.test, parted, others))
     attributes = wrapped_beside.inside_wrappers(frame, node, taken.attributes, skipped.attributes)
     attributes.update(wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes))
     return names, attributes

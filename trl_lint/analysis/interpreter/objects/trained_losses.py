@@ -2,7 +2,7 @@
 
     loss, metrics = engine.compute(batch)     engine: unknown; loss: local(data), as a backward pass starts from it
     if not torch.isfinite(loss): continue     local(data): it may be true on one rank only
-    accelerator.backward(loss)
+    accelerator.backward(loss)                or `self.step(loss)`, a method of the file that starts it
     loss = all_reduce_mean(other)             unknown: by its name, the function may have reduced it
 
 Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
@@ -14,8 +14,8 @@ from functools import partial
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.training_loss import trained_targets
-from trl_lint.analysis.program.syntax import callee_of, last_name, of_class, self_attribute
+from trl_lint.analysis.program.idioms.training_loss import helpers_in, trained_targets
+from trl_lint.analysis.program.syntax import callee_of, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
@@ -42,13 +42,19 @@ def as_loss(frame: Frame, target: cst.Name, value: Value) -> Value:
 
 
 def _trained(frame: Frame) -> frozenset[int]:
-    return frame.module.notes.cached((_trained, frame.root), partial(trained_targets, frame.root))
+    notes = frame.module.notes
+    helpers = notes.cached(helpers_in, partial(helpers_in, frame.module.tree))
+    return notes.cached((_trained, frame.root), partial(trained_targets, frame.root, helpers))
 
 
 def _read_attributes(frame: Frame) -> None:
-    """Read what the function uses of its object: the model may be used only after the loss."""
+    """Read what the function uses of its object: the model may be used only after the loss.
+
+    If another method starts the backward pass, what the object holds: only that method may use what wraps the model.
+    """
     if frame.cls is not None:
-        for name in {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}:
+        names = {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}
+        for name in names if "backward" in names_in(frame.root) else frame.cls.assigned():
             frame.read_attribute(frame.cls, name)
 
 

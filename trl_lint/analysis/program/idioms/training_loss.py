@@ -20,7 +20,7 @@ from functools import lru_cache
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
-from trl_lint.analysis.program.syntax import below, last_name, used_names
+from trl_lint.analysis.program.syntax import below, last_name, of_class, used_names
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
@@ -48,12 +48,26 @@ class _Binding:
         return self.target.value
 
 
-def trained_targets(root: cst.CSTNode) -> frozenset[int]:
+def trained_targets(root: cst.CSTNode, helpers: frozenset[str] = frozenset()) -> frozenset[int]:
     """The ids of the names in a function, or a module, that are bound to what a backward pass starts from.
 
     Of `loss = compute(batch)`, then `if scaled: loss = loss * 2`, both are.
+
+    helpers: the names of functions that start one from their first argument.
     """
-    return frozenset(id(each.target) for each in _function(root).with_earlier_bindings())
+    function = _Function(root, helpers) if helpers else _function(root)
+    return frozenset(id(each.target) for each in function.with_earlier_bindings())
+
+
+def helpers_in(module: cst.Module) -> frozenset[str]:
+    """The names of the functions and methods of a file that start a backward pass from their first argument."""
+    found = set()
+    for function in of_class(module, cst.FunctionDef):
+        given = [each.name.value for each in function.params.params if each.name.value not in ("self", "cls")]
+        starts = (each for call in of_class(function, cst.Call) for each in _backward_starts(call, frozenset()))
+        if given and any(isinstance(each := _unscaled(start), cst.Name) and each.value == given[0] for start in starts):
+            found.add(function.name.value)
+    return frozenset(found)
 
 
 def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
@@ -70,7 +84,7 @@ def _function(root: cst.CSTNode) -> _Function:
 class _Function:
     """The bindings of a function, and those from which a backward pass starts."""
 
-    def __init__(self, root: cst.CSTNode) -> None:
+    def __init__(self, root: cst.CSTNode, helpers: frozenset[str] = frozenset()) -> None:
         nodes = list(below(root))
         self._root = root
         self._place = {node: place for place, node in enumerate(nodes)}
@@ -83,7 +97,7 @@ class _Function:
         self.trained: set[_Binding] = set()
         for node in nodes:
             if isinstance(node, cst.Call):
-                for each in _backward_starts(node):
+                for each in _backward_starts(node, helpers):
                     self._train(each, self._place[each])
 
     def with_earlier_bindings(self) -> list[_Binding]:
@@ -184,10 +198,11 @@ _COUNTED = {"enumerate": 1, "range": 1}
 _FROM_OUTSIDE = (cst.Ellipsis(),)
 
 
-def _backward_starts(call: cst.Call) -> Iterator[cst.BaseExpression]:
+def _backward_starts(call: cst.Call, helpers: frozenset[str]) -> Iterator[cst.BaseExpression]:
     """`loss` of `accelerator.backward(loss)`, `backward(loss, scaler)`, `loss.backward()` and of a scaled loss."""
     func = call.func
-    if torch_ops.of_method(last_name(func)).averages is not AveragingTransfer.TRAINS:
+    name = last_name(func)
+    if name not in helpers and torch_ops.of_method(name).averages is not AveragingTransfer.TRAINS:
         return
     if call.args:
         yield call.args[0].value

@@ -49,6 +49,7 @@ from trl_lint.knowledge.heuristics import (
     PREPARED_WITH_MODEL,
     SCHEDULER_OBJECT,
 )
+from trl_lint.knowledge.lightning import FABRIC
 
 # The kinds of values that may be frozen as a whole and then trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -420,4 +421,4 @@ def has_wrapped_model(frame: Frame) -> bool:
 def _is_shared(value: Value) -> bool:
     """Whether several ranks train it. A model in DataParallel is trained by one process."""
     is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
-    return (is_shared and not is_data_parallel(value)) or library_name_of(value) == ENGINE
+    return (is_shared and not is_data_parallel(value)) or library_name_of(value) in (ENGINE, FABRIC)
