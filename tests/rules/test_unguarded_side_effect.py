@@ -324,13 +324,55 @@ def test_what_a_trainer_leaves_to_its_callers_to_guard(line, is_told):
     [
         ("except KeyboardInterrupt", True),  # a person stops all ranks
         ("except (KeyboardInterrupt, SystemExit) as stop", True),
-        ("except (KeyboardInterrupt, OSError)", False),  # one rank may continue after it
-        ("except Exception", False),
+        ("except Exception", True),  # as a rule nothing goes wrong
+        ("except", True),
+        ("except (KeyboardInterrupt, OSError)", False),  # the rank that makes a file may be the one that goes on
+        ("except FileExistsError", False),
     ],
 )
-def test_what_is_tried_until_somebody_stops_it(caught, is_told):
+def test_what_is_tried(caught, is_told):
     text = loop(f"try:\n    torch.save(batch, 'last.pt')\n{caught}:\n    pass\n")
     assert len(SNIPPETS.findings(text)) == is_told
+
+
+RETRIED = """\
+import time
+import torch
+import torch.distributed as dist
+
+
+def again(function, times=3):
+    for attempt in range(times):
+        try:
+            return function()
+        except ValueError:
+            if attempt == times - 1:
+                raise
+            time.sleep(1)
+
+
+def main(rows):
+    dist.init_process_group("nccl")
+
+    def write():
+        {write}
+
+    again(write)
+
+
+main([])
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "is_told"),
+    [
+        ("torch.save(rows, 'rows.pt')", True),
+        ("if dist.get_rank() == 0:\n            torch.save(rows, 'rows.pt')", False),
+    ],
+)
+def test_what_is_tried_again_in_a_loop(write, is_told):
+    assert bool(SNIPPETS.findings(RETRIED.format(write=write))) is is_told
 
 
 def test_an_override_hands_on_what_its_caller_guards():

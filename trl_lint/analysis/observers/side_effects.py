@@ -410,6 +410,8 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect) -> bool
         return True
     if wide_conditions.depends_on_progress(frame, condition) or wide_conditions.is_of_rank_local_data(condition):
         return True
+    if not effect.fails and wide_conditions.is_tried(condition):
+        return True
     if condition.uniformity is Uniformity.UNKNOWN:
         return condition.rank == ranks.SETTING or (_gets_run_from_library(frame) and _tests_run(frame, condition))
     if condition.rank.origins != Origin.IO or frame.memory.control.first_rank is not None:

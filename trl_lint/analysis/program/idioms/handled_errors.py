@@ -19,6 +19,8 @@ from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_n
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 _OF_FILES = frozenset({"FileExistsError", "FileNotFoundError"})
 _ANY = frozenset({"BaseException", "EnvironmentError", "Exception", "IOError", "OSError"})
+# What is raised for files of all kinds.
+OF_FILES = _OF_FILES | {"BlockingIOError", "EnvironmentError", "IOError", "OSError", "PermissionError", "Timeout"}
 _SUPPRESS = "suppress"
 
 

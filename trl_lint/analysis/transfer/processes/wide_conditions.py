@@ -4,6 +4,7 @@ For example:
 
     if is_main_process or use_deepspeed:    "use_deepspeed" admits all ranks if it is true
     if batch is None: break                 all ranks have run the loop by then
+    try: save(model)                        nothing goes wrong, as a rule
     for epoch in range(start, epochs):      determines how often, not which ranks
     if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
     if wandb.run is not None:               depends on where a run was started, not on the rank
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.handled_errors import OF_FILES, catches
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
 from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, last_name, of_class, operands
 from trl_lint.analysis.state.frame import Frame
@@ -52,6 +54,17 @@ def is_no_guard(condition: Control) -> bool:
         return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
     branch = branch_of(root, place)
     return branch is not None and branch.orelse is None and _only_breaks(branch)
+
+
+def is_tried(condition: Control) -> bool:
+    """Whether all that a condition asks is that nothing goes wrong: `try: torch.save(…)`, `except Exception: …`.
+
+    What handles errors of files may be how one rank is chosen: `try: os.mkdir(lock)`.
+    """
+    place = place_of(condition)
+    if condition.uniformity is not Uniformity.UNKNOWN or not isinstance(place, (cst.Try, cst.TryStar)):
+        return False
+    return not any(each.type is not None and catches(each, OF_FILES) for each in place.handlers)
 
 
 def _controls_loop(root: cst.CSTNode, place: cst.CSTNode) -> bool:
