@@ -189,7 +189,7 @@ def test_a_callback_of_lightning_gets_the_trainer():
 
 
 HELPERS = {
-    "helpers.py": "def size(net):\n    net.describe()\n",
+    "helpers.py": "def size(net):\n    net.get_input_embeddings()\n",
     "main.py": """\
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -213,8 +213,8 @@ def main(model, loader):
 @pytest.mark.parametrize(
     ("caller", "words"),
     [
-        ("main.py", "`net.module.describe(...)`"),
-        ("with_accelerate.py", "`accelerator.unwrap_model(net).describe(...)`"),
+        ("main.py", "`net.module.get_input_embeddings(...)`"),
+        ("with_accelerate.py", "`accelerator.unwrap_model(net).get_input_embeddings(...)`"),
     ],
 )
 def test_a_helper_is_told_in_the_terms_of_the_file_that_calls_it(tmp_path: Path, caller: str, words: str):

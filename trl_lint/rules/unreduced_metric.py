@@ -256,7 +256,7 @@ def _help(event: Logged, write: Write) -> str:
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "on all ranks, before the condition around the log call" if divergent else _FIRST
     value, accelerator = (event.value, _logger(event)) if payload is None else (payload.value, payload.accelerator)
-    return _gathering(place, value, write.rank, where, accelerator)
+    return _gathering(place, value, write.rank, where, accelerator or _logger(event))
 
 
 def _logger(event: Logged) -> str:

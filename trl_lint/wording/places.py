@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
@@ -19,6 +19,10 @@ from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
 
 
 class Surroundings(Enum):
@@ -160,7 +164,7 @@ def _own_test(event: Any) -> str:
     return main_process_test(event.module, event.function, event.node)
 
 
-def _has_trl(module: Any) -> bool:
+def _has_trl(module: Module) -> bool:
     return bool(module.name.startswith("trl.") or module.mentions(rb"\btrl\b|unwrap_model_for_generation"))
 
 
@@ -175,7 +179,9 @@ def model_in(module: Any, expression: Any) -> str:
     return text if text and all(part.isidentifier() for part in text.split(".")) else "model"
 
 
-def surroundings_of(module: Any, owner: Any, accelerator: str = "", around: Iterable[Any] = ()) -> Surroundings:
+def surroundings_of(
+    module: Module, owner: FunctionInfo | None, accelerator: str = "", around: Iterable[Module] = ()
+) -> Surroundings:
     """What a function has to work with. around: other files that are asked if its own does not show it."""
     if module.shows(BEFORE_ACCELERATE):
         return _TORCH
@@ -192,7 +198,7 @@ def surroundings_of(module: Any, owner: Any, accelerator: str = "", around: Iter
     return next((each for each in shown if each is not None), _ACCELERATE)
 
 
-def _shown_by(module: Any) -> Surroundings | None:
+def _shown_by(module: Module) -> Surroundings | None:
     """What a file shows that its functions have; None if it shows nothing."""
     if uses_accelerate(module):
         return _ACCELERATE
@@ -201,29 +207,28 @@ def _shown_by(module: Any) -> Surroundings | None:
     return _LIGHTNING_SCRIPT if any(map(module.mentions, lightning.IMPORTS)) else None
 
 
-def _around(event: Any) -> Iterator[Any]:
+def _around(event: Any) -> Iterator[Module]:
     """The files through which the place of an event is reached, or in which its values or conditions are made."""
     for found in (*(getattr(event, name, None) for name in _REACHED_FROM), *event.control.conditions):
         step = found if isinstance(found, Step) else getattr(found, "provenance", None) or getattr(found, "via", None)
-        yield from (each.module for each in reversed(steps(step)))
+        yield from (cast("Module", each.module) for each in reversed(steps(step)))
 
 
-def _class_around(owner: Any) -> Any:
+def _class_around(owner: FunctionInfo | None) -> ClassInfo | None:
     """The class of a method, also for functions defined inside a method."""
     while owner is not None and owner.cls is None and owner.closure is not None:
         owner = owner.closure.function
     return None if owner is None else owner.cls
 
 
-def _state(owner: Any) -> str:
+def _state(owner: FunctionInfo | None) -> str:
     """The parameter name for the trainer's state in a callback's hook."""
-    is_hook = (
-        owner is not None and library.hook("transformers.TrainerCallback", owner.name) and len(owner.parameters) > 2
-    )
-    return owner.parameters[2].name if is_hook and not owner.parameters[2].star else "state"
+    if owner is None or not library.hook("transformers.TrainerCallback", owner.name) or len(owner.parameters) < 3:
+        return "state"
+    return "state" if owner.parameters[2].star else owner.parameters[2].name
 
 
-def _of_lightning(cls: Any) -> dict[str, str]:
+def _of_lightning(cls: ClassInfo | None) -> dict[str, str]:
     """How a method of a class that Lightning runs names the trainer and the LightningModule."""
     bases = () if cls is None else cls.library_bases()
     if lightning.is_callback(bases):
@@ -234,7 +239,7 @@ def _of_lightning(cls: Any) -> dict[str, str]:
     }
 
 
-def _dist(module: Any) -> str:
+def _dist(module: Module) -> str:
     """The name of torch.distributed in a module."""
     names = module.names.items()
     found = (name for name, value in names if isinstance(value, LibraryName) and value.name == MODULE)
