@@ -442,3 +442,17 @@ def test_a_fix_says_by_which_conditions_it_is_not_safe():
     fix = Snippets("TRL001").finding(text).fix
     assert fix is not None and fix.reason == "some ranks may not get here"
     assert [(each.text, each.start.line) for each in fix.conditions] == [("`mask.any()` differs between ranks", 14)]
+
+
+def test_a_fabric_reduces_what_it_logs():
+    text = """
+import lightning as L
+
+def main(net, rows):
+    fabric = L.Fabric(devices=2)
+    loader = fabric.setup_dataloaders(rows)
+    for batch in loader:
+        fabric.log("accuracy", net(batch).float().mean().item())
+"""
+    finding = Snippets("TRL003").finding(text)
+    assert '`fabric.all_reduce(value, reduce_op="mean")`' in finding.help

@@ -220,6 +220,11 @@ def is_module(bases: Iterable[str]) -> bool:
     return not _MODULES.isdisjoint(bases)
 
 
+def is_of_fabric(name: str) -> bool:
+    """Whether this is the name of a method of a Fabric."""
+    return name.startswith(f"{_FABRIC}.")
+
+
 def is_callback(bases: Iterable[str]) -> bool:
     """Whether a class with these bases is a callback."""
     return any(map(_package_of_callback, bases))

@@ -78,7 +78,7 @@ from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
 from trl_lint.knowledge.library import reduces
-from trl_lint.knowledge.lightning import KNOWS_PROCESSES
+from trl_lint.knowledge.lightning import KNOWS_PROCESSES, is_of_fabric
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -260,9 +260,10 @@ def _help(event: Logged, write: Write) -> str:
 
 
 def _logger(event: Logged) -> str:
-    """The Accelerator whose `log` it is; "" if there is none."""
+    """The Accelerator or Fabric whose `log` it is; "" if there is none."""
     receiver = getattr(getattr(event.node, "func", None), "value", None)
-    is_method = event.sink.startswith("accelerate.") and receiver is not None and not isinstance(receiver, str)
+    has_one = event.sink.startswith("accelerate.") or is_of_fabric(event.sink)
+    is_method = has_one and receiver is not None and not isinstance(receiver, str)
     return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
 

@@ -31,13 +31,14 @@ class Surroundings(Enum):
     ACCELERATE = "code with an Accelerator"
     LIGHTNING = "a method of a class that Lightning runs"
     LIGHTNING_SCRIPT = "other code of a file that imports Lightning"
+    FABRIC = "code with a Fabric"
     TORCH = "code of plain torch.distributed"
 
 
-_TRAINER, _CALLBACK, _ACCELERATE, _LIGHTNING, _LIGHTNING_SCRIPT, _TORCH = Surroundings
+_TRAINER, _CALLBACK, _ACCELERATE, _LIGHTNING, _LIGHTNING_SCRIPT, _FABRIC, _TORCH = Surroundings
 
-# The texts by topic. {accelerator}, {state}, {dist} and {trainer} are the names used at the place, {module} that of the
-# LightningModule.
+# The texts by topic. {accelerator} (or the Fabric), {state}, {dist} and {trainer} are the names used at the place,
+# {module} that of the LightningModule.
 _ALIKE: dict[str, str] = {
     "main": "`if {accelerator}.is_main_process:`",
     "gather mean": "`{accelerator}.gather(value).mean()`, then `.item()`",
@@ -122,6 +123,15 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "seed": "call `seed_everything`",
     },
     _LIGHTNING_SCRIPT: {**_PLAIN, "main": "in a function with `@rank_zero_only`", "seed": "call `seed_everything`"},
+    _FABRIC: {
+        **_PLAIN,
+        "gather mean": '`{accelerator}.all_reduce(value, reduce_op="mean")`, then `.item()`',
+        "gather sum": '`{accelerator}.all_reduce(value, reduce_op="sum")`, then `.item()`',
+        "gather max": "`{accelerator}.all_gather(value).max()`, then `.item()`",
+        "gather min": "`{accelerator}.all_gather(value).min()`, then `.item()`",
+        "gather samples": "`predictions, labels = {accelerator}.all_gather((predictions, labels))`",
+        "add up": '`total, count = {accelerator}.all_reduce(torch.stack([total, count]), reduce_op="sum")`',
+    },
     _TORCH: _PLAIN,
 }
 
@@ -140,6 +150,8 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the expression for it there, if known."""
     accelerator = accelerator or getattr(event, "accelerator", "")
     surroundings = surroundings_of(event.module, event.function, accelerator, around=_around(event))
+    if lightning.is_of_fabric(getattr(event, "sink", "")):
+        surroundings = _FABRIC
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
     if about == "main" and surroundings is _ACCELERATE:  # it is available without an Accelerator, too
         own = "PartialState()"
