@@ -251,8 +251,9 @@ def _help(event: Logged, write: Write) -> str:
     if keyword:
         return f"pass `{keyword}=True`, so that Lightning averages it over the ranks"
     payload = write.payload
-    # The write is in a file of the project.
-    place = replace(event, module=cast("Module", write.module), function=_function(event, write))
+    # The write is in a file of the project, and the log may be in another one.
+    value = event.value.replace(provenance=_chain(event, write))
+    place = replace(event, module=cast("Module", write.module), function=_function(event, write), value=value)
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "on all ranks, before the condition around the log call" if divergent else _FIRST
     value, accelerator = (event.value, _logger(event)) if payload is None else (payload.value, payload.accelerator)

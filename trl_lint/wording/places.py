@@ -143,7 +143,7 @@ _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 _MAY_HAVE_TESTS = frozenset({_ACCELERATE, _LIGHTNING_SCRIPT, _TORCH})
 
 # The attributes of events from which the place is reached, or where its values come from.
-_REACHED_FROM = ("called", "condition", "draw", "model", "operand", "provenance", "sync_point", "use", "value")
+_REACHED_FROM = ("called", "condition", "draw", "index", "model", "operand", "provenance", "sync_point", "use", "value")
 
 
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
