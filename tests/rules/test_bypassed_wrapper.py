@@ -44,7 +44,7 @@ def test_a_finding_says_what_where_why_and_how():
         "`model` is the wrapped model",
         "`self.accelerator.unwrap_model(model)` is the module inside the wrapper",
     ]
-    assert finding.help == "call the wrapped model, or let its forward run the part that you need"
+    assert finding.help == "call the wrapped model instead"
     assert finding.fix is not None and finding.fix.applicability is UNSAFE
 
 

@@ -502,8 +502,8 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
     ("body", "reason"),
     [
         # The ranks differ in more than their rank.
-        ("if mask.any():\n    print(accelerator.gather(loss))", "may not work on every rank"),
-        (f"{MAIN}    if mask.any():\n        print(accelerator.gather(loss))", "may not work on every rank"),
+        ("if mask.any():\n    print(accelerator.gather(loss))", "how the ranks should agree"),
+        (f"{MAIN}    if mask.any():\n        print(accelerator.gather(loss))", "how the ranks should agree"),
         (f"if mask.any():\n    {MAIN}        print(accelerator.gather(loss))", "more than this condition"),
         (f"{MAIN}    for each in range(3):\n        print(accelerator.gather(loss))", "more than this condition"),
         # It is not certain that the argument is there, or the same, before the condition.

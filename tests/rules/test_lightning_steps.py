@@ -151,3 +151,12 @@ def test_a_step_that_some_ranks_skip(changed, found):
     findings = SNIPPETS.findings(text)
     assert [shown(text, each).strip() for each in findings] == found
     assert all("do not reach the backward pass that Lightning starts" in each.message for each in findings)
+
+
+def test_who_returns_no_loss_is_told_in_lightning_s_terms():
+    finding = SNIPPETS.finding(AUTOMATIC.format(**PLAIN))
+    assert [each.text for each in finding.because][-1] == (
+        "the other ranks return a loss here, from which Lightning starts the backward pass"
+    )
+    assert finding.help.startswith("return a loss on every rank")
+    assert finding.fix.title == "Return a loss on every rank"

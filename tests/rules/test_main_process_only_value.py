@@ -71,15 +71,15 @@ def test_of_a_name_that_is_not_bound_it_says_what_where_why_and_how():
     assert shown(text, finding) == "writer"
     assert finding.start.line == 14
     assert finding.message == (
-        "only ranks where `rank == 0` is true bind `writer`, and all ranks read it: with several processes, the others "
-        "fail here"
+        "only ranks where `rank == 0` is true define `writer`, and all ranks read it: with several processes, the "
+        "others fail here"
     )
     assert [(each.text, each.start.line) for each in finding.because[1:]] == [
         ("`rank == 0` differs between ranks", 11),
-        ("only the ranks that get here bind it", 12),
+        ("only the ranks that get here define it", 12),
     ]
     assert finding.help == (
-        "use it under the same condition (`if rank == 0:`), or bind it on every rank: broadcast what the others need"
+        "use it under the same condition (`if rank == 0:`), or define it on every rank (broadcast what the others need)"
     )
     assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
 

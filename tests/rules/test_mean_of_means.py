@@ -35,7 +35,7 @@ def test_a_finding_says_what_where_why_and_how():
     )
     assert finding.because[-1].text == "`(kl * mask).sum() / mask.sum()` averages this rank's own number of elements"
     assert finding.because[-1].start.line == finding.start.line - 1
-    assert finding.help.startswith("add up sum and count over the ranks, and divide once")
+    assert finding.help.startswith("add up the sum and the count over the ranks, and divide once")
 
 
 @pytest.mark.parametrize(

@@ -179,14 +179,14 @@ def test_a_figure_of_an_evaluation_is_shown(call, named):
     assert shown(text, finding) == call
     assert finding.message == (
         f"`{named}` is computed from this rank's own data and reaches `print` unreduced: "
-        "on several GPUs each process shows its own share"
+        "on several GPUs each process shows its own value"
     )
     assert "dist.all_reduce" in finding.help
 
 
 def test_shown_by_one_rank_it_is_that_of_the_main_process():
     finding = Snippets("TRL003").finding(script(STEP, EVALUATION + "if rank == 0:\n    print(total / count)"))
-    assert finding.message.endswith("only the main process's share is shown")
+    assert finding.message.endswith("only the main process's value is shown")
 
 
 @pytest.mark.parametrize(

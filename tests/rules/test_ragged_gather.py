@@ -322,7 +322,7 @@ def test_a_name_that_is_only_reduced_holds_what_was_reduced_before():
 def test_the_help_says_how_to_do_it_right():
     finding = SNIPPETS.finding(step("g = self.accelerator.gather(ids)\nx = g.std()"))
     assert finding.fix.reason == "the code after it would count the padding"
-    assert "add up sum and count" in finding.help
+    assert "add up its sum and its count" in finding.help
 
 
 def test_under_a_condition_on_the_data_there_is_a_hint():

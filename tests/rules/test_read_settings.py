@@ -92,6 +92,9 @@ def main(args):
 ANY = "for epoch in range(3):"
 
 
+WRITES = "writes the same file at the same time, which may damage it"
+
+
 @pytest.mark.parametrize(
     ("around", "test", "where"),
     [
@@ -115,7 +118,7 @@ def test_which_conditions_keep_ranks_out(around, test, where):
     assert len(found) == (where is not None)
     if found:
         said = f" where `{where}` holds" if where else ""
-        assert found[0].message == f"`torch.save` runs on all processes{said}: each of them writes the same file"
+        assert found[0].message == f"`torch.save` runs on all processes{said}: each of them {WRITES}"
 
 
 def test_a_way_out_by_own_data_is_named_by_nobody():
@@ -123,7 +126,7 @@ def test_a_way_out_by_own_data_is_named_by_nobody():
         "            loss = ", "            if batch['x'].sum() == 0:\n                continue\n            loss = "
     )
     found = SNIPPETS.findings(text)
-    assert [each.message for each in found] == ["`torch.save` runs on all processes: each of them writes the same file"]
+    assert [each.message for each in found] == [f"`torch.save` runs on all processes: each of them {WRITES}"]
 
 
 def test_a_debug_file_of_ranks_on_which_something_fails():

@@ -145,7 +145,7 @@ def test_a_finding_says_under_which_condition_all_ranks_come():
     text = "import os\n" + loop("if accelerator.is_main_process or use_fsdp:\n    os.remove('samples')")
     assert SNIPPETS.finding(text).message == (
         "`os.remove` runs on all processes where `use_fsdp` holds: "
-        "each of them removes the same file; the second one fails"
+        "each of them removes the same file, and all but the first fail"
     )
 
 
@@ -209,7 +209,7 @@ def test_a_flag_that_a_program_is_built_with_is_a_setting(test, made, is_reporte
 def test_a_finding_says_what_happens():
     text = "import os\n" + loop('os.makedirs("samples")')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them creates the same folder; the second one fails"
+        "`os.makedirs` runs on all processes: each of them creates the same folder, and all but the first fail"
     )
 
 
@@ -734,8 +734,8 @@ def test_the_first_name_after_the_time_that_is_not_there(name, is_reported):
 def test_what_is_called_after_the_time_may_be_one_or_several():
     text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them creates the same folder, or another one if their clocks "
-        "differ"
+        "`os.makedirs` runs on all processes: each of them creates the same folder, or one of its own if their "
+        "clocks differ"
     )
 
 

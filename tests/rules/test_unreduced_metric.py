@@ -28,11 +28,13 @@ def test_a_finding_says_what_where_why_and_how():
     assert (finding.code, finding.name) == ("TRL003", "unreduced-metric")
     assert finding.message == (
         "`aux` is computed from this rank's own data and reaches `Trainer.log` unreduced: "
-        "on several GPUs the log shows only the main process's share"
+        "on several GPUs the log shows only the main process's value"
     )
     assert [step.text for step in finding.because] == ["`inputs` is this rank's own data"]
     assert text.splitlines()[finding.because[0].start.line - 1].lstrip().startswith("def compute_loss")
-    assert finding.help == "gather it over the ranks first: `self.accelerator.gather(value).mean()`, then `.item()`"
+    assert finding.help == (
+        "gather the value over the ranks first, as a tensor: `self.accelerator.gather(value).mean()`, then `.item()`"
+    )
     assert finding.fix is not None
     assert finding.fix.applicability is SAFE
 
@@ -52,7 +54,7 @@ def test_the_help_names_the_reduction(value, reduction):
 
 def test_under_a_guard_the_help_says_where_to_gather():
     finding = SNIPPETS.finding(loop("if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"))
-    assert "before the condition around this log" in finding.help
+    assert "on all ranks, before the condition around the log call" in finding.help
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_values_below_one_name_are_told_with_it(call, name):
 def test_a_name_of_which_nothing_is_known_is_not_told():
     sums = "sums = {}\nfor key, value in model(batch).items():\n    sums[key] = value.item()\n"
     finding = SNIPPETS.finding(loop(sums + "for key, value in sums.items():\n    wandb.log({prefix + key: value})"))
-    assert finding.message.startswith("this metric is computed from this rank's own data")
+    assert finding.message.startswith("this value is computed from this rank's own data")
 
 
 def test_metrics_of_one_statement_are_one_finding():
@@ -698,10 +700,13 @@ def main(model, data):
 """
     finding = SNIPPETS.finding(text)
     assert finding.fix.applicability is DISPLAY
-    assert finding.fix.reason == "no accelerator is available here"
-    assert "`torch.distributed.all_reduce(value)`, divided by `torch.distributed.get_world_size()`" in finding.help
+    assert finding.fix.reason == "no `Accelerator` is available here"
+    assert (
+        "`torch.distributed.all_reduce(value)`, then `value.item() / torch.distributed.get_world_size()`"
+        in finding.help
+    )
     with_accelerate = SNIPPETS.finding(f"from accelerate.utils import set_seed\n{text}")
-    assert "write `accelerator.gather(loss).mean().item()`" in with_accelerate.help
+    assert "available: `accelerator.gather(loss).mean().item()`" in with_accelerate.help
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
 from snippets import Snippets, shown
+
+from trl_lint import api
+from trl_lint.settings import Settings
 
 PLACES = {
     "trainer": """\
@@ -75,11 +79,28 @@ def train(model, data):
 }
 # Words that belong to other kinds of code.
 FOREIGN = {
+    "lightning": ("accelerat", "PartialState", "state.", "dist.", "acc."),
     "trainer": ("dist.", "state.", "acc."),
     "callback": ("self.accelerator", "acc.", "accelerator.", "process_zero()"),
     "loop": ("self.", "state.", "dist."),
     "torch": ("accelerat", "PartialState", "self.", "state."),
 }
+
+PLACES["lightning"] = """\
+import os
+import torch
+import torch.distributed as dist
+import wandb
+import lightning as L
+
+
+class Net(L.LightningModule):
+    def training_step(self, batch, batch_idx):
+        loss = self.model(**batch).loss
+        mask = batch["attention_mask"]
+{body}
+        return loss
+"""
 
 
 def placed(place: str, body: str) -> str:
@@ -100,7 +121,8 @@ CASES = [
         "trainer": "`self.accelerator.gather(value).mean()`, then `.item()`",
         "callback": "`accelerate.utils.gather(value).mean()`",
         "loop": "`acc.gather(value).mean()`",
-        "torch": "`dist.all_reduce(value)`, divided by `dist.get_world_size()`",
+        "lightning": "`self.all_gather(value).mean()`, then `.item()`",
+        "torch": "`dist.all_reduce(value)`, then `value.item() / dist.get_world_size()`",
     }),
     ("TRL005", "dist.all_reduce(mask)", {"callback": "accelerate.utils.pad", "torch": "dist.ReduceOp.MAX"}),
     ("TRL005", "import torch.distributed as d\nd.all_reduce(mask)",
@@ -109,6 +131,7 @@ CASES = [
         "trainer": "`if self.is_world_process_zero():`",
         "callback": "`if its_state.is_world_process_zero:`",
         "loop": "`if acc.is_main_process:`",
+        "lightning": "`if self.trainer.is_global_zero:`",
         "torch": "`if dist.get_rank() == 0:`",
     }),
     ("TRL008", "os.makedirs('x')", dict.fromkeys(PLACES, "`exist_ok=True`")),
@@ -136,7 +159,7 @@ CASES = [
     }),
     ("TRL006", "import torch.distributed as d\nif mask.any():\n    d.all_reduce(loss)", {
         "trainer": "gather, reduce or broadcast", "callback": "gather, reduce or broadcast",
-        "loop": "gather, reduce or broadcast", "torch": "all_reduce` or `",
+        "loop": "gather, reduce or broadcast", "torch": "reduce or broadcast it: `dist.all_reduce`, `dist.broadcast`",
     }),
 ]  # fmt: skip
 
@@ -149,6 +172,106 @@ def test_the_help_speaks_the_place_s_language(code: str, body: str, place: str, 
     text = help_of(code, place, body)
     assert words in text
     assert not [each for each in FOREIGN[place] if each in text], text
+
+
+IN_CALLBACK = """
+import torch
+from lightning.pytorch.callbacks import Callback
+
+class Keeps(Callback):
+    def on_train_epoch_end(self, trainer, pl_module):
+        torch.save(pl_module.state_dict(), "x.pt")
+"""
+
+
+def test_a_callback_of_lightning_gets_the_trainer():
+    assert Snippets("TRL008").finding(IN_CALLBACK).help.endswith("`if trainer.is_global_zero:`")
+
+
+HELPERS = {
+    "helpers.py": "def size(net):\n    net.get_input_embeddings()\n",
+    "main.py": """\
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from helpers import size
+
+dist.init_process_group("nccl")
+size(DistributedDataParallel(build()))
+""",
+    "with_accelerate.py": """\
+from accelerate import Accelerator
+from helpers import size
+
+def main(model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    return size(model)
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("caller", "words"),
+    [
+        ("main.py", "`net.module.get_input_embeddings(...)`"),
+        ("with_accelerate.py", "`accelerator.unwrap_model(net).get_input_embeddings(...)`"),
+    ],
+)
+def test_a_helper_is_told_in_the_terms_of_the_file_that_calls_it(tmp_path: Path, caller: str, words: str):
+    for name in ("helpers.py", caller):
+        (tmp_path / name).write_text(HELPERS[name], encoding="utf-8")
+    (finding,) = api.check(tmp_path, Settings(root=tmp_path, select=("TRL002",)))
+    assert words in finding.help
+
+
+CAUGHT = """\
+try:
+    loss = model(**batch).loss
+    acc.backward(loss)
+except RuntimeError:
+    print("out of memory")
+    continue
+"""
+
+
+def test_of_a_step_that_fails_the_chain_says_where_the_others_call_it():
+    finding = Snippets("TRL006").finding(placed("loop", CAUGHT))
+    assert finding.message.startswith("ranks where the `try` fails skip `backward`")
+    assert [each.text for each in finding.because][-1] == "the other ranks call it here"
+
+
+def test_what_is_downloaded_is_waited_for():
+    text = placed("torch", "import gdown\ngdown.download(url, 'x.zip')")
+    assert Snippets("TRL008").finding(text).help.startswith("let the main process do it first, and the others wait")
+
+
+def test_what_is_used_later_is_used_where_it_is_made():
+    text = placed("torch", "run = wandb.init(project='x')\nrun.log({'x': 3})")
+    helps = [each.help for each in Snippets("TRL008").findings(text)]
+    assert "do it, and use its result, on the main process only: `if dist.get_rank() == 0:`" in helps
+
+
+LOGGED_ELSEWHERE = """\
+import wandb
+from accelerate import Accelerator
+
+def train(model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        wandb.log(step(model, batch))
+
+def step(model, batch):
+    loss = model(**batch).loss
+    return {"loss": loss.item()}
+"""
+
+
+def test_a_metric_that_another_function_logs_is_marked_whole_and_says_where():
+    finding = Snippets("TRL003").finding(LOGGED_ELSEWHERE)
+    assert shown(LOGGED_ELSEWHERE, finding) == 'return {"loss": loss.item()}'
+    last = finding.because[-1]
+    assert (last.text, last.start.line) == ("it is logged here", 8)
 
 
 IN_TORCH = """
@@ -216,7 +339,10 @@ DIVERGING = [
     ("x = mask.any() or acc.gather(loss)", "acc.gather(loss)",
      "only ranks where `mask.any()` is false reach `gather`", "call it on every rank, and use its result inside"),
     ("while mask.sum() > 3:\n    acc.gather(loss)", "acc.gather(loss)",
-     "`gather` is in a loop that runs a different number of times on each rank (`mask.sum() > 3`)",
+     "`gather` is in a loop with `mask.sum() > 3`, which runs a different number of times on each rank",
+     "let the ranks agree on the number of iterations first"),
+    ("for each in mask[mask > 3]:\n    acc.gather(loss)", "acc.gather(loss)",
+     "`gather` is in a loop over `mask[mask > 3]`, which runs a different number of times on each rank",
      "let the ranks agree on the number of iterations first"),
     ("with acc.main_process_first():\n    acc.gather(loss)", "acc.gather(loss)",
      "`gather` waits for all ranks, but they call it one after the other", "call it after the `with` block"),
@@ -234,7 +360,8 @@ def test_who_is_missing_is_said_where_it_is_decided(body: str, place: str, says:
 
 
 HELPS = [
-    ("TRL006", "if mask.any():\n    acc.backward(loss)", "call it on every rank, outside the condition, or let"),
+    ("TRL006", "if mask.any():\n    acc.backward(loss)", "let the ranks agree on the condition first"),
+    ("TRL006", "if acc.is_main_process:\n    acc.backward(loss)", "call it on every rank, outside the condition"),
     ("TRL006", "if acc.is_main_process:\n    with torch.no_grad():\n        model(**batch)",
      "run it on every rank, or run the bare model on one"),
     ("TRL006", "if acc.is_main_process:\n    model(**batch)", "run it on every rank"),
@@ -266,7 +393,7 @@ class Loop:
 """
     found = Snippets("TRL003").findings(text)
     assert [each.help for each in found] == [
-        "gather it over the ranks first: `self.acc.gather(value).mean()`, then `.item()`"
+        "gather the value over the ranks first, as a tensor: `self.acc.gather(value).mean()`, then `.item()`"
     ]
 
 
@@ -315,3 +442,17 @@ def test_a_fix_says_by_which_conditions_it_is_not_safe():
     fix = Snippets("TRL001").finding(text).fix
     assert fix is not None and fix.reason == "some ranks may not get here"
     assert [(each.text, each.start.line) for each in fix.conditions] == [("`mask.any()` differs between ranks", 14)]
+
+
+def test_a_fabric_reduces_what_it_logs():
+    text = """
+import lightning as L
+
+def main(net, rows):
+    fabric = L.Fabric(devices=2)
+    loader = fabric.setup_dataloaders(rows)
+    for batch in loader:
+        fabric.log("accuracy", net(batch).float().mean().item())
+"""
+    finding = Snippets("TRL003").finding(text)
+    assert '`fabric.all_reduce(value, reduce_op="mean")`' in finding.help

@@ -86,7 +86,7 @@ def test_without_an_accelerator_it_is_a_hint():
     )
     fix = SNIPPETS.finding(text).fix
     assert fix is not None and fix.applicability is DISPLAY
-    assert fix.reason == "no accelerator is available here to unwrap the model"
+    assert fix.reason == "no `Accelerator` is available here to unwrap the model"
 
 
 def test_before_the_trainer_has_its_accelerator_it_is_a_hint():

@@ -800,7 +800,7 @@ def test_what_is_read_in_another_way_is_a_hint():
 
 def test_without_an_accelerator_the_help_says_what_to_write():
     text = "import torch\ndef f(net: torch.nn.Module):\n    m = torch.nn.DataParallel(net)\n    print(m.config.depth)\n"
-    assert reason(text) == "no accelerator is available here to unwrap the model"
+    assert reason(text) == "no `Accelerator` is available here to unwrap the model"
     assert SNIPPETS.finding(text).help == (
         "read it before the model is wrapped (`config = model.config`), and use that here"
     )

@@ -302,7 +302,7 @@ def test_a_download_where_nothing_is_there_is_asked_for_only():
     (looked,) = SNIPPETS.findings(IMPORTS + loop(f"if not os.path.exists(args.data_path):\n    {call}"))
     assert (whatever.by_default, looked.by_default) == (True, False)
     assert "that find nothing there" in looked.message
-    assert looked.message.endswith("each of them downloads the same file")
+    assert looked.message.endswith("each downloads the same file")
 
 
 @pytest.mark.parametrize(

@@ -184,26 +184,26 @@ def test_what_a_step_returns_is_found_where_it_is_made():
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("code", "index"),
     [
-        "torch.cuda.set_device(dist.get_rank())",
-        "torch.device(f'cuda:{dist.get_rank()}')",
-        "torch.device('cuda', int(os.environ['RANK']))",
-        "rank = int(os.environ['RANK'])\n    x.to(rank)",
-        "torch.nn.parallel.DistributedDataParallel(x, device_ids=[dist.get_rank()])",
-        "torch.zeros(1, device=dist.get_rank())",
-        "x.cuda(dist.get_rank())",
-        "x.cuda(dist.get_rank(group=None))",
-        "load(x, device_map={'': dist.get_rank()})",
-        "return f'cuda:{dist.get_rank()}'",
-        "get_accelerator().device_name(dist.get_rank())",
+        ("torch.cuda.set_device(dist.get_rank())", " (`dist.get_rank()`)"),
+        ("torch.device(f'cuda:{dist.get_rank()}')", " (`f'cuda:{dist.get_rank()}'`)"),
+        ("torch.device('cuda', int(os.environ['RANK']))", " (`int(os.environ['RANK'])`)"),
+        ("rank = int(os.environ['RANK'])\n    x.to(rank)", " (`rank`)"),
+        ("torch.nn.parallel.DistributedDataParallel(x, device_ids=[dist.get_rank()])", " (`[dist.get_rank()]`)"),
+        ("torch.zeros(1, device=dist.get_rank())", " (`dist.get_rank()`)"),
+        ("x.cuda(dist.get_rank())", " (`dist.get_rank()`)"),
+        ("x.cuda(dist.get_rank(group=None))", " (`dist.get_rank(group=None)`)"),
+        ("load(x, device_map={'': dist.get_rank()})", " (`{'': dist.get_rank()}`)"),
+        ("return f'cuda:{dist.get_rank()}'", ""),
+        ("get_accelerator().device_name(dist.get_rank())", " (`dist.get_rank()`)"),
     ],
 )
-def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
+def test_the_rank_in_the_job_is_no_index_of_a_device(code: str, index: str):
     finding = SNIPPETS.finding(plain(code))
     assert finding.message == (
-        "the global rank is used as a GPU index: on a second node there is no such GPU (with 8 GPUs per node, rank 8 "
-        "asks for `cuda:8`)"
+        f"the global rank is used as a GPU index{index}: on a second node there is no such GPU (with 8 GPUs per node, "
+        "rank 8 asks for `cuda:8`)"
     )
 
 

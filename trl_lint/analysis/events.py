@@ -218,13 +218,14 @@ class SpreadModelTrained(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
-    """The global rank is used to choose the device of something. provenance: the step that read that rank."""
+    """The global rank chooses a device. provenance: the step that read it. expression: what is passed, if written."""
 
     mentions = (mentions.GLOBAL_RANKS, mentions.DEVICES)  # the rank may be that of the environment
     anywhere = True
 
     index: Value
     provenance: Step | None = None
+    expression: BaseExpression | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

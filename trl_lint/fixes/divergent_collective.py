@@ -7,6 +7,12 @@ from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.for_all_ranks import for_all_ranks
+from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD
+
+_TITLES = {
+    "forward": "Run the forward pass on every rank",
+    AUTOMATIC_BACKWARD: "Return a loss on every rank",
+}
 
 
 class DivergentCollectiveFix(RuleFix[Divergence]):
@@ -17,4 +23,5 @@ class DivergentCollectiveFix(RuleFix[Divergence]):
         return for_all_ranks(event)
 
     def title_for(self, event: Divergence) -> str:
-        return f"Call `{event.sync_point.name}` on every rank"
+        name = event.sync_point.name
+        return _TITLES.get(name, f"Call `{name}` on every rank")

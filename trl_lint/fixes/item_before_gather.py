@@ -111,7 +111,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoFix:
     if factory or may_be_cpu(value):
         device = _device(event)
         if not device:
-            return NoFix("no accelerator is available here for the device of the new tensor")
+            return NoFix("no `Accelerator` is available here for the device of the new tensor")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
         return _Plan(

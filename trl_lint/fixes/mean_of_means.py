@@ -80,7 +80,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
             return NoFix("it is in a lambda")
         place = LogSite(event.module, root, event.statement, event.payload, "")
         if not event.payload.accelerator and not event.payload.reducers:
-            return NoFix("no accelerator is available here")
+            return NoFix("no `Accelerator` is available here")
         average = _average(place, event.node)
         if average is None or not isinstance(event.node, cst.Call):
             return NoFix("it is not known how the average is computed")

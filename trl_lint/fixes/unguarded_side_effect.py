@@ -18,6 +18,7 @@ from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import OF_PATHS
 from trl_lint.knowledge.heuristics import READS_FILE
+from trl_lint.wording import said
 
 # Modules whose objects are passed to a tracker: creating them involves no collective.
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
@@ -41,7 +42,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         if _is_for_all(event):
             return _for_all(event)
         if event.looked and event.effect.fails:
-            return NoFix("it has no argument `exist_ok`")
+            return NoFix("it can't be told to go on if something is there already")
         if event.own:
             return NoFix("each process writes data of its own, which would be lost")
         found = _statement(event)
@@ -71,10 +72,17 @@ def _statement(event: SideEffect) -> StatementInBlock[cst.SimpleStatementLine | 
         return block
     found = own_line(root, event.node)
     if found is None:
-        return NoFix("it is part of a larger statement")
+        return NoFix("it is part of a larger statement", _help(event))
     only = found.statement.body[0]
     is_all = isinstance(only, cst.Expr) and only.value is event.node
-    return found if is_all else NoFix("its result is used by all processes")
+    return found if is_all else NoFix("its result is used by all processes", _help(event))
+
+
+def _help(event: SideEffect) -> str:
+    """How to do something on the main process whose result is used; "" if the rule says it."""
+    if event.effect.instead or event.effect.fetches or event.own or event.has_run:
+        return ""
+    return f"do it, and use its result, on the main process only: {said('main', event)}"
 
 
 def _is_for_all(event: SideEffect) -> bool:

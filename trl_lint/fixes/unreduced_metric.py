@@ -11,6 +11,7 @@ from dataclasses import replace
 import libcst as cst
 
 from trl_lint.analysis.events import Logged
+from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.analysis.program.project.classes import is_module_class
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
@@ -151,13 +152,14 @@ def _unsuitable(place: LogSite) -> str:
         return "a collective does not belong in a function that is compiled or run again"
     if owner is not None and owner.cls is not None and is_module_class(owner.cls):
         return "a collective does not belong in the forward of a module"
-    return "" if payload.accelerator or payload.reducers else "no accelerator is available here"
+    return "" if payload.accelerator or payload.reducers else "no `Accelerator` is available here"
 
 
 def _help(place: LogSite) -> str:
     surroundings = surroundings_of(place.module, place.payload.function)
-    text = _text(place) if surroundings in (Surroundings.TRAINER, Surroundings.ACCELERATE) else ""
-    return f"where all ranks arrive and an accelerator is available, write `{text}`" if text else ""
+    may_have_one = surroundings is Surroundings.ACCELERATE and uses_accelerate(place.module)
+    text = _text(place) if may_have_one or surroundings is Surroundings.TRAINER else ""
+    return f"gather it where all ranks get and an `Accelerator` is available: `{text}`" if text else ""
 
 
 def _text(place: LogSite) -> str:
@@ -216,7 +218,7 @@ def _reason_without_tensor(place: LogSite, core: cst.BaseExpression, value: Valu
     if may_be_constant(place, core):
         return "on some path to the log it is a number, not a tensor"
     if not place.payload.accelerator and (is_number(value) or may_be_cpu(value)):
-        return "no accelerator is available here for the device of the tensor"
+        return "no `Accelerator` is available here for the device of the tensor"
     return ""
 
 

@@ -53,7 +53,7 @@ def _for_collective(event: CollectiveCalled, producer: Step | None) -> FixPlan |
         return NoFix("this collective works in place on its tensor")
     device = device_text(event)
     if not device:
-        return NoFix("no accelerator is available here to move the tensor to its device")
+        return NoFix("no `Accelerator` is available here to move the tensor to its device")
     tensor = argument.value
     method = method_call(tensor)
     if method is not None and (method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))):
@@ -71,7 +71,7 @@ def _for_collective(event: CollectiveCalled, producer: Step | None) -> FixPlan |
 def _for_step(event: StepReturned, producer: Step | None) -> FixPlan | NoFix:
     """The plan to create the tensor that a hook returns on the accelerator's device."""
     if not event.accelerator:
-        return NoFix("no accelerator is available here for the device of the tensor")
+        return NoFix("no `Accelerator` is available here for the device of the tensor")
     root = scope_of(event.function, event.module)
     around = () if producer is None else ancestors(root, producer.node)
     if producer is None or not around or not _is_factory(producer.node):

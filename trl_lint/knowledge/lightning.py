@@ -220,6 +220,21 @@ def is_module(bases: Iterable[str]) -> bool:
     return not _MODULES.isdisjoint(bases)
 
 
+def is_of_fabric(name: str) -> bool:
+    """Whether this is the name of a method of a Fabric."""
+    return name.startswith(f"{_FABRIC}.")
+
+
+def is_callback(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a callback."""
+    return any(map(_package_of_callback, bases))
+
+
+def runs(bases: Iterable[str]) -> bool:
+    """Whether Lightning calls the methods of a class with these bases, which has or gets its trainer."""
+    return prepares_on_one(bases) or is_callback(bases)
+
+
 # The backward pass that starts from a result, and what a module says that starts its backward passes itself.
 AUTOMATIC_BACKWARD = "automatic backward"
 BY_HAND = rb"automatic_optimization\s*=\s*False"

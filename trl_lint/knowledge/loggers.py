@@ -11,13 +11,14 @@ from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, F
 
 _RUN = instance("wandb.Run")
 # A library's trainer starts its tracker on the main process only.
-_LOGS = Effect("logs to the same run, or fails without one", shown=True, consequence=Consequence.WASTE,
+_LOGS = Effect("logs to the same run, or fails if it has started none", shown=True, consequence=Consequence.WASTE,
                in_hooks=Consequence.CRASH)
-_DESCRIBES = _LOGS._replace(does="changes the configuration of the same run, or fails without one")
+_DESCRIBES = _LOGS._replace(does="changes the configuration of the same run, or fails if it has started none")
 # A group is meant to have one run per rank; with a `mode` or `settings` most of them may be off, or share one run.
 _STARTS = Effect("starts its own run", unless=("group", "mode", "settings"), apart=True,
                  consequence=Consequence.WRONG_NUMBER)
-_OPENS = Effect("starts its own event file in the same folder", (0, "log_dir"), optional=True, apart=True)
+_OPENS = Effect("starts its own event file in the same folder, and TensorBoard mixes them", (0, "log_dir"),
+                optional=True, apart=True)
 _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET_STARTS = ("CometExperiment", "Experiment")

@@ -103,6 +103,7 @@ class Effect(NamedTuple):
         consequence: The result if no rank fails.
         in_hooks: The result in a class that a library runs, if it is another one there.
         in_turn: Whether it also does harm if the ranks do it one after the other, as a call that fails does.
+        fetches: Whether it gets something that all ranks then read, so that the others have to wait for it.
     """
 
     does: str
@@ -119,6 +120,7 @@ class Effect(NamedTuple):
     consequence: Consequence = Consequence.RACE
     in_hooks: Consequence | None = None
     in_turn: bool = False
+    fetches: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

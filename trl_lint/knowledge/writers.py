@@ -107,7 +107,7 @@ ROWS: tuple[Row, ...] = (
         OpaqueCall(
             name=name,
             source="documentation",
-            effect=Effect("downloads the same file", path, makes=True, consequence=consequence),
+            effect=Effect("downloads the same file", path, makes=True, consequence=consequence, fetches=True),
         )
         for name, (path, consequence) in _FETCHES.items()
     ),
@@ -115,7 +115,9 @@ ROWS: tuple[Row, ...] = (
     OpaqueCall(
         name="nltk.download",
         source="documentation",
-        effect=Effect("downloads and unpacks the same package", looks=True, consequence=Consequence.WASTE),
+        effect=Effect(
+            "downloads and unpacks the same package", looks=True, consequence=Consequence.WASTE, fetches=True
+        ),
     ),
     *(
         OpaqueCall(
@@ -127,6 +129,7 @@ ROWS: tuple[Row, ...] = (
                 given="download",
                 looks=True,
                 consequence=Consequence.WASTE,
+                fetches=True,
             ),
         )
         for package, names in _FETCHED.items()

@@ -75,7 +75,7 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
         message=message_of(rule, violation, violations),
         path=str(violation.module.path),
         start=Position(start.line, start.column + 1),
-        end=_end(here, violation.node),
+        end=_end(here, violation.node, leaves=violation.branch is not None),
         because=_notes(places, steps(violation.provenance)),
         help=help_of(rule, violation, fix.help, here),
         fix=_fix(places, fix),
@@ -137,19 +137,20 @@ def _branches(places: _Ranges, violations: Sequence[Violation]) -> tuple[Positio
     return tuple(sorted(Position(start.line, start.column + 1) for start in starts))
 
 
-def _end(places: _Ranges, node: Any) -> Position:
+def _end(places: _Ranges, node: Any, leaves: bool = False) -> Position:
     """Where a finding ends: at the end of its expression or line, never after the block of a statement.
 
-    Of a `return`, only the keyword is marked.
+    leaves: whether it is that some ranks leave there. Of their `return`, only the keyword is marked.
     """
     from libcst import Return
 
     from trl_lint.analysis.program.syntax import heading
 
-    last = None if isinstance(node, Return) else heading(node)
+    is_exit = leaves and isinstance(node, Return)
+    last = None if is_exit else heading(node)
     if last is None:
         start = places[node].start
-        word = "return" if isinstance(node, Return) else "except" if hasattr(node, "type") else "try"
+        word = "return" if is_exit else "except" if hasattr(node, "type") else "try"
         return Position(start.line, start.column + 1 + len(word))
     return Position(places[last].end.line, places[last].end.column + 1)
 

@@ -83,7 +83,8 @@ _IN_A_LIST = (
     "each rank trains its own model"
 )
 _ONE_BY_ONE = "pass its elements one by one: `accelerator.prepare(*things)`"
-_HELP = "call the wrapped model, or let its forward run the part that you need"
+_HELP = "call the wrapped model instead"
+_HELP_FOR_PART = "call the wrapped model, and let its `forward` run the part that you need, for example by an argument"
 
 
 class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
@@ -106,7 +107,7 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
                 "forward, and on several GPUs each rank trains its own model"
             ),
             provenance=event.model.provenance or Step(event.module, event.node, "it is the module inside the wrapper"),
-            help=_HELP,
+            help=_HELP_FOR_PART if event.path else _HELP,
             by_default=False if event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
 

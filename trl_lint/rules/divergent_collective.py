@@ -88,6 +88,7 @@ from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
 from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD
+from trl_lint.knowledge.schema import BACKWARD
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
@@ -100,8 +101,12 @@ _SKIP_TOGETHER = (
 _HELPS = {
     "leaves": f"call it before ranks leave, or {_AGREE}, so that all ranks leave or none",
     "forward": f"{_AGREE}, so that all ranks run the forward or none",
+    "backward": f"{_AGREE}, so that all ranks skip the step or none",
     "failed": f"{_SKIP_TOGETHER}, and leave if it failed on any rank",
     "caught": f"{_SKIP_TOGETHER}, and call `backward` if it worked on all ranks",
+    AUTOMATIC_BACKWARD: (
+        "return a loss on every rank: where there is nothing to train on, `0 * sum(p.sum() for p in self.parameters())`"
+    ),
     DividedBy.LOOP: "let the ranks agree on the number of iterations first ({}), or call it after the loop",
     DividedBy.EXCEPTION: "call it after the `try`, on every rank",
     DividedBy.DECORATOR: "call it on every rank, outside this function",
@@ -203,10 +208,15 @@ def _message(event: Divergence) -> str:
 
 
 def _help(event: Divergence) -> str:
+    if event.sync_point.name == AUTOMATIC_BACKWARD:
+        return _HELPS[AUTOMATIC_BACKWARD]
     if event.caught:
         return _HELPS["caught"]
+    kind = event.sync_point.kind
+    if kind == BACKWARD.kind and event.by is DividedBy.CONDITION and event.origins != Origin.RANK:
+        return _HELPS["backward"]
     if event.after and event.by is not DividedBy.EXCEPTION:
-        return _HELPS["forward" if event.sync_point.kind == "forward" else "leaves"]
+        return _HELPS["forward" if kind == "forward" else "leaves"]
     if event.after:
         return _HELPS["failed"]
     return _HELPS.get(event.by) or _under_condition(event)

@@ -96,7 +96,7 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
 def _message(event: ValueLacked, name: str) -> str:
     absence = event.absence
     if absence.test == PREPARES:
-        binds = "sets" if absence.is_none else "binds"
+        binds = "sets" if absence.is_none else "defines"
         return (
             f"only the first process of each node runs `{PREPARES}`, which {binds} `{name}`, and all use it: "
             "with several processes, the others fail here"
@@ -105,14 +105,14 @@ def _message(event: ValueLacked, name: str) -> str:
     where = f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
     if absence.is_none:
         return f"`{name}` is None on {where}, and all ranks use it: with several processes, those without it fail here"
-    return f"only {where} bind `{name}`, and all ranks read it: with several processes, the others fail here"
+    return f"only {where} define `{name}`, and all ranks read it: with several processes, the others fail here"
 
 
 def _help(event: ValueLacked, name: str) -> str:
     absence = event.absence
     if absence.test == PREPARES:
-        return "bind it in `setup`, which all processes run"
+        return "define it in `setup`, which all processes run"
     if absence.is_none:
         return f"use it only where it is there (`if {name} is not None:`), or give every rank one"
     guard = f" (`if {source_of(absence.condition)}:`)" if event.is_here and absence.holds else ""
-    return f"use it under the same condition{guard}, or bind it on every rank: broadcast what the others need"
+    return f"use it under the same condition{guard}, or define it on every rank (broadcast what the others need)"

@@ -64,7 +64,7 @@ _WHAT = {
     MeanForm.LOSS: "labels",
 }
 _HELP = {
-    "reduce": ("add up sum and count over the ranks, and divide once: {}, then `total / count`"),
+    "reduce": "add up the sum and the count over the ranks, and divide once: {}, then `total / count`",
     "helper": "pass it the sum and the count instead of the mean: add up both over the ranks and divide once",
 }
 

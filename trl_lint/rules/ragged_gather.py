@@ -62,8 +62,8 @@ from trl_lint.wording import said
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
 _HELP = (
-    "if the result is fully reduced, reduce before gathering (`gather(x.sum()).sum()`; for a mean, add up sum and "
-    "count: {}); otherwise pad the tensor and its mask: {}"
+    "if the result is fully reduced, reduce before gathering (`gather(x.sum()).sum()`; for a mean, add up its sum "
+    "and its count: {}); otherwise pad the tensor and its mask: {}"
 )
 
 

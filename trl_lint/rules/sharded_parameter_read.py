@@ -50,10 +50,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import ParameterRead
-from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS
+from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
+
+# How each engine gathers a parameter.
+_GATHERS = {
+    TrainingEngine.DEEPSPEED_ZERO3: "`with deepspeed.zero.GatheredParameters(…):`",
+    TrainingEngine.FSDP: "`with FSDP.summon_full_params(…):`, or `.full_tensor()` of a DTensor",
+}
 
 
 class ShardedParameterRead(Rule[ParameterRead]):
@@ -73,7 +79,7 @@ class ShardedParameterRead(Rule[ParameterRead]):
             ),
             provenance=event.value.provenance
             or Step(event.module, event.node, "it is a parameter of the model that is trained"),
-            help="gather it first (`deepspeed.zero.GatheredParameters`, `FSDP.summon_full_params`, `full_tensor()`)",
-            by_hand="which context it needs depends on the engine",
+            help=f"gather it first: {_GATHERS[shown.engine]}",
+            by_hand="the code does not show how long the gathered parameter is needed",
             by_default=None if shown.chosen else False,
         )

@@ -73,10 +73,10 @@ class TruncatedGather(Rule[CollectiveCalled]):
             event=event,
             message=(
                 f"`gather_for_metrics` gets one value per rank (`{shown_source(event.module, event.argument.value)}`): "
-                "on an epoch's last, uneven batch it keeps only the first of them, and with several processes those of "
-                "some ranks are missing"
+                "on an epoch's last, uneven batch it keeps only the first of them, so that with several processes "
+                "those of some ranks are missing"
             ),
-            provenance=event.parts[0].provenance or Step(event.module, event.argument, "this rank's own value"),
+            provenance=event.parts[0].provenance or Step(event.module, event.argument, "`{}` is this rank's own value"),
             help="use `gather` for values that are not one per sample",
             by_default=False if event.module.engines().drops_last else None,
         )

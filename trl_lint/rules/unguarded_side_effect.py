@@ -87,6 +87,8 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _OWN = "put the rank into the file's name, or gather the data first and write it on the main process only"
+# What a call does that rewrites a file.
+_REWRITES = "writes the same file"
 
 
 class UnguardedSideEffect(Rule[SideEffect]):
@@ -103,24 +105,39 @@ class UnguardedSideEffect(Rule[SideEffect]):
         if event.has_run:
             yield _of_those_with_a_run(event)
             return
-        apart = ", or another one if their clocks differ" if event.by_clock else ""
         where = f" where `{event.where}` holds" if event.where else ""
-        outcome = apart + ("; the second one fails" if event.effect.fails and not event.by_clock else "")
-        outcome += ", with data of its own: only that of the last one stays" if event.own else ""
         yield Violation(
             event=event,
-            message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{outcome}",
+            message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{_outcome(event)}",
             provenance=event.called,
-            help=_OWN
-            if event.own
-            else event.effect.instead or f"do it on the main process only: {said('main', event)}",
+            help=_OWN if event.own else _help(event),
             consequence=_consequence(event),
         )
 
 
+def _outcome(event: SideEffect) -> str:
+    """What happens if all processes do it, beyond that."""
+    apart = ", or one of its own if their clocks differ" if event.by_clock else ""
+    if event.own:
+        return f"{apart}, with data of its own, and only those of the last one remain"
+    if event.effect.fails and not apart:
+        return ", and all but the first fail"
+    if event.effect.does.startswith(_REWRITES) and _consequence(event) is Consequence.RACE and not apart:
+        return f" at the same time, which may damage {'them' if event.effect.does.endswith('s') else 'it'}"
+    return apart
+
+
+def _help(event: SideEffect) -> str:
+    if event.effect.instead:
+        return event.effect.instead
+    if event.effect.fetches:
+        return f"let the main process do it first, and the others wait for it: {said('first', event)}"
+    return f"do it on the main process only: {said('main', event)}"
+
+
 def _looked(event: SideEffect) -> Violation:
     """`if not os.path.exists(folder): os.makedirs(folder)`: usually the first rank is done before the others check."""
-    outcome = "the second one fails" if event.effect.fails else f"each of them {event.effect.does}"
+    outcome = "the second one fails" if event.effect.fails else f"each {event.effect.does}"
     return Violation(
         event=event,
         message=(
@@ -128,7 +145,7 @@ def _looked(event: SideEffect) -> Violation:
             + outcome
         ),
         provenance=event.called,
-        help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
+        help=_help(event),
         consequence=Consequence.RACE,
         by_default=False,
     )

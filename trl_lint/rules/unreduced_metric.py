@@ -72,11 +72,13 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import Logged, MetricShown
 from trl_lint.domain.control import Uniformity
+from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
+from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
 from trl_lint.knowledge.library import reduces
-from trl_lint.knowledge.lightning import KNOWS_PROCESSES
+from trl_lint.knowledge.lightning import KNOWS_PROCESSES, is_of_fabric
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -86,12 +88,14 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
-    from trl_lint.domain.values import Write
+    from trl_lint.domain.values import Value, Write
 
 # Origins of a value that no reduction makes the same on all ranks.
 _SILENT = Origin.CLOCK | Origin.MEMORY
 # The number of metrics that a message names.
 _LISTED = 5
+_LOGGED_HERE = "it is logged here"
+_FIRST = "over the ranks first"
 # The placeholder for the unknown part of a metric's name.
 _UNKNOWN = "…"
 
@@ -122,7 +126,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     event=replace(event, writes=frozenset({write})),
                     site=site,
                     message=_message([what] if what else [], event),
-                    provenance=write.provenance or event.value.provenance,
+                    provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
                     by_default=False if _is_training_loss(event, write) or _may_be_of_one_process(event) else None,
@@ -133,14 +137,22 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
         return _message(metrics, violation.event)
 
 
+def _chain(event: Logged, write: Write) -> Step | None:
+    """Where the metric comes from and, if another function logs it, where it is logged."""
+    found = write.provenance or event.value.provenance
+    if write.module is event.module and _function(event, write) is event.function:
+        return found
+    return found if reduces(event.sink) else Step(event.module, event.node, _LOGGED_HERE, found)
+
+
 def _shown(event: MetricShown) -> Violation:
     return Violation(
         event=event,
         message=_message([event.what] if event.what else [], event),
         provenance=event.value.provenance,
-        help=_gathering(event, event.value.rank, "first" if event.value.rank.how else ""),
+        help=_gathering(event, event.value, event.value.rank, _FIRST if event.value.rank.how else ""),
         metric=event.what,
-        by_hand="it is only printed here; the values that it is computed from must be gathered before",
+        by_hand="it is only printed here; the values that it is computed from have to be gathered first",
     )
 
 
@@ -155,8 +167,8 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
     hook = event.node.name.value if isinstance(event.node, FunctionDef) else ""
     shown = f"{are} returned by `{hook}`" if hook else f"{reach} `{_short(event.sink)}`"
     return (
-        f"{listed or 'this metric'} {are} computed from this rank's own data and {shown} unreduced: "
-        f"on several GPUs {_outcome(event)}"
+        f"{listed or 'this value'} {are} computed from this rank's own data and {shown} unreduced: "
+        f"on several GPUs {_outcome(event, 'values' if len(metrics) > 1 else 'value')}"
     )
 
 
@@ -169,11 +181,15 @@ def _most_known(metrics: Sequence[str]) -> list[str]:
     return [each for each in metrics if each in known or not any(name.endswith(each[1:]) for name in known)]
 
 
-def _outcome(event: Logged | MetricShown) -> str:
+def _outcome(event: Logged | MetricShown, value: str) -> str:
     divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
     if isinstance(event, MetricShown):
-        return "only the main process's share is shown" if divergent else "each process shows its own share"
-    return "the log shows only the main process's share"
+        return (
+            f"only the main process's {value} {'are' if value[-1] == 's' else 'is'} shown"
+            if divergent
+            else (f"each process shows its own {value}")
+        )
+    return f"the log shows only the main process's {value}"
 
 
 def _is_reported(rank: Rank) -> bool:
@@ -233,29 +249,34 @@ def _function(event: Logged, write: Write) -> FunctionInfo | None:
 def _help(event: Logged, write: Write) -> str:
     keyword = reduces(event.sink)
     if keyword:
-        return f"let it be averaged over the ranks: `{keyword}=True`"
+        return f"pass `{keyword}=True`, so that Lightning averages it over the ranks"
     payload = write.payload
-    # The write is in a file of the project.
-    place = replace(event, module=cast("Module", write.module), function=_function(event, write))
+    # The write is in a file of the project, and the log may be in another one.
+    value = event.value.replace(provenance=_chain(event, write))
+    place = replace(event, module=cast("Module", write.module), function=_function(event, write), value=value)
     divergent = event.control.uniformity is Uniformity.DIVERGENT
-    where = "before the condition around this log" if divergent else "first"
-    return _gathering(place, write.rank, where, _logger(event) if payload is None else payload.accelerator)
+    where = "on all ranks, before the condition around the log call" if divergent else _FIRST
+    value, accelerator = (event.value, _logger(event)) if payload is None else (payload.value, payload.accelerator)
+    return _gathering(place, value, write.rank, where, accelerator or _logger(event))
 
 
 def _logger(event: Logged) -> str:
-    """The Accelerator whose `log` it is; "" if there is none."""
+    """The Accelerator or Fabric whose `log` it is; "" if there is none."""
     receiver = getattr(getattr(event.node, "func", None), "value", None)
-    is_method = event.sink.startswith("accelerate.") and receiver is not None and not isinstance(receiver, str)
+    has_one = event.sink.startswith("accelerate.") or is_of_fabric(event.sink)
+    is_method = has_one and receiver is not None and not isinstance(receiver, str)
     return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
 
-def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator: str = "") -> str:
+def _gathering(place: Logged | MetricShown, value: Value, rank: Rank, where: str, accelerator: str = "") -> str:
     """How to reduce the ranks' values to one. where: at which point; "" for a ratio of two sums."""
     if rank.how == METRIC:
         return f"gather the samples before counting them: {said('gather samples', place, accelerator)}"
     if not where:
-        return f"add up its total and its count over the ranks first: {said('add up', place, accelerator)}"
+        return f"add up the total and the count over the ranks first: {said('add up', place, accelerator)}"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     how = said(f"gather {reduction}", place, accelerator)
-    return f"{'reduce' if 'all_reduce' in how else 'gather'} it over the ranks {where}: {how}"
+    # Of these, only that of Lightning takes a number.
+    as_tensor = ", as a tensor" * (value.kind is Kind.NUMBER and "all_gather" not in how)
+    return f"{'reduce' if 'all_reduce' in how else 'gather'} the value {where}{as_tensor}: {how}"

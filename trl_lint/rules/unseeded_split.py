@@ -60,6 +60,7 @@ from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.random_draws import ORDER
 from trl_lint.rules.base import Rule, Site, Violation
+from trl_lint.wording import said
 
 
 class UnseededSplit(Rule[DatasetDrawn]):
@@ -75,23 +76,24 @@ class UnseededSplit(Rule[DatasetDrawn]):
             site=Site(event.module, event.node, event.drawer),
             message=_message(event),
             provenance=event.use,
-            help=f"draw the same on all ranks: {_advice(event)}, or call `set_seed` before it",
+            help=f"draw the same on all ranks: {_advice(event)}, or {said('seed', event)} before it",
         )
 
 
 def _message(event: DatasetDrawn) -> str:
     seeded = "with a different seed on each rank" if event.is_apart else "without a seed"
-    what = "the order" if event.name == ORDER else f"`{event.name}`"
-    if not event.is_here:
-        what += f" in {event.draw.module.path.name}"
-    own = f"{seeded} {what} differs between ranks, and each takes its share of its own result"
+    where = "" if event.is_here else f" in {event.draw.module.path.name}"
+    what = "it shuffles" if event.name == ORDER else f"`{event.name}`{where} runs"
     is_split = event.name in ("random_split", "train_test_split")
     lost = (
-        "rows are trained on twice, never, or also evaluated on"
+        "some rows are trained on twice, some never, and some are also evaluated on"
         if is_split
         else "some rows are seen twice, others never"
     )
-    return f"{own}: on several GPUs {lost}"
+    return (
+        f"{what} {seeded}, so that each rank gets a different result, and takes its share of that: on several GPUs "
+        f"{lost}"
+    )
 
 
 def _advice(event: DatasetDrawn) -> str:

@@ -68,6 +68,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
+from trl_lint.wording.shown_code import shown_source
 
 # Kinds that may be a tensor; a device is only known of tensors.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
@@ -150,21 +151,22 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 
 
 def _chosen(event: DeviceChosen) -> Violation:
-    site = Site(event.module, event.node, event.function)
+    site = here = Site(event.module, event.node, event.function)
     provenance = event.provenance
     if provenance is not None and not _is_inside(provenance.node, event) and not _tells_more(provenance):
         # Report it in another function that determines the device, unless that returns other numbers as well.
         site = Site(provenance.module, provenance.node, event.function)
+    index = "" if event.expression is None else f" (`{shown_source(event.module, event.expression)}`)"
     return Violation(
         event=event,
         site=site,
         message=(
-            "the global rank is used as a GPU index: on a second node there is no such GPU (with 8 GPUs per node, "
-            "rank 8 asks for `cuda:8`)"
+            f"the global rank is used as a GPU index{index}: on a second node there is no such GPU (with 8 GPUs per "
+            "node, rank 8 asks for `cuda:8`)"
         ),
-        provenance=Step(event.module, event.node, "the device is chosen here")
-        if site.node is not event.node
-        else provenance,
+        provenance=(provenance or event.index.provenance)
+        if site is here
+        else Step(event.module, here.node, "the device is chosen here"),
         help=f"use the rank on this node: {said('local rank', event)}",
         by_default=False,  # most train on one node
         cause=id(event.node if provenance is None else provenance.node),

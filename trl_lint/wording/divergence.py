@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from trl_lint.analysis.events import Divergence, DividedBy
 from trl_lint.domain.provenance import Step
+from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD
 from trl_lint.wording.shown_code import source_of
 
 # Descriptions of the ranks that leave, or that make the call.
@@ -35,8 +36,7 @@ def here(event: Divergence) -> str:
 def missed(event: Divergence, call: str) -> str:
     """Which ranks do not reach a call at which the others wait."""
     if event.by is DividedBy.LOOP:
-        source = source_of(event.condition)
-        return f"{call} is in a loop that runs a different number of times on each rank (`{source}`)"
+        return f"{call} is in a loop {_loop(event)}, which runs a different number of times on each rank"
     if not event.after:
         return f"only {_ranks(event)} reach {call}"
     if _stays_in_loop(event):
@@ -59,8 +59,7 @@ def chain(event: Divergence) -> Step | None:
     """The condition on which ranks diverge, then the call that some of them miss."""
     found: Step | None = event.condition
     if event.after:
-        text = "they call it here again" if _stays_in_loop(event) else "the other ranks call it here"
-        found = Step(event.module, event.sync_point.node, text, found)
+        found = Step(event.module, event.sync_point.node, _call_of_others(event), found)
     via = event.sync_point.via
     while via is not None:
         found = Step(via.module, via.node, via.text, found)
@@ -68,9 +67,29 @@ def chain(event: Divergence) -> Step | None:
     return found
 
 
+def _call_of_others(event: Divergence) -> str:
+    """What happens at the call that some ranks miss."""
+    if _stays_in_loop(event):
+        return "they call it here again"
+    if event.sync_point.name == AUTOMATIC_BACKWARD:
+        return "the other ranks return a loss here, from which Lightning starts the backward pass"
+    return "the other ranks call it here"
+
+
+def _loop(event: Divergence) -> str:
+    """What a loop goes through, or runs on."""
+    from libcst import While
+
+    from trl_lint.analysis.program.syntax import ancestors
+
+    condition = event.condition
+    around = ancestors(condition.module.tree, condition.node)
+    return f"{'with' if around and isinstance(around[-1], While) else 'over'} `{source_of(condition)}`"
+
+
 def _stays_in_loop(event: Divergence) -> bool:
     """Whether ranks that `continue` skip an exit from the loop: the call is above, and made in the next iteration."""
-    if event.exit != "continue" or event.may_stay:
+    if event.exit != "continue" or event.may_stay or event.caught:
         return False
     from trl_lint.analysis.program.syntax import precedes
 

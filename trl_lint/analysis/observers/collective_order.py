@@ -193,7 +193,8 @@ def _describe(
         and known
         and all(_is_loop(function, each) or _is_on_untested_settings(frame, each, copy.node) for each in inner)
     )
-    text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
+    what = "the forward pass is" if point.kind == "forward" else f"`{point.name}` is called"
+    text = f"{what} in `{function.name}`" if point.via is None else f"in `{function.name}`"
     copy.via = Step(function.module, point.node, text, point.via)
 
 

@@ -66,23 +66,23 @@ def _check_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         value = args.keywords.get(key)
         if value is not None:
             for each in _elements(frame, value):
-                _check(frame, each, node)
+                _check(frame, each, node, args.expression(key))
 
 
 def _check_positions(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     if name in table.TAKE_A_DEVICE:
-        for value in args.positional[: 2 if name == "device" else 1]:
-            _check(frame, value, node)
+        for index, value in enumerate(args.positional[: 2 if name == "device" else 1]):
+            _check(frame, value, node, args.expression(index))
 
 
-def _check(frame: Frame, value: Value, node: cst.CSTNode) -> None:
+def _check(frame: Frame, value: Value, node: cst.CSTNode, expression: cst.BaseExpression | None = None) -> None:
     """Emit an event if the value that chooses a device is the global rank."""
     if value.device != GLOBAL_RANK:
         return
     if value.kind is Kind.STRING and not (isinstance(value.const, str) and _INDEXED.fullmatch(value.const)):
         return
     provenance = getattr(value.device, "provenance", None)
-    frame.emit(DeviceChosen, node, index=value, provenance=provenance)
+    frame.emit(DeviceChosen, node, index=value, provenance=provenance, expression=expression)
 
 
 def _elements(frame: Frame, value: Value) -> list[Value]:

@@ -14,7 +14,7 @@ from trl_lint.fixes.support.caching import constructor_call
 from trl_lint.fixes.support.scope import bound_targets, contains, dotted
 from trl_lint.fixes.support.tree import with_argument
 
-NO_ACCELERATOR = "no accelerator is available here to unwrap the model"
+NO_ACCELERATOR = "no `Accelerator` is available here to unwrap the model"
 TOO_EARLY = "there is no accelerator yet: `super().__init__` comes later"
 
 

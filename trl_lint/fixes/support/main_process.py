@@ -54,7 +54,7 @@ def main_process(event: SideEffect, statement: cst.CSTNode) -> MainProcess | NoF
         return MainProcess(own)
     found = partial_state(module, statement)
     if isinstance(found, NoFix):
-        return NoFix("nothing here tells the main process from the others")
+        return NoFix("no condition for the main process is known to work here")
     state, imports = found
     return MainProcess(f"{state}().is_main_process", f"{state}().wait_for_everyone()", imports, _SETS_UP)
 

@@ -56,7 +56,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         element = BOTTOM
     element = trained_on(frame, node, element)
     if length.differs and element.rank.differs and element.provenance is None:
-        element = element.replace(provenance=frame.step(node, "this rank's own data"))
+        element = element.replace(provenance=frame.step(node.iter, "`{}` is this rank's own data"))
     if evaluates(frame, node):
         element = _evaluated(frame, node, element)
     trips = derived(length, Kind.NUMBER, iterable)
@@ -84,7 +84,7 @@ def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
         return element.with_parts(tuple(_evaluated(frame, loop, item) for item in element.items))
     if element.kind is not Kind.BATCH or not element.rank.differs:
         return element
-    provenance = element.provenance or frame.step(loop.iter, "this rank's own data")
+    provenance = element.provenance or frame.step(loop.iter, "`{}` is this rank's own data")
     return element.replace(
         provenance=Evaluated(provenance.module, provenance.node, provenance.text, provenance.before, loop)
     )

@@ -77,7 +77,7 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
     if batch.kind is not Kind.BATCH and not _is_read_as_batch(node.body, name):
         return element
     rank_local = BatchValue(
-        ranks.SHARD, provenance=frame.step(node, "the model is trained on it: each rank has its own"), grad=False
+        ranks.SHARD, provenance=frame.step(node, "the model is trained here on each rank's own batches"), grad=False
     )
     if element.items:
         return element.with_parts((*element.items[:-1], rank_local))

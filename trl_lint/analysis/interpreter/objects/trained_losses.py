@@ -37,7 +37,7 @@ def as_loss(frame: Frame, target: cst.Name, value: Value) -> Value:
     _read_attributes(frame)
     if not has_wrapped_model(frame):
         return value
-    step = frame.step(target, "the model is trained with it: each rank has its own")
+    step = frame.step(target, "the model is trained with `{}`, of which each rank has its own")
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)
 
 

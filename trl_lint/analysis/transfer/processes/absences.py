@@ -60,7 +60,7 @@ class Division(NamedTuple):
     def absence(self, bound: cst.CSTNode, is_none: bool) -> Absence:
         """The absence, on the other ranks, of a value that these ranks bind at a node."""
         frame = self.frame
-        text = "the other ranks have None instead" if is_none else "only the ranks that get here bind it"
+        text = "the other ranks have None instead" if is_none else "only the ranks that get here define it"
         return Absence(
             self.condition,
             self.holds,
