@@ -21,7 +21,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
-from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns
+from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -223,6 +223,8 @@ def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
 
     if any(branch.may_leave):
         return False
+    if branch.by is DividedBy.LOOP and steps_by_processes(frame.root, frame.cls, branch.test, frame.node_values):
+        return True
     if branch.by is DividedBy.LOOP:
         around = (each for each in ancestors(frame.root, point.node) if isinstance(each, cst.For))
         loop = next((each for each in around if each.iter is branch.test), None)
