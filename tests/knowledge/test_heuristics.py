@@ -433,6 +433,13 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nif args.world == 1:\n    reveal_rank(1)",
         "same",
     ),
+    "ONE_PROCESS_FIELD": Case(
+        revealed,
+        "from somewhere import setup\nargs = setup()\nif args.single_gpu:\n    reveal_rank(1)",
+        "never",
+        "from somewhere import setup\nargs = setup()\nif args.single_pass:\n    reveal_rank(1)",
+        "same",
+    ),
     "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
     "ARGUMENTS_WITH_RANK": Case(rule("TRL012"), MAPPED.format("training_args"), 0, MAPPED.format("data_args"), 1),
     "SETTINGS_OBJECT": Case(

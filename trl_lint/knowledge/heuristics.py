@@ -132,6 +132,14 @@ WORLD_FIELD = Guess(
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`; "
     "tests/evaluation/false_alarms/sizes_in_settings.py",
 )
+ONE_PROCESS_FIELD = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:is_|on_|run_|use_)?(?:single|one)_?(?:card|device|gpu|process)(?:_mode|_only|_run|_training)?$",
+    says="A setting with this name of which nothing else is known is false where there are several processes: "
+    "`args.single_gpu`.",
+    because="Setsuna111/FragLLM, eval/evaluate_reference.py: the results are written at once if `args.single_gpu`; "
+    "tests/evaluation/false_alarms/settings_of_one_process.py",
+)
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
     words=RANK_VARIABLES | WORLD_VARIABLES,
