@@ -132,6 +132,21 @@ WORLD_FIELD = Guess(
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`; "
     "tests/evaluation/false_alarms/sizes_in_settings.py",
 )
+RANK_OF_GROUP = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:get_|is_)?((?!get_|is_)\w+?)(?:_first)?_rank(?:_0|_zero)?$",
+    says="A value or function with such a name gives the rank in the group that the rest of the name refers to: "
+    "`tensor_parallel_rank`.",
+    because="IBM/dolomite-engine, lm_engine/data/__init__.py: ranks leave that are not the first of their group, and "
+    "then it is asserted to have one rank; tests/evaluation/false_alarms/asserted_group_of_one.py",
+)
+SIZE_OF_GROUP = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:get_)?((?!get_)\w+?)(?:_world)?_size$",
+    says="A value or function with such a name gives the size of the group that the rest of the name refers to: "
+    "`tensor_parallel_world_size`.",
+    because="IBM/dolomite-engine, lm_engine/data/__init__.py: the assertion that this is 1",
+)
 ONE_PROCESS_FIELD = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:is_|on_|run_|use_)?(?:single|one)_?(?:card|device|gpu|process)(?:_mode|_only|_run|_training)?$",
