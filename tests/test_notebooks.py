@@ -475,6 +475,65 @@ def test_a_notebook_that_starts_no_processes_is_run_by_its_kernel(folder, one_ke
     assert "TRL001" in call("--select=TRL001", "train.ipynb").stdout
 
 
+TRAINS = """\
+import shutil
+import torch.distributed as dist
+
+
+def move(folder):
+    shutil.move("rows", folder)
+
+
+class Job:
+    def __init__(self, folder):
+        dist.init_process_group("nccl")
+        self.folder = folder
+
+
+def train(folder):
+    job = Job(folder)
+    move(job.folder)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_found"),
+    [
+        (("from job import Job, move", "job = Job('out')", "move('out')"), False),
+        (("from job import Job, move", "def run():\n    job = Job('out')\n    move('out')", "run()"), False),
+        (("from job import Job, move", "notebook_launcher(print)\njob = Job('out')", "move('out')"), False),
+        (
+            (
+                "from accelerate import notebook_launcher\nfrom job import Job, move",
+                "def run(folder):\n    job = Job(folder)\n    move(folder)",
+                "notebook_launcher(run, args=('out',))",
+            ),
+            True,
+        ),
+        (
+            (
+                "import torch.distributed as dist\nimport torch.multiprocessing as mp\nfrom job import Job, move",
+                "def run(rank, folder):\n    job = Job(folder)\n    move(folder)",
+                "mp.spawn(run, args=('out',))",
+            ),
+            True,
+        ),
+        # What is written to a file is no code of the notebook, but that file.
+        (("%%writefile run.py\nfrom job import Job, move\njob = Job('out')\nmove('out')", "!torchrun run.py"), False),
+    ],
+)
+def test_what_the_cells_call_in_other_files_is_called_by_one_process(folder, one_kernel, cells, is_found):
+    Path("job.py").write_text(TRAINS.partition("\n\n\ndef train")[0])
+    write("train.ipynb", *cells)
+    assert ("job.py" in call("--select=TRL008").stdout) is is_found
+
+
+def test_what_a_function_calls_that_starts_a_group_is_called_by_each_process_wherever_that_is_called(folder):
+    Path("job.py").write_text(TRAINS)
+    write("train.ipynb", "from job import train", "train('out')")
+    assert "job.py" in call("--select=TRL008").stdout
+
+
 def test_in_one_process_trainer_alone_wraps_the_model(folder, one_kernel):
     prepared = "from accelerate import Accelerator\nmodel = Accelerator().prepare(model)\nmodel.config"
     write("loop.ipynb", prepared)

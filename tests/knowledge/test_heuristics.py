@@ -71,6 +71,16 @@ for batch in loader:
     loss = model(batch).loss
     reveal_rank(scaler.{0}(loss))
 """
+OF_GROUP = """\
+import torch.distributed as dist
+
+def meet({0}, {1}):
+    if {0} == 0:
+        assert {1} == 1
+        dist.barrier()
+
+meet(dist.get_rank(), unknown())
+"""
 FIXTURES = TESTS.parent / "fixtures"
 
 # --- the verdicts on programs -------------------------------------------------------------------------------
@@ -431,6 +441,27 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nif args.world_size == 1:\n    reveal_rank(1)",
         "never",
         "from somewhere import setup\nargs = setup()\nif args.world == 1:\n    reveal_rank(1)",
+        "same",
+    ),
+    "RANK_OF_GROUP": Case(
+        rule("TRL006"),
+        OF_GROUP.format("tensor_rank", "tensor_size"),
+        0,
+        OF_GROUP.format("first_in_tensor", "tensor_size"),
+        1,
+    ),
+    "SIZE_OF_GROUP": Case(
+        rule("TRL006"),
+        OF_GROUP.format("tensor_rank", "tensor_size"),
+        0,
+        OF_GROUP.format("tensor_rank", "data_size"),
+        1,
+    ),
+    "ONE_PROCESS_FIELD": Case(
+        revealed,
+        "from somewhere import setup\nargs = setup()\nif args.single_gpu:\n    reveal_rank(1)",
+        "never",
+        "from somewhere import setup\nargs = setup()\nif args.single_pass:\n    reveal_rank(1)",
         "same",
     ),
     "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),

@@ -481,6 +481,26 @@ def test_data_that_each_process_has_is_not_for_one_rank_to_write(body, is_own):
     assert (finding.fix.applicability.value == "display") is is_own
 
 
+@pytest.mark.parametrize(
+    ("written", "does"),
+    [
+        ('rows.to_csv("x.csv", mode="a")', ""),  # each process adds its rows to those of the others
+        ('rows.to_json("x.json", lines=True, orient="records", mode="a")', ""),
+        (
+            'rows.to_csv("x.csv", mode="w")',
+            "writes the same file, with data of its own: only that of the last one stays",
+        ),
+        ('rows.to_parquet("x.parquet", mode="a")', "writes the same file, with data of its own"),  # has no such mode
+        ('frames.DataFrame([1]).to_csv("x.csv", mode="a")', "appends to the same file"),
+        ('frames.DataFrame([[step, mask]]).to_csv("x.csv", mode="a")', "appends to the same file"),  # a line of a log
+    ],
+)
+def test_a_table_of_own_rows_may_be_added_to_a_file(written, does):
+    text = "import pandas as frames\n" + loop(f"rows = frames.DataFrame([mask])\n{written}")
+    found = [each.message.partition("each of them ")[2] for each in SNIPPETS.findings(text)]
+    assert [each[: len(does)] for each in found] == [does] * bool(does)
+
+
 def reason(text):
     fix = SNIPPETS.finding(text).fix
     assert fix is not None

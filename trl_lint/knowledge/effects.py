@@ -85,6 +85,8 @@ OF_NAMED: dict[str, Effect] = {
 OPENED = Effect("writes the same file", (0, "file"))
 APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
+# Methods by which a table adds its rows to a file, if their `mode` is that of `open`.
+ADD_ROWS = {name: APPENDED._replace(path=METHODS[name].path) for name in ("to_csv", "to_json")}
 # Objects that work on paths with the functions of os; the last is a class of such objects.
 # Source: iopath 0.1.9, common/file_io.py `NativePathHandler`
 PATH_MANAGERS = (

@@ -132,6 +132,29 @@ WORLD_FIELD = Guess(
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`; "
     "tests/evaluation/false_alarms/sizes_in_settings.py",
 )
+RANK_OF_GROUP = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:get_|is_)?((?!get_|is_)\w+?)(?:_first)?_rank(?:_0|_zero)?$",
+    says="A value or function with such a name gives the rank in the group that the rest of the name refers to: "
+    "`tensor_parallel_rank`.",
+    because="IBM/dolomite-engine, lm_engine/data/__init__.py: ranks leave that are not the first of their group, and "
+    "then it is asserted to have one rank; tests/evaluation/false_alarms/asserted_group_of_one.py",
+)
+SIZE_OF_GROUP = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:get_)?((?!get_)\w+?)(?:_world)?_size$",
+    says="A value or function with such a name gives the size of the group that the rest of the name refers to: "
+    "`tensor_parallel_world_size`.",
+    because="IBM/dolomite-engine, lm_engine/data/__init__.py: the assertion that this is 1",
+)
+ONE_PROCESS_FIELD = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:is_|on_|run_|use_)?(?:single|one)_?(?:card|device|gpu|process)(?:_mode|_only|_run|_training)?$",
+    says="A setting with this name of which nothing else is known is false where there are several processes: "
+    "`args.single_gpu`.",
+    because="Setsuna111/FragLLM, eval/evaluate_reference.py: the results are written at once if `args.single_gpu`; "
+    "tests/evaluation/false_alarms/settings_of_one_process.py",
+)
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
     words=RANK_VARIABLES | WORLD_VARIABLES,

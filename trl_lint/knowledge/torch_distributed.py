@@ -49,6 +49,8 @@ _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 DATA_LOADER = "torch.utils.data.DataLoader"
 DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
+# `__init__`: `self.total_size = self.num_samples * self.num_replicas`. The first attribute is a multiple of the second.
+MULTIPLE_OF_SAMPLER = ("total_size", "num_replicas")
 
 
 def _c10d(name: str, operand: Parameter, result: str, *, into: Parameter | None = None, lists: bool = False,

@@ -10,7 +10,13 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import displays
 from trl_lint.analysis.interpreter.calls import calls
-from trl_lint.analysis.interpreter.conditions import defaults, engine_plugins, unwrapped_beside, wrapping_tests
+from trl_lint.analysis.interpreter.conditions import (
+    defaults,
+    engine_plugins,
+    named_fields,
+    unwrapped_beside,
+    wrapping_tests,
+)
 from trl_lint.analysis.interpreter.conditions.conditions import (
     as_condition,
     choose,
@@ -165,6 +171,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = UNKNOWN
     elif isinstance(value, LibraryName):
         value = attributes.of_unknown_library(frame, value)
+    value = named_fields.with_flag_of_one(node, value)
     flags = frame.engine.job_flags
     return job_flags.with_job_flags(frame, node, value) if flags.attributes or flags.counts else value
 

@@ -105,6 +105,17 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
     )
 
 
+def unchanged_inputs(
+    inputs: Iterable[Identity], before: Mapping[Identity, Cell], after: Mapping[Identity, Cell]
+) -> frozenset[Identity]:
+    """The containers that a function was passed and has not written to.
+
+    They stay the caller's own: the same facts of another call would be another value. After `if is_main_process:
+    total(parts)` it would be one of two, so that ranks differ.
+    """
+    return frozenset(each for each in inputs if each in before and after.get(each) is before[each])
+
+
 def gradients_and_parameters(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
     """Whether gradients are on and parameters are gathered, if the function is passed a model or an object at all."""
     if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):

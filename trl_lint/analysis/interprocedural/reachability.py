@@ -94,15 +94,23 @@ class _Showing:
 
 def launched(roots: Iterable[EventTrace]) -> dict[int, Step | None]:
     """The ids of the traces that each process reaches, and the last call in another file on a shortest path to it."""
-    todo = deque(trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks)
-    found: dict[int, Step | None] = {id(trace): None for trace in todo}
+    starts = [trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks]
+    found: dict[int, Step | None] = {}
+    for in_kernel in (False, True):
+        _follow([trace for trace in starts if trace.in_kernel is in_kernel], found, in_kernel)
+    return found
+
+
+def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], in_kernel: bool) -> None:
+    """Add what these traces lead to. What a notebook's kernel calls in other files is not called by each process."""
+    todo = deque(trace for trace in starts if id(trace) not in found)
+    found.update((id(trace), None) for trace in todo)
     while todo:
         trace = todo.popleft()
         for edge, summary in trace.calls.items():
-            if id(summary.trace) not in found:
+            if id(summary.trace) not in found and not (in_kernel and edge in trace.places):
                 found[id(summary.trace)] = trace.places.get(edge) or found[id(trace)]
                 todo.append(summary.trace)
-    return found
 
 
 def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:

@@ -29,6 +29,7 @@ from trl_lint.analysis.interprocedural.contexts import (
     is_told_apart_by_constants,
     joined_for,
     key_of,
+    unchanged_inputs,
     without_constants,
 )
 from trl_lint.analysis.interprocedural.definitions import Definitions
@@ -80,6 +81,7 @@ class Summary:
     # The containers that it has created, by their places.
     allocations: dict[Hashable, Identity] = field(default_factory=dict)
     inputs: list[Identity] = field(default_factory=list)
+    unchanged: frozenset[Identity] = frozenset()  # the inputs that it leaves as they are
     names: dict[str, Value] = field(default_factory=dict)
     argument_sources: dict[int, str] = field(default_factory=dict)  # see `rebasing.origins`
     final: dict[Identity, Cell] = field(default_factory=dict)
@@ -328,6 +330,7 @@ class Runs(Definitions):
         summary.names = names
         summary.argument_sources = origins(names, called_with.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
+        summary.unchanged = unchanged_inputs(inputs, called_with.caller.heap, summary.final)
         shared = {*inputs, *frame.objects.class_cells}
         if len(summary.final.keys() - shared) > MAX_CONTAINERS:  # each of its callers would get a copy of them
             summary.result = UNKNOWN
@@ -401,6 +404,8 @@ class Runs(Definitions):
         is_first_call = summary.names is context.names and not context.joined
         rebase = None if is_first_call else Rebasing(summary.argument_sources, *context.passed)
         for identity, cell in summary.final.items():
+            if identity in summary.unchanged and all(target in heap for target in renamed[identity]):
+                continue
             content = renamed_cell(cell, renamed, rebase)
             before = context.memory.heap.get(identity) if context.joined else None
             if before is not None and same_contents(cell, before):

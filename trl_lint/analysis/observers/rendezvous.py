@@ -15,13 +15,15 @@ to the rules. A branch that leaves early (`return`, `break`, `continue`) lacks e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
-from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns
+from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
+from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_rank
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -180,12 +182,7 @@ def _emit_decorated(frame: Frame, decorated: Control, emitted: set[int]) -> None
 def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     branch = branch_points.branch
     inside = {id(point) for arm in branch_points.arms for point in arm}
-    points = branch.points_after(frame.sync_points)
-    rest = [each for each in points if id(each) not in inside and _is_after(each, branch_points)]
-    sequences = [list(arm) for arm in branch_points.arms]
-    if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
-        # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
-        sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
+    sequences = _sequences(frame, branch_points, inside)
     unmatched = None if branch.refused else first_unmatched(sequences[0], sequences[1], branch)
     leaving = None
     for way in ways_out(frame.root, branch, branch_points.arms) if unmatched is None else ():
@@ -211,6 +208,30 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     )
 
 
+def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> list[list[SyncPoint]]:
+    """The synchronisation points of the two branches, and for one that continues, of what comes after the condition.
+
+    inside: the ids of those that are in a branch.
+    """
+    branch = branch_points.branch
+    sequences = [list(arm) for arm in branch_points.arms]
+    if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
+        # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
+        points = branch.points_after(frame.sync_points)
+        rest = [each for each in points if id(each) not in inside and _is_after(each, branch_points)]
+        sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
+    groups = groups_of(branch.test, partial(_differs, frame)) if branch.origins == Origin.RANK else frozenset[str]()
+    if not groups:
+        return sequences
+    return [[each for each in points if not have_one_rank(frame.root, groups, each.node)] for points in sequences]
+
+
+def _differs(frame: Frame, part: cst.CSTNode) -> bool:
+    """Whether a part of a condition is known to differ between ranks."""
+    value = frame.node_values.get(id(part))
+    return value is not None and value.rank.differs
+
+
 def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
     """Whether each rank reaches a point equally often in a loop, if not in the same iterations.
 
@@ -223,6 +244,8 @@ def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
 
     if any(branch.may_leave):
         return False
+    if branch.by is DividedBy.LOOP and steps_by_processes(frame.root, frame.cls, branch.test, frame.node_values):
+        return True
     if branch.by is DividedBy.LOOP:
         around = (each for each in ancestors(frame.root, point.node) if isinstance(each, cst.For))
         loop = next((each for each in around if each.iter is branch.test), None)

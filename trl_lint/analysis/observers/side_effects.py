@@ -48,6 +48,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.effects import (
+    ADD_ROWS,
     APPENDED,
     ASKS_FOR_RUN,
     CALLED_ON_CLASS,
@@ -119,7 +120,8 @@ class SideEffects(Observer["Frame"]):
         if class_name_of(receiver) == RUN_OF_TRACKER:
             _emit(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
-        effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
+        effect = _of_added_rows(name, args) or effects.get(name)
+        effect = effect or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
@@ -290,6 +292,11 @@ def _is_only_created(frame: Frame, node: cst.CSTNode) -> bool:
 def _of_mode(mode: Value | None) -> Effect | None:
     """The effect of opening a file in a mode, if any."""
     return WRITES.get(mode.const[:1]) if mode is not None and isinstance(mode.const, str) else None
+
+
+def _of_added_rows(name: str, args: Arguments) -> Effect | None:
+    """The effect of a method by which a table adds its rows to what is in a file: `to_csv(path, mode="a")`."""
+    return ADD_ROWS.get(name) if _of_mode(args.keywords.get("mode")) is APPENDED else None
 
 
 def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> bool:

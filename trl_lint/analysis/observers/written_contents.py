@@ -8,6 +8,7 @@ Events of a program in which `rows` is this rank's share of the data:
     table = pandas.DataFrame(rows)
     table.to_csv("rows.csv")                SideEffect(name="to_csv", own=True)
     torch.save({"rows": rows, "model": model.state_dict()}, "all.pt")    own=False: the model is the same on all ranks
+    table.to_csv("rows.csv", mode="a")      none: each adds its rows to those of the others
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.effects import APPENDED, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
+from trl_lint.knowledge.effects import ADD_ROWS, APPENDED, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -60,8 +61,13 @@ class WrittenContents(Observer["Frame"]):
             frame.notes.of(DataCalls).own[id(node)] = _is_own(frame, receiver)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
-        for key, event in frame.trace.events.items():
-            if isinstance(event, SideEffect) and event.effect is not APPENDED and _writes_own(frame, event.node):
+        effects = [(key, event) for key, event in frame.trace.events.items() if isinstance(event, SideEffect)]
+        for key, event in effects:
+            if event.effect is APPENDED or not _writes_own(frame, event.node):
+                continue
+            if event.effect in ADD_ROWS.values():
+                del frame.trace.events[key]
+            else:
                 frame.trace.events[key] = replace(event, own=True)
 
 

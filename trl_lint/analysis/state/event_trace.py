@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event
+from trl_lint.analysis.program.definitions import notebooks
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
 
 # A call: the ids of the node, of the function, and of the class of the object (0 if there is none).
 Edge: TypeAlias = tuple[int, int, int]
@@ -34,6 +39,14 @@ class EventTrace:
     steps: bool = False  # whether a library passes it the batches of a prepared loader, to train on
     places: dict[Edge, Step] = field(default_factory=dict)  # where it calls functions of another file
     stepping: dict[Edge, bool] = field(default_factory=dict)  # the same, in a loop over such a loader
+    in_kernel: bool = False  # whether it is in a notebook, and only its kernel gets here
+
+
+def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:
+    """The empty trace of a function, or of the body of a module."""
+    return EventTrace(
+        name="" if function is None else function.name, in_kernel=notebooks.is_run_by_kernel(module, function)
+    )
 
 
 def called_traces(trace: EventTrace) -> list[EventTrace]:

@@ -10,7 +10,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue, Project
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
-from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.state.event_trace import trace_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, reachable
@@ -105,7 +105,7 @@ class Frame:
         self.cls = cls  # the class of `self`, which may be a subclass of the one that defines the method
         self.outer = outer
         self.memory = Memory({}, {}, {}, control)
-        self.trace = EventTrace(name="" if function is None else function.name)
+        self.trace = trace_of(module, function)
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
         self.exits: list[Exit | End] = []  # the statements that have left, in the order of the walk

@@ -1,14 +1,24 @@
-"""Settings that are compared, and are recognised by their names: `args.rank == 0`, `config["world_size"] > 1`."""
+"""Settings that are recognised by their names: `args.rank == 0`, `config["world_size"] > 1`, `if args.single_gpu:`."""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.constants import MISSING
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import RANK_FIELD, WORLD_FIELD
+from trl_lint.knowledge.heuristics import ONE_PROCESS_FIELD, RANK_FIELD, SETTINGS_OBJECT, WORLD_FIELD
+
+
+def with_flag_of_one(node: cst.Attribute, value: Value) -> Value:
+    """The value of an attribute; false for several processes if it is a setting that asks for one of them."""
+    if value.const is not MISSING or value.rank.differs or value.kind not in (Kind.NUMBER, Kind.UNKNOWN):
+        return value
+    is_flag = ONE_PROCESS_FIELD.fits(node.attr.value) and SETTINGS_OBJECT.fits(last_name(node.value))
+    return value.replace(rank=ranks.SAME, const=WORLD_FALSE) if is_flag else value
 
 
 def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:

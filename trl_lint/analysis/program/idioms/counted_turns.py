@@ -9,15 +9,29 @@ For example, where `last` and `first` are each rank's own:
         if i >= first: loss.backward()                      as often as is left
 
 The second and the third do so twice even if `steps` is each rank's own, as long as it is large enough.
+
+If `total` is a multiple of the number of processes, all ranks make equally many steps of that size, each from its own
+rank on:
+
+    done = 0
+    while done + rank < total:
+        loss.backward()
+        done += world_size
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, inwards, last_name, names_in
+from trl_lint.analysis.program.idioms.even_shares import is_multiple, is_multiple_on
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import ancestors, assignments, inwards, last_name, names_in, of_class
+from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
+from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.values import Value
+from trl_lint.knowledge.heuristics import WORLD_FIELD
 
 _FROM = (cst.GreaterThan, cst.GreaterThanEqual)
 _TO = (cst.LessThan, cst.LessThanEqual)
@@ -48,6 +62,70 @@ def is_limited_in(
         and not _excludes_one(outer.test)
         for outer, inner in inwards(root, node)
     )
+
+
+def steps_by_processes(
+    root: cst.CSTNode, cls: ClassInfo | None, test: cst.CSTNode, values: Mapping[int, Value]
+) -> bool:
+    """Whether a condition is that of a loop in which each rank goes from its own number on in steps of that of all.
+
+    values: what the analysis knows of the expressions, by their ids.
+    """
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.LessThan(), total)]):
+            loop = next((each for each in of_class(root, cst.While) if each.test is test), None)
+        case _:
+            return False
+    step = None if loop is None else _step_of(loop)
+    if step is None or not _is_number_of_processes(step.value, values):
+        return False
+    return _starts_at_rank(root, left, step, values) and _is_multiple_of(root, cls, total, step.value)
+
+
+def _step_of(loop: cst.While) -> cst.AugAssign | None:
+    """What each iteration of a loop adds to a number in its condition that nothing else in the loop changes."""
+    added = [each for each in of_class(loop.body, cst.AugAssign) if _is_part_of(each.target, loop.test)]
+    assigned = any(_is_part_of(target, loop.test) for target, _ in assignments(loop.body))
+    always = [part for line in loop.body.body if isinstance(line, cst.SimpleStatementLine) for part in line.body]
+    is_one = len(added) == 1 and not assigned and any(added[0] is each for each in always)
+    return added[0] if is_one and isinstance(added[0].operator, cst.AddAssign) else None
+
+
+def _is_part_of(target: cst.BaseExpression, test: cst.CSTNode) -> bool:
+    return any(target.deep_equals(part) for part in of_class(test, type(target)))
+
+
+def _is_number_of_processes(number: cst.BaseExpression, values: Mapping[int, Value]) -> bool:
+    value = values.get(id(number))
+    if value is None or value.rank.differs:
+        return False
+    return value.const is WORLD_SIZE or WORLD_FIELD.fits(last_name(number))
+
+
+def _starts_at_rank(
+    root: cst.CSTNode, compared: cst.BaseExpression, step: cst.AugAssign, values: Mapping[int, Value]
+) -> bool:
+    """Whether it is `counter + rank` that is compared, or a counter that has the rank at first."""
+    match compared:
+        case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+            starts = [each for each in (left, right) if not each.deep_equals(step.target)]
+        case _:
+            starts = [value for target, value in assignments(root) if target.deep_equals(step.target)]
+    return len(starts) == 1 and _is_rank(starts[0], values)
+
+
+def _is_rank(number: cst.BaseExpression, values: Mapping[int, Value]) -> bool:
+    value = values.get(id(number))
+    is_whole = not isinstance(number, cst.BinaryOperation)
+    return is_whole and value is not None and value.rank.is_by_rank and single_process_value(value) is ONE_PROCESS_FIRST
+
+
+def _is_multiple_of(
+    root: cst.CSTNode, cls: ClassInfo | None, total: cst.BaseExpression, of: cst.BaseExpression
+) -> bool:
+    if cls is not None and isinstance(total, cst.Attribute) and isinstance(of, cst.Attribute):
+        return is_multiple_on(cls, total, of)
+    return is_multiple(root, total, of)
 
 
 def _counter(loop: cst.For) -> str:

@@ -9,15 +9,24 @@ blocks of a quotient that is rounded down:
 
     each = len(rows) // world_size
     rows = rows[rank * each : (rank + 1) * each]
+
+A number of rows that an object has may be such a multiple:
+
+    self.total_size = self.num_samples * self.num_replicas
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import assigned_once, assignments
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, MULTIPLE_OF_SAMPLER
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo
 
 
 def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -31,11 +40,42 @@ def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     if share.step is None:
         return _is_block(root, share)
     if share.upper is not None:
-        return _is_multiple(root, share.upper, share.step)
+        return is_multiple(root, share.upper, share.step)
     cuts = (_slice_of(each) for each in _definitions(root, node.value))
     return any(
-        cut is not None and cut.lower is cut.step is None and _is_multiple(root, cut.upper, share.step) for cut in cuts
+        cut is not None and cut.lower is cut.step is None and is_multiple(root, cut.upper, share.step) for cut in cuts
     )
+
+
+def is_multiple_on(cls: ClassInfo, number: cst.Attribute, of: cst.Attribute) -> bool:
+    """Whether one attribute is a multiple of another in all objects of a class."""
+    if not number.value.deep_equals(of.value):
+        return False
+    found = [
+        is_multiple(each.node, value, of)
+        for each in cls.project_lineage()
+        for target, value in assignments(each.node)
+        if target.deep_equals(number)
+    ]
+    if found:
+        return all(found)
+    return DISTRIBUTED_SAMPLER in cls.library_bases() and (number.attr.value, of.attr.value) == MULTIPLE_OF_SAMPLER
+
+
+def is_multiple(root: cst.CSTNode, number: cst.BaseExpression | None, of: cst.BaseExpression) -> bool:
+    """Whether a number is computed as a multiple of another.
+
+    root: the function (or module or class) in which it is.
+    """
+    if isinstance(number, cst.Name):
+        number = assigned_once(root, number.value)
+    match number:
+        case cst.BinaryOperation(operator=cst.Multiply()):
+            return any(each.deep_equals(of) for each in _factors(number))
+        case cst.BinaryOperation(left=whole, operator=cst.Subtract(), right=cst.BinaryOperation() as rest):
+            divisors = _factors(rest.right) if isinstance(rest.operator, cst.Modulo) else ()
+            return rest.left.deep_equals(whole) and any(each.deep_equals(of) for each in divisors)
+    return False
 
 
 def _slice_of(node: cst.CSTNode) -> cst.Slice | None:
@@ -51,18 +91,6 @@ def _definitions(root: cst.CSTNode, items: cst.BaseExpression) -> Iterator[cst.B
     yield items
     if isinstance(items, cst.Name):
         yield from (value for target, value in assignments(root) if target.deep_equals(items))
-
-
-def _is_multiple(root: cst.CSTNode, number: cst.BaseExpression | None, of: cst.BaseExpression) -> bool:
-    if isinstance(number, cst.Name):
-        number = assigned_once(root, number.value)
-    match number:
-        case cst.BinaryOperation(operator=cst.Multiply()):
-            return any(each.deep_equals(of) for each in _factors(number))
-        case cst.BinaryOperation(left=whole, operator=cst.Subtract(), right=cst.BinaryOperation() as rest):
-            divisors = _factors(rest.right) if isinstance(rest.operator, cst.Modulo) else ()
-            return rest.left.deep_equals(whole) and any(each.deep_equals(of) for each in divisors)
-    return False
 
 
 def _is_block(root: cst.CSTNode, share: cst.Slice) -> bool:

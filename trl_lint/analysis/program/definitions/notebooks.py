@@ -1,0 +1,32 @@
+"""Code of a notebook that one process runs, its kernel: the cells, and functions that nothing there starts others for.
+
+trainer = Trainer()                    the kernel's, even if it may start a process group
+move_files("out")
+notebook_launcher(train)               `train` is run by several processes, and what it calls
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.engines import SPAWNS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
+
+_ENDING = ".ipynb"
+
+
+def is_run_by_kernel(module: Module, function: FunctionInfo | None) -> bool:
+    """Whether only the kernel of a notebook runs a function, or the body of a module."""
+    if module.path.suffix != _ENDING:
+        return False
+    return function is None or not _starts_processes(module.source or module.tree.bytes)
+
+
+@lru_cache(maxsize=16)
+def _starts_processes(source: bytes) -> bool:
+    """Whether a notebook starts processes; its shell lines count, which are comments in the module."""
+    return SPAWNS.search(source) is not None
