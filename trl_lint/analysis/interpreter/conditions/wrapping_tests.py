@@ -81,7 +81,7 @@ def either_model(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) 
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
-    if is_divided and wrapped.wrapping is Wrapping.MAYBE and not is_of_rank(frame, test):
+    if is_divided and wrapped.wrapping is Wrapping.MAYBE and _asks_for_wrapper(frame, test):
         return other  # what takes the wrapper off on one branch knows that there is none on the other
     if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
         # The test distinguished the two, and something was done to one: `if distributed: model.train()`.
@@ -201,6 +201,11 @@ def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
 def _may_ask_for_wrapper(frame: Frame, names: Collection[str]) -> bool:
     """Whether a test of these settings may be a test for a wrapper, whatever decides about the wrapper."""
     return (bool(names) and any(values_with_module(frame.root))) or any(map(MAY_ASK_FOR_WRAPPER.fits, names))
+
+
+def _asks_for_wrapper(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a test asks for several processes, as far as its names tell: `if self.data_parallel:`."""
+    return not is_of_rank(frame, test) and any(map(MAY_ASK_FOR_WRAPPER.fits, names_tested(frame, test)))
 
 
 def _has_maybe_wrapped(memory: Memory) -> bool:
