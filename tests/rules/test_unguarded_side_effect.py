@@ -488,7 +488,7 @@ def test_data_that_each_process_has_is_not_for_one_rank_to_write(body, is_own):
         ('rows.to_json("x.json", lines=True, orient="records", mode="a")', ""),
         (
             'rows.to_csv("x.csv", mode="w")',
-            "writes the same file, with data of its own, and only those of the last one stay",
+            "writes the same file, with data of its own, and only those of the last one remain",
         ),
         ('rows.to_parquet("x.parquet", mode="a")', "writes the same file, with data of its own"),  # has no such mode
         ('frames.DataFrame([1]).to_csv("x.csv", mode="a")', "appends to the same file"),

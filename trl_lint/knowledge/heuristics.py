@@ -125,11 +125,12 @@ RANK_FIELD = Guess(
 )
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
-    words=_one_of("ngpu ngpus ngpus_per_node num_gpus world_size"),
+    words=_one_of("ngpu ngpus ngpus_per_node nprocs num_gpu num_gpus num_procs world_size"),
     says="An otherwise unknown attribute or parameter with this name is the number of processes. So is a setting with "
     "this name that is compared, if it is 1 by default.",
     because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`; "
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`; "
+    "ADiko1997/ReViT, epoch.py: `cfg.DEVICE.num_gpu`; Yiming-M/CLIP-EBC, train.py: `ddp = nprocs > 1`; "
     "tests/evaluation/false_alarms/sizes_in_settings.py",
 )
 RANK_OF_GROUP = Guess(

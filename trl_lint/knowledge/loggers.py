@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, Function, OpaqueCall, Row, Sink, instance
+from trl_lint.knowledge.schema import (
+    NOTHING,
+    SAME,
+    UNKNOWN,
+    Attribute,
+    Class,
+    Effect,
+    Function,
+    OpaqueCall,
+    Row,
+    Sink,
+    instance,
+)
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -35,6 +47,11 @@ ROWS: tuple[Row, ...] = (
     # Some programs start a run on each rank, most of them on one rank only.
     Attribute(name="wandb.run", source="wandb/__init__.py::run", value=instance("wandb.Run", ranks.UNKNOWN)),
     Class(name="wandb.Run", source="wandb/sdk/wandb_run.py::Run", others=SAME),
+    # Each process that starts a run has one of its own, with an id and a name of its own, unless it is given them.
+    *(
+        Attribute(name=f"wandb.Run.{name}", source=f"wandb/sdk/wandb_run.py::Run.{name}", value=UNKNOWN)
+        for name in ("dir", "id", "name", "path", "url")
+    ),
     OpaqueCall(name="wandb.config.update", source="wandb/sdk/wandb_config.py::Config.update", effect=_DESCRIBES),
     Function(name="wandb.finish", source="wandb/sdk/wandb_run.py::finish", returns=NOTHING),
     Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN, effect=_STARTS),

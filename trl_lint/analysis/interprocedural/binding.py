@@ -130,9 +130,11 @@ def _as_rank(name: str, value: Value) -> Value:
 
 
 def _as_world_size(name: str, value: Value) -> Value:
-    """The argument of a parameter called `world_size`, where nothing else is known of it."""
-    is_known = value.const is not MISSING or value.rank.differs or value.kind not in (Kind.UNKNOWN, Kind.NUMBER)
-    return value if is_known or not WORLD_FIELD.fits(name) else WORLD
+    """The argument of a parameter called `world_size`, where nothing else is known of it than that it is several."""
+    is_several = isinstance(value.const, int) and value.const > 1
+    is_known = (value.const is not MISSING and not is_several) or value.rank.differs
+    is_other = value.kind not in (Kind.UNKNOWN, Kind.NUMBER)
+    return value if is_known or is_other or not WORLD_FIELD.fits(name) else WORLD
 
 
 def _starred_arguments(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:

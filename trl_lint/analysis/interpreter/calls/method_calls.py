@@ -29,6 +29,7 @@ from trl_lint.analysis.interpreter.objects import (
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
@@ -104,7 +105,7 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         observe(frame, receiver, name, args, node)
     if _is_of_engine(receiver, name):
         return library_calls.call_method(frame, receiver, engines.ENGINE, name, args, node)
-    if name in torch_distributed.UNIQUE and not isinstance(receiver, ProjectInstance):
+    if _is_of_sharded_tensor(frame, receiver, name, node):
         return library_calls.call_method(frame, receiver, torch_distributed.UNIQUE[name], name, args, node)
     match receiver:
         case InstanceValue():
@@ -139,6 +140,14 @@ def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Argume
     if name == "format" and _is_text(receiver):
         return text.replace(const=_FIELD.sub(WILDCARD, receiver.const))
     return text
+
+
+def _is_of_sharded_tensor(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> bool:
+    """Whether a method is one that only sharded tensors have, and no test asks whether this one has it."""
+    if name not in torch_distributed.UNIQUE or isinstance(receiver, ProjectInstance):
+        return False
+    callee = callee_of(node)
+    return not (isinstance(callee, cst.Attribute) and is_checked_first(frame.root, callee.value))
 
 
 def _is_of_engine(receiver: Value, name: str) -> bool:
