@@ -22,6 +22,7 @@ from trl_lint.knowledge.schema import (
     RANK_GUARD,
     RANK_INDEX,
     SAME,
+    SAME_NUMBER,
     SAVE_CHECKPOINT,
     SETTING,
     UNKNOWN,
@@ -85,6 +86,7 @@ KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
 )
+_COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
 # Source: lightning/fabric/loggers/logger.py `_DummyExperiment`; the same in pytorch_lightning 1.7
 _LOGGERS = "lightning/pytorch/loggers/wandb.py"
@@ -131,6 +133,13 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.num_nodes", source=f"{_TRAINER_SOURCE}.num_nodes", value=SAME),
     Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
     Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
+    # All ranks make the same number of steps, and are at the same one.
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME_NUMBER)
+      for name in _COUNTS),
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SETTING)
+      for name in ("default_root_dir", "max_epochs", "max_steps", "min_epochs", "min_steps")),
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME)
+      for name in ("evaluating", "predicting", "sanity_checking", "testing", "training", "validating")),
 
     # All ranks wait in it, whether they write or not.
     Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
@@ -178,6 +187,8 @@ ROWS: tuple[Row, ...] = (
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
       for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
+    *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME_NUMBER)
+      for package in _PACKAGES for name in _COUNTS),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
                  operand=(0, "data"), lists=True, fails="", groups=((1, "group"),))
       for package in _PACKAGES),
