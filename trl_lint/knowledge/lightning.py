@@ -263,6 +263,11 @@ def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
 
 
+def is_callback(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a callback."""
+    return any(map(_package_of_callback, bases))
+
+
 def _package_of_callback(base: str) -> str:
     """The package of a class of callbacks; "" for other classes."""
     return next((each for each in _PACKAGES if base.startswith((f"{each}.Callback", f"{each}.callbacks."))), "")
