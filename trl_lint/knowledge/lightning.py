@@ -27,6 +27,7 @@ from trl_lint.knowledge.schema import (
     SETTING,
     UNKNOWN,
     WORLD,
+    WRAPPED_MODEL,
     Attribute,
     Class,
     Collective,
@@ -58,7 +59,9 @@ IMPORTS = {
 }
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
-TRAINERS = frozenset(_TRAINERS.values())
+# The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
+_IN_FIT = "in_fit"
+TRAINERS = frozenset(f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_IN_FIT}"))
 FABRIC = _FABRIC
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
@@ -148,6 +151,13 @@ ROWS: tuple[Row, ...] = (
     Class(name=_OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
     Function(name=f"{_OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=SAVE_CHECKPOINT),
+
+    # "The LightningModule, but possibly wrapped into DataParallel or DistributedDataParallel."
+    *(row for trainer in (_TRAINER, _OLD_TRAINER)
+      for row in (
+          Class(name=f"{trainer}.{_IN_FIT}", source=_TRAINER_SOURCE, bases=(trainer,)),
+          Attribute(name=f"{trainer}.{_IN_FIT}.model", source=f"{_TRAINER_SOURCE}.model", value=WRAPPED_MODEL),
+      )),
 
     Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
     Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
@@ -246,6 +256,9 @@ def starts_from_result(method: str, bases: Iterable[str]) -> bool:
 
 
 _NOTHING: Mapping[str, Value] = {}
+# The strategy wraps the model before these hooks of a training, and takes the wrapper off when all is done.
+# Source: lightning/pytorch/strategies/ddp.py `DDPStrategy.setup`, `.teardown`
+_WRAPPED = ("on_train_", "on_validation_")
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
@@ -258,7 +271,8 @@ def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
         return _NOTHING
-    parameters = {"trainer": created(trainer), "pl_module": UNKNOWN}
+    is_wrapped = method.startswith(_WRAPPED)
+    parameters = {"trainer": created(f"{trainer}.{_IN_FIT}" if is_wrapped else trainer), "pl_module": UNKNOWN}
     # All ranks load the same checkpoint.
     return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
 

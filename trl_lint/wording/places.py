@@ -12,7 +12,7 @@ from typing import Any
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
@@ -23,11 +23,12 @@ class Surroundings(Enum):
     CALLBACK = "a method of a TrainerCallback"
     ACCELERATE = "code with an Accelerator"
     TORCH = "code of plain torch.distributed"
+    LIGHTNING = "a method of a module or a callback of Lightning"
 
 
-_TRAINER, _CALLBACK, _ACCELERATE, _TORCH = Surroundings
+_TRAINER, _CALLBACK, _ACCELERATE, _TORCH, _LIGHTNING = Surroundings
 
-# The texts by topic. {accelerator}, {state} and {dist} are the names used at the place.
+# The texts by topic. {accelerator}, {state}, {dist} and {trainer} are the names used at the place.
 _ALIKE: dict[str, str] = {
     "main": "`if {accelerator}.is_main_process:`",
     "gather mean": "`{accelerator}.gather(value).mean()`, then `.item()`",
@@ -94,13 +95,25 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "local rank": '`int(os.environ["LOCAL_RANK"])`',
     },
 }
+_WORDS[_LIGHTNING] = {
+    **_WORDS[_TORCH],
+    "main": "`if {trainer}.is_global_zero:`",
+    "gather mean": '`{trainer}.strategy.reduce(value, reduce_op="mean")`, then `.item()`',
+    "gather sum": '`{trainer}.strategy.reduce(value, reduce_op="sum")`, then `.item()`',
+    "agree": "`{trainer}.strategy.reduce` or `{trainer}.strategy.broadcast` it",
+    "unwrap": "`{trainer}.lightning_module.{what}`",
+    "bare": "`{trainer}.lightning_module`",
+    "generate": "generate with the bare model: `{trainer}.lightning_module.generate(…)`",
+    "device": "on this process's device (`{trainer}.strategy.root_device`)",
+    "local rank": "`{trainer}.local_rank`",
+}
 
 
 # Surroundings in which the context managers of TRL can be used.
 _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 
 # Surroundings in which code without an accelerator may have its own condition for the main process.
-_MAY_HAVE_TESTS = frozenset({_ACCELERATE, _TORCH})
+_MAY_HAVE_TESTS = frozenset({_ACCELERATE, _LIGHTNING, _TORCH})
 
 
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
@@ -119,6 +132,7 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
         "accelerator": accelerator or own,
         "state": _state(event.function),
         "dist": _dist(event.module),
+        "trainer": _trainer(event.function),
     }
     return _WORDS[surroundings][about].format(**names, **more)
 
@@ -147,6 +161,8 @@ def model_in(module: Any, expression: Any) -> str:
 
 def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundings:
     cls = _class_around(owner)
+    if not accelerator and _is_of_lightning(cls):
+        return _LIGHTNING
     if module.shows(BEFORE_ACCELERATE):
         return _TORCH
     for base, surroundings in (("Trainer", _TRAINER), ("TrainerCallback", _CALLBACK)):
@@ -162,6 +178,21 @@ def _class_around(owner: Any) -> Any:
     while owner is not None and owner.cls is None and owner.closure is not None:
         owner = owner.closure.function
     return None if owner is None else owner.cls
+
+
+def _is_of_lightning(cls: Any) -> bool:
+    return cls is not None and (lightning.is_callback(cls.library_bases()) or lightning.is_module(cls.library_bases()))
+
+
+def _trainer(owner: Any) -> str:
+    """The expression for Lightning's trainer in a method: its hooks get it, and a module has it."""
+    names = [] if owner is None else [each.name for each in owner.parameters]
+    return "trainer" if "trainer" in names or not _has_trainer(owner) else "self.trainer"
+
+
+def _has_trainer(owner: Any) -> bool:
+    cls = _class_around(owner)
+    return cls is not None and lightning.is_module(cls.library_bases())
 
 
 def _state(owner: Any) -> str:
