@@ -164,7 +164,7 @@ def test_repositories_of_the_hub(call, is_reported):
     assert bool(places(call)) is is_reported
 
 
-CLONE = 'from huggingface_hub import Repository\nrepo = Repository(args.clone, clone_from=args.repo)\n'
+CLONE = "from huggingface_hub import Repository\nrepo = Repository(args.clone, clone_from=args.repo)\n"
 
 
 @pytest.mark.parametrize(
