@@ -29,6 +29,7 @@ from trl_lint.analysis.interpreter.objects import (
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.idioms import reset_metrics
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
@@ -71,6 +72,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
+from trl_lint.knowledge.evaluation import METRIC
 from trl_lint.knowledge.schema import Collective, Sink
 
 
@@ -202,6 +204,8 @@ def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Argu
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, receiver, unique, name, args, node)
+    if receiver.kind is Kind.UNKNOWN and reset_metrics.is_metric(frame.module, frame.root, name, node):
+        return library_calls.call_method(frame, receiver, METRIC, name, args, node)
     row = torch_ops.of_method(name)
     if receiver.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
         # Only tensors and array scalars have these methods.
