@@ -236,7 +236,7 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
-    of_settings = receiver.rank == ranks.SETTING and settings.returns_setting(receiver, args)
+    of_settings = (is_same or receiver.rank == ranks.SETTING) and settings.returns_setting(receiver, args)
     if of_settings or (name == "get" and settings.is_unknown(result) and _reads_settings(frame, receiver, args, node)):
         result = settings.SETTING
     if (
