@@ -139,7 +139,7 @@ def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Argume
     parts = [receiver, *map(pure_calls.text_of, put)]  # `"-".join([name, str(rank)])`
     text = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
     if name == "format" and _is_text(receiver):
-        return text.replace(const=_FIELD.sub(WILDCARD, receiver.const))
+        return operators.made_of(frame, parts[1:], text.replace(const=_FIELD.sub(WILDCARD, receiver.const)))
     return text
 
 
