@@ -7,7 +7,7 @@ a script with plain torch.distributed none of them.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
@@ -16,6 +16,9 @@ from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
 
 class Surroundings(Enum):
@@ -180,19 +183,16 @@ def _class_around(owner: Any) -> Any:
     return None if owner is None else owner.cls
 
 
-def _is_of_lightning(cls: Any) -> bool:
+def _is_of_lightning(cls: ClassInfo | None) -> bool:
     return cls is not None and (lightning.is_callback(cls.library_bases()) or lightning.is_module(cls.library_bases()))
 
 
-def _trainer(owner: Any) -> str:
-    """The expression for Lightning's trainer in a method: its hooks get it, and a module has it."""
-    names = [] if owner is None else [each.name for each in owner.parameters]
-    return "trainer" if "trainer" in names or not _has_trainer(owner) else "self.trainer"
-
-
-def _has_trainer(owner: Any) -> bool:
+def _trainer(owner: FunctionInfo | None) -> str:
+    """The expression for Lightning's trainer in a method: hooks of a callback get it, and a module has it."""
     cls = _class_around(owner)
-    return cls is not None and lightning.is_module(cls.library_bases())
+    is_given = owner is not None and any(each.name == "trainer" for each in owner.parameters)
+    is_module = cls is not None and lightning.is_module(cls.library_bases())
+    return "self.trainer" if is_module and not is_given else "trainer"
 
 
 def _state(owner: Any) -> str:
