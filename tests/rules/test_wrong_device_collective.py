@@ -201,7 +201,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
         "torch.load('x', map_location={'cuda:%d' % 0: 'cuda:%d' % dist.get_rank()})",
         "x.to('cuda:{}'.format(dist.get_rank()))",
         "x.to(f'cuda:{dist.get_rank()}' if torch.cuda.is_available() else 'cpu')",
-        "place = 'cpu'\n    if x:\n        place = 'cuda:%d' % dist.get_rank()\n    torch.load('x', map_location=place)",
+        "at = 'cpu'\n    if x:\n        at = 'cuda:%d' % dist.get_rank()\n    torch.load('x', map_location=at)",
     ],
 )
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
