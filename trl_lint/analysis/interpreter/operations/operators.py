@@ -23,6 +23,7 @@ from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived
+from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.shapes import RAGGED
@@ -175,8 +176,8 @@ def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool
 
 
 def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    if left.kind is right.kind is Kind.STRING:
-        return add_texts(frame, (left, right))
+    if left.kind is right.kind is Kind.STRING or (left.kind is Kind.STRING and right.device == GLOBAL_RANK):
+        return add_texts(frame, (left, right))  # `"cuda:" + str(rank)`
     if left.kind is right.kind is Kind.TUPLE:
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):
