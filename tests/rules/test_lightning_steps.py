@@ -160,3 +160,58 @@ def test_who_returns_no_loss_is_told_in_lightning_s_terms():
     )
     assert finding.help.startswith("return a loss on every rank")
     assert finding.fix.title == "Return a loss on every rank"
+
+
+OF_THE_MODEL = """\
+import math
+import torch
+import lightning as L
+STRATEGY = "ddp"
+
+
+class Net(L.LightningModule):
+    def training_step(self, batch, batch_idx):
+        losses = self.net.compute(batch)
+        loss = {loss}
+        other = self.net.other(batch)
+        if {test}:
+            return None
+        self.log("loss", loss)
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_found"),
+    [
+        ("torch.isnan(loss)", True),
+        ("not torch.isfinite(loss).all()", True),
+        ("loss.isnan().any() or torch.isinf(loss)", True),
+        ("math.isnan(loss.detach().item())", True),
+        ("torch.isnan(other)", False),
+        ("torch.isnan(loss) and self.skips", False),
+        ("torch.isnan(loss) or self.skips", False),
+        ("self.net.broken(loss)", False),
+        ("loss is None", False),
+    ],
+)
+def test_a_loss_of_any_origin_is_the_own_one_of_each_rank(test, is_found):
+    text = OF_THE_MODEL.format(loss='losses["action"]', test=test, result="loss")
+    findings = SNIPPETS.findings(text)
+    assert bool(findings) is is_found
+    assert all(
+        each.because[0].text.endswith("asks for this rank's own loss, which the step returns") for each in findings
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "result", "is_found"),
+    [
+        ('losses["action"]', '{"loss": loss, "n": 1}', True),
+        ('losses["action"]', "other", False),
+        ('losses["action"]', '{"loss": other}', False),
+        ('self.all_gather(losses["action"]).mean()', "loss", False),
+    ],
+)
+def test_what_the_step_returns_is_the_loss(loss, result, is_found):
+    assert bool(SNIPPETS.findings(OF_THE_MODEL.format(loss=loss, test="torch.isnan(loss)", result=result))) is is_found

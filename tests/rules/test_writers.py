@@ -164,6 +164,24 @@ def test_repositories_of_the_hub(call, is_reported):
     assert bool(places(call)) is is_reported
 
 
+CLONE = "from huggingface_hub import Repository\nrepo = Repository(args.clone, clone_from=args.repo)\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("repo.push_to_hub(blocking=False)", True),
+        ("repo.git_push()", True),
+        ('with repo.commit("end"):\n    pass', True),
+        ('repo.git_commit("end")', False),  # in the clone
+        ("if accelerator.is_main_process: repo.push_to_hub()", False),
+        ('with repo.commit("end", branch=f"{accelerator.process_index}"):\n    pass', False),
+    ],
+)
+def test_clones_of_a_repository_of_the_hub(call, is_reported):
+    assert bool(places(CLONE + call)) is is_reported
+
+
 @pytest.mark.parametrize(
     ("call", "is_reported"),
     [

@@ -197,6 +197,21 @@ def test_what_a_step_returns_is_found_where_it_is_made():
         ("load(x, device_map={'': dist.get_rank()})", " (`{'': dist.get_rank()}`)"),
         ("return f'cuda:{dist.get_rank()}'", ""),
         ("get_accelerator().device_name(dist.get_rank())", " (`dist.get_rank()`)"),
+        ("torch.load('x', map_location=f'cuda:{dist.get_rank()}')", " (`f'cuda:{dist.get_rank()}'`)"),
+        (
+            "torch.load('x', map_location={'cuda:%d' % 0: 'cuda:%d' % dist.get_rank()})",
+            " (`{'cuda:%d' % 0: 'cuda:%d' % dist.get_rank()}`)",
+        ),
+        ("x.to('cuda:{}'.format(dist.get_rank()))", " (`'cuda:{}'.format(dist.get_rank())`)"),
+        ("x.to('cuda:' + str(dist.get_rank()))", " (`'cuda:' + str(dist.get_rank())`)"),
+        (
+            "x.to(f'cuda:{dist.get_rank()}' if torch.cuda.is_available() else 'cpu')",
+            " (`f'cuda:{dist.get_rank()}' if torch.cuda.is_available() el...`)",
+        ),
+        (
+            "at = 'cpu'\n    if x:\n        at = 'cuda:%d' % dist.get_rank()\n    torch.load('x', map_location=at)",
+            " (`at`)",
+        ),
     ],
 )
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str, index: str):
@@ -307,6 +322,13 @@ def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
         "rank = dist.get_rank()\n    if rank < torch.cuda.device_count():\n        return f'cuda:{rank}'",
         "return f'cuda:{os.environ[\"LOCAL_RANK\"]}'",
         "x.to(f'part {dist.get_rank()}')",
+        "x.to('part %d' % dist.get_rank())",
+        "x.to('part-' + str(dist.get_rank()))",
+        "x.to('cuda:' + str(dist.get_rank() % 8))",
+        "x.to('cuda:%d of %d' % (dist.get_rank(), 8))",
+        "x.to('cuda:{}'.format(dist.get_rank() % 8))",
+        "torch.load('part-{}'.format(dist.get_rank()), map_location='cpu')",
+        "torch.load('x', map_location=f'cuda:{os.environ[\"LOCAL_RANK\"]}')",
         "x[dist.get_rank() * 4 :]",
         "torch.zeros(dist.get_rank())",
         "get_accelerator().device_name(int(os.environ['LOCAL_RANK']))",

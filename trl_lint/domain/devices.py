@@ -32,7 +32,8 @@ class Device(str):
 
 
 # Names that are no devices. HOST: not a tensor of torch. MAYBE_CPU: on the CPU on some paths to this point, elsewhere
-# on others. GLOBAL_RANK: the rank in the whole job, which on a second node is not the index of a device.
+# on others. GLOBAL_RANK: the rank in the whole job, which on a second node is not the index of a device. BY_RANK: the
+# name of a device with it.
 HOST = "host"
 
 
@@ -53,18 +54,24 @@ PARTLY_FROZEN = Device("partly frozen")
 GLOBAL_RANK = "global rank"
 
 
+BY_RANK = "device by global rank"
+
+
+OF_RANK = frozenset({GLOBAL_RANK, BY_RANK})
+
+
 def together(sources: Sequence[Value]) -> str:
     """The device of the result of an operation on these values: that of its tensors, if they all agree."""
     found: str | None = None
     for source in sources:
-        if source.device and source.device != GLOBAL_RANK:
+        if source.device and source.device not in OF_RANK:
             break
     else:
         return ""
     host = ""
     for source in sources:
         if source.kind in _NEUTRAL:
-            host = host or (source.device if source.device != GLOBAL_RANK else "")
+            host = host or (source.device if source.device not in OF_RANK else "")
             continue
         found = source.device if found is None else _either(found, source.device)
     return host if found is None else found
@@ -80,7 +87,7 @@ def joined(a: Value, b: Value) -> str:
     if a.kind is Kind.NONE:
         return b.device
     for one, other in ((a, b), (b, a)):
-        if one.device == GLOBAL_RANK and not other.device:
+        if one.device in OF_RANK and not other.device:
             return one.device
     return _either(a.device, b.device)
 

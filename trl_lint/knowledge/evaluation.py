@@ -25,12 +25,13 @@ from trl_lint.knowledge.schema import (
 )
 
 # Represents all classes of torchmetrics: their instances are metrics, or collections of metrics.
-_METRIC = "torchmetrics.Metric"
+METRIC = "torchmetrics.Metric"
+IMPORTS = rb"(?m)^\s*(?:from|import)\s+torchmetrics\b"
 _SOURCE = "torchmetrics/metric.py::Metric"
 # A list of what this rank has added so far.
 _ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
-_WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
+WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
 
 # What its classes count with: a confusion matrix, or the true and false positives and negatives. And the methods with
 # which a class says itself what is computed of that, and what reduces it without them.
@@ -48,22 +49,22 @@ ROWS: tuple[Row, ...] = (
     Function(name="evaluate.combine", source="module.py::combine", returns="metric"),
     Function(name="datasets.load_metric", source="load.py::load_metric", returns="metric", until="3.0",
              switch=(3, "num_process"), switched=UNKNOWN),
-    Class(name=_METRIC, source=_SOURCE),
-    Function(name=f"{_METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
+    Class(name=METRIC, source=_SOURCE),
+    Function(name=f"{METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
              synchronises=Synchronisation("metric")),
     *(
-        Attribute(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.add_state", value=_ADDED)
+        Attribute(name=f"{METRIC}.{name}", source=f"{_SOURCE}.add_state", value=_ADDED)
         for name in (
             "detection_box", "detection_labels", "detection_scores", "detections", "groundtruth_box",
             "groundtruth_labels", "groundtruths", "preds", "target",
         )
     ),
     *(
-        Function(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING)
+        Function(name=f"{METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING)
         for name in ("reset", "update")
     ),
     *(
-        Function(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=instance(_METRIC))
+        Function(name=f"{METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=instance(METRIC))
         for name in ("clone", "cpu", "cuda", "eval", "to", "train")
     ),
 )
@@ -85,4 +86,4 @@ def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
     """An instance of a class of torchmetrics; unknown if the arguments say with whom it synchronises."""
     if not is_metric_class(name):
         return None
-    return instance(_METRIC) if _WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN
+    return instance(METRIC) if WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN

@@ -1,11 +1,15 @@
-"""Calls that change a repository of the Hugging Face hub. Read from huggingface_hub 0.30 (hf_api.py)."""
+"""Calls that change a repository of the Hugging Face hub. Read from huggingface_hub 0.30 (hf_api.py).
+
+A `Repository` is a local clone of one, until 1.0 (repository.py of 0.36.2).
+"""
 
 from __future__ import annotations
 
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.schema import SAME, Class, Effect, Function, Row
+from trl_lint.knowledge.schema import SAME, UNKNOWN, Class, Effect, Function, Row
 
 _API = "huggingface_hub.HfApi"
+_CLONE = "huggingface_hub.Repository"
 _CREATES = Effect(
     "creates the same repository",
     (0, "repo_id"),
@@ -17,6 +21,8 @@ _CREATES = Effect(
 _DELETES = Effect("deletes the same on the hub", (0, "repo_id"), fails=True, unless=("missing_ok",))
 # An argument that differs between ranks may be the content, or the path in the repository.
 _UPLOADS = Effect("uploads the same files", apart=True, consequence=Consequence.WASTE)
+# The ranks that come second push to what has changed since they looked, and are refused.
+_PUSHES = Effect("pushes to the same repository", apart=True)
 
 # Each is a method of the API, and a function of the same name.
 ROWS: tuple[Row, ...] = (
@@ -34,5 +40,10 @@ ROWS: tuple[Row, ...] = (
             ("upload_folder", _UPLOADS),
             ("upload_large_folder", _UPLOADS),
         )
+    ),
+    Class(name=_CLONE, source="repository.py::Repository"),
+    *(
+        Function(name=f"{_CLONE}.{name}", source=f"repository.py::Repository.{name}", returns=UNKNOWN, effect=_PUSHES)
+        for name in ("commit", "git_push", "push_to_hub")  # `commit` is a context that pushes at its end
     ),
 )

@@ -22,10 +22,12 @@ from trl_lint.knowledge.schema import (
     RANK_GUARD,
     RANK_INDEX,
     SAME,
+    SAME_NUMBER,
     SAVE_CHECKPOINT,
     SETTING,
     UNKNOWN,
     WORLD,
+    WRAPPED_MODEL,
     Attribute,
     Class,
     Collective,
@@ -57,7 +59,9 @@ IMPORTS = {
 }
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
-TRAINERS = frozenset(_TRAINERS.values())
+# The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
+_IN_FIT = "in_fit"
+TRAINERS = frozenset(f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_IN_FIT}"))
 FABRIC = _FABRIC
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
@@ -85,6 +89,7 @@ KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
 )
+_COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
 # Source: lightning/fabric/loggers/logger.py `_DummyExperiment`; the same in pytorch_lightning 1.7
 _LOGGERS = "lightning/pytorch/loggers/wandb.py"
@@ -131,6 +136,13 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.num_nodes", source=f"{_TRAINER_SOURCE}.num_nodes", value=SAME),
     Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
     Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
+    # All ranks make the same number of steps, and are at the same one.
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME_NUMBER)
+      for name in _COUNTS),
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SETTING)
+      for name in ("default_root_dir", "max_epochs", "max_steps", "min_epochs", "min_steps")),
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME)
+      for name in ("evaluating", "predicting", "sanity_checking", "testing", "training", "validating")),
 
     # All ranks wait in it, whether they write or not.
     Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
@@ -139,6 +151,13 @@ ROWS: tuple[Row, ...] = (
     Class(name=_OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
     Function(name=f"{_OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=SAVE_CHECKPOINT),
+
+    # "The LightningModule, but possibly wrapped into DataParallel or DistributedDataParallel."
+    *(row for trainer in (_TRAINER, _OLD_TRAINER)
+      for row in (
+          Class(name=f"{trainer}.{_IN_FIT}", source=_TRAINER_SOURCE, bases=(trainer,)),
+          Attribute(name=f"{trainer}.{_IN_FIT}.model", source=f"{_TRAINER_SOURCE}.model", value=WRAPPED_MODEL),
+      )),
 
     Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
     Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
@@ -178,6 +197,8 @@ ROWS: tuple[Row, ...] = (
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
       for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
+    *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME_NUMBER)
+      for package in _PACKAGES for name in _COUNTS),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
                  operand=(0, "data"), lists=True, fails="", groups=((1, "group"),))
       for package in _PACKAGES),
@@ -250,6 +271,9 @@ def starts_from_result(method: str, bases: Iterable[str]) -> bool:
 
 
 _NOTHING: Mapping[str, Value] = {}
+# The strategy wraps the model before these hooks of a training, and takes the wrapper off when all is done.
+# Source: lightning/pytorch/strategies/ddp.py `DDPStrategy.setup`, `.teardown`
+_WRAPPED = ("on_train_", "on_validation_")
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
@@ -262,7 +286,8 @@ def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
         return _NOTHING
-    parameters = {"trainer": created(trainer), "pl_module": UNKNOWN}
+    is_wrapped = method.startswith(_WRAPPED)
+    parameters = {"trainer": created(f"{trainer}.{_IN_FIT}" if is_wrapped else trainer), "pl_module": UNKNOWN}
     # All ranks load the same checkpoint.
     return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
 

@@ -3,7 +3,8 @@
 ## What it does
 Reports reading an attribute such as `.config` from a model wrapped in `DistributedDataParallel` or `DataParallel`: the
 `model` that Trainer passes to `training_step`, `compute_loss` and `prediction_step`, `self.model_wrapped`, the result
-of `accelerator.prepare`, and everything these are passed to. It also reports
+of `accelerator.prepare`, `trainer.model` in hooks of a Lightning callback while it trains (`trainer.lightning_module`
+and `pl_module` are bare), and everything these are passed to. It also reports
 
 - a wrapped model passed to a pipeline of Diffusers, which reads the model's `config`;
 - `if hasattr(model, "x"): model.x()` without an alternative, for a model that the code itself wraps in

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
+from trl_lint.domain.devices import HOST, MAYBE_CPU, OF_RANK
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LoaderValue, ModelValue, PreparedObject
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -114,7 +114,7 @@ def _dimensions(numbers: tuple[int, ...]) -> str:
 
 def _place(device: str) -> str:
     """The device of a tensor, unless it is just the accelerator's own device."""
-    if device in ("", HOST, GLOBAL_RANK):
+    if device in ("", HOST, *OF_RANK):
         return ""
     return (
         "on the CPU on some path to here" if device == MAYBE_CPU else f"on {'the CPU' if device == 'cpu' else device}"

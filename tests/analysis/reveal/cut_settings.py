@@ -21,3 +21,8 @@ args.device = args.device.split(":")  # its name may depend on the rank
 args.own_names = args.own_names.split(os.environ["RANK"])
 args.out = args.out.rstrip("/") + os.environ["LOCAL_RANK"]
 used_elsewhere()
+
+# So does what is the same everywhere, filled or cut by a setting.
+reveal_rank(str(3).zfill(args.width))  # revealed: same
+reveal_rank("epoch".ljust(len(str(args.epochs))))  # revealed: same
+reveal_rank(str(3).zfill(args.local_rank))  # revealed: unknown

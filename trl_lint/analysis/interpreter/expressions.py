@@ -135,7 +135,7 @@ def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:
     while isinstance(node, cst.ConcatenatedString):
         texts.append(evaluate(frame, node.left))
         node = node.right
-    return operators.add_texts([*texts, evaluate(frame, node)])
+    return operators.add_texts(frame, [*texts, evaluate(frame, node)])
 
 
 def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
@@ -153,9 +153,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
     rank = ranks.combine_all(value.rank for value in values)
     const = operators.known_text("".join(parts))
     text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=const, device="")
-    for refine in frame.domains.text:
-        text = refine(frame, values, text)
-    return text
+    return operators.made_of(frame, values, text)
 
 
 # --- attributes and subscripts --------------------------------------------------------------------------

@@ -331,7 +331,7 @@ class Engine(Runs):
     def _init_parameters(self, cls: ClassInfo, method: FunctionInfo) -> dict[str, Value]:
         """The arguments of a trainer's constructor are the same on all ranks; its model is not wrapped yet."""
         if not self.is_entry_class(cls):
-            return settings.flags_of_program(method)
+            return settings.of_constructor(cls, method)
         parameters: dict[str, Value] = {"*": SAME, "**": SAME}
         for parameter in method.parameters[1:]:
             if not parameter.star:

@@ -4,20 +4,19 @@ Events of a program:
 
     torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
     x.to(f"cuda:{rank}")                      DeviceChosen
+    torch.load(path, map_location={"cuda:0": "cuda:%d" % rank})    DeviceChosen
     return f"cuda:{rank}"                     DeviceChosen
     torch.cuda.set_device(local_rank)         none
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DeviceChosen
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.devices import GLOBAL_RANK
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
 
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
 
-# The text of a device whose index is not a constant.
-_INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
-_KEYWORDS = ("device", "device_map", "device_ids", "output_device")
+_KEYWORDS = ("device", "device_map", "device_ids", "map_location", "output_device")
 
 
 class DeviceChoice(Observer["Frame"]):
@@ -77,9 +74,7 @@ def _check_positions(frame: Frame, name: str, args: Arguments, node: cst.CSTNode
 
 def _check(frame: Frame, value: Value, node: cst.CSTNode, expression: cst.BaseExpression | None = None) -> None:
     """Emit an event if the value that chooses a device is the global rank."""
-    if value.device != GLOBAL_RANK:
-        return
-    if value.kind is Kind.STRING and not (isinstance(value.const, str) and _INDEXED.fullmatch(value.const)):
+    if value.device != (BY_RANK if value.kind is Kind.STRING else GLOBAL_RANK):
         return
     provenance = getattr(value.device, "provenance", None)
     frame.emit(DeviceChosen, node, index=value, provenance=provenance, expression=expression)

@@ -3,6 +3,7 @@
 Events of a `training_step` that ends in `return loss`:
 
     if batch["mask"].sum() == 0: return     Divergence: Lightning runs no backward pass
+    if torch.isnan(loss): return            Divergence, wherever the loss comes from: the gradients are averaged later
     if batch_idx > self.limit: return       none: on all ranks, or on none
     if torch.isnan(loss): return loss * 0   none: a backward pass starts from it
 
@@ -12,16 +13,21 @@ Recent releases of Lightning raise an error there (2.6.0 does). A module that ru
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence
-from trl_lint.analysis.program.syntax import inwards
+from trl_lint.analysis.program.idioms.path_conditions import alternatives
+from trl_lint.analysis.program.syntax import inwards, last_name
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint, place_of
+from trl_lint.knowledge.heuristics import NOT_A_NUMBER
 from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD, BY_HAND, KNOWS_PROCESSES, starts_from_result
 from trl_lint.knowledge.schema import BACKWARD
 
@@ -44,6 +50,12 @@ class Returns:
         self.without: dict[int, Left] = {}
         self.with_loss: list[SyncPoint] = []
 
+    def losses(self) -> set[str]:
+        """The names of what the step returns: `return loss`, `return {"loss": loss}`."""
+        values = [each.node.value for each in self.with_loss if isinstance(each.node, cst.Return)]
+        parts = [part for each in values for part in (each.elements if isinstance(each, cst.Dict) else ())]
+        return {each.value for each in (*values, *(part.value for part in parts)) if isinstance(each, cst.Name)}
+
 
 class SkippedSteps(Observer["Frame"]):
     emits = frozenset({Divergence})
@@ -55,14 +67,18 @@ class SkippedSteps(Observer["Frame"]):
         if not _is_none(statement.value):
             point = SyncPoint(statement, AUTOMATIC_BACKWARD, BACKWARD.kind, before)
             returns.with_loss.append(point)
-        elif (left := _left_by_data(frame, statement, before)) is not None:
+        elif (left := _left_under(frame, statement, before)) is not None:
             returns.without[id(statement)] = left
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         if not _is_step(frame):
             return
         returns = frame.notes.of(Returns)
-        for statement, condition, holds in returns.without.values() if returns.with_loss else ():
+        for statement, found, holds in returns.without.values() if returns.with_loss else ():
+            is_known = found.uniformity is not Uniformity.UNKNOWN
+            condition = found if is_known else _of_loss(frame, found, returns.losses())
+            if condition is None or not condition.rank.origins & Origin.DATA:
+                continue
             frame.emit(
                 Divergence,
                 statement,
@@ -91,16 +107,47 @@ def _is_none(value: cst.BaseExpression | None) -> bool:
     return value is None or (isinstance(value, cst.Name) and value.value == "None")
 
 
-def _left_by_data(frame: Frame, statement: cst.Return, before: Control) -> Left | None:
-    """The innermost `if` around a `return`, if it tests this rank's own data."""
+def _left_under(frame: Frame, statement: cst.Return, before: Control) -> Left | None:
+    """The innermost `if` around a `return`, if ranks may differ in it."""
     by_test = {id(place_of(each)): each for each in before.conditions}
     for outer, inner in reversed(list(inwards(frame.root, statement))):
         if isinstance(outer, cst.If):
             condition = by_test.get(id(outer.test))
-            if condition is None or condition.uniformity is not Uniformity.DIVERGENT:
-                return None
-            return Left(statement, condition, inner is outer.body) if condition.rank.origins & Origin.DATA else None
+            return None if condition is None else Left(statement, condition, inner is outer.body)
     return None
+
+
+def _of_loss(frame: Frame, condition: Control, losses: set[str]) -> Control | None:
+    """An unknown condition, if it asks whether a loss that the step returns is a number: each rank's own is.
+
+    What is returned has not been reduced: each rank starts its backward pass from it, and the gradients are averaged.
+    """
+    test = place_of(condition)
+    if test is None or not all(_asks_for_number(each, losses) for each in alternatives(test)):
+        return None
+    step = frame.step(test, "`{}` asks for this rank's own loss, which the step returns")
+    return replace(condition, uniformity=Uniformity.DIVERGENT, rank=ranks.LOCAL, provenance=step)
+
+
+def _asks_for_number(test: cst.CSTNode, losses: set[str]) -> bool:
+    """`torch.isnan(loss)`, `not loss.isfinite().all()`, for a loss with one of these names."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=negated):
+            return _asks_for_number(negated, losses)
+        case cst.Call(func=cst.Attribute(value=tested, attr=cst.Name("all" | "any" | "item")), args=[]):
+            return _asks_for_number(tested, losses)
+        case cst.Call(func=function, args=arguments) if NOT_A_NUMBER.fits(last_name(function)):
+            return any(isinstance(each, cst.Name) and each.value in losses for each in _objects(function, arguments))
+    return False
+
+
+def _objects(function: cst.BaseExpression, arguments: Sequence[cst.Arg]) -> Iterator[cst.BaseExpression]:
+    """What a call is about: its arguments, and the object whose method is called, without `.item()` and `.detach()`."""
+    owners = [function.value] if isinstance(function, cst.Attribute) else []
+    for each in (*owners, *(argument.value for argument in arguments)):
+        while isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and not each.args:
+            each = each.func.value
+        yield each
 
 
 OBSERVER = SkippedSteps()

@@ -39,10 +39,11 @@ from trl_lint.knowledge.heuristics import (
     WORLD_FIELD,
     is_rank_name,
 )
+from trl_lint.knowledge.lightning import is_callback
 from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -129,7 +130,24 @@ def option(name: str, value: Value) -> Value:
     return value.replace(rank=ranks.SETTING)
 
 
-def flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:
+def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value]:
+    """The parameters of a constructor, which no known code calls, that have the same arguments on all ranks.
+
+    A callback of Lightning is made for all of them, with what it says how often to do: `every_n_steps=None`.
+    """
+    if not is_callback(cls.library_bases()):
+        return _flags_of_program(constructor)
+    plain = (each.name for each in constructor.parameters if _is_plain(each.default))
+    return {name: SETTING for name in plain if not _is_rank_name(name)}
+
+
+def _is_plain(default: cst.BaseExpression | None) -> bool:
+    """Whether it is a number, a flag, a text or None."""
+    is_name = isinstance(default, cst.Name) and default.value in ("False", "None", "True")
+    return is_name or isinstance(default, (cst.BaseNumber, cst.SimpleString, cst.UnaryOperation))
+
+
+def _flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:
     """The flags of a constructor that creates an Accelerator: each process of a program passes the same ones.
 
     A flag is True or False by default, or is compared with either: `clear is True`.

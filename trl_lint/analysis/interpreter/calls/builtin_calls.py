@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.interpreter.calls import attribute_calls
 from trl_lint.analysis.interpreter.conditions import lists_of_models
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
-from trl_lint.analysis.interpreter.operations import dict_constructors
+from trl_lint.analysis.interpreter.operations import dict_constructors, operators
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
@@ -61,10 +61,11 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
         return _unzipped(frame, args.star, node)
     if handler is not None and args.star is not None:
         return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
+    if name in _TEXTS:
+        shown = [text_of(value) for value in settings.counts_by_name(args)]
+        return operators.made_of(frame, shown, tensor_functions.builtin(name, shown))
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
-        return tensor_functions.builtin(
-            name, [text_of(value) for value in settings.counts_by_name(args)] if name in _TEXTS else args.all()
-        )
+        return tensor_functions.builtin(name, args.all())
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":

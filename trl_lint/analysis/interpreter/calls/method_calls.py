@@ -29,6 +29,7 @@ from trl_lint.analysis.interpreter.objects import (
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.idioms import reset_metrics
 from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
@@ -72,6 +73,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
+from trl_lint.knowledge.evaluation import METRIC
 from trl_lint.knowledge.schema import Collective, Sink
 
 
@@ -138,7 +140,7 @@ def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Argume
     parts = [receiver, *map(pure_calls.text_of, put)]  # `"-".join([name, str(rank)])`
     text = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
     if name == "format" and _is_text(receiver):
-        return text.replace(const=_FIELD.sub(WILDCARD, receiver.const))
+        return operators.made_of(frame, parts[1:], text.replace(const=_FIELD.sub(WILDCARD, receiver.const)))
     return text
 
 
@@ -211,6 +213,8 @@ def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Argu
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, receiver, unique, name, args, node)
+    if receiver.kind is Kind.UNKNOWN and reset_metrics.is_metric(frame.module, frame.root, name, node):
+        return library_calls.call_method(frame, receiver, METRIC, name, args, node)
     row = torch_ops.of_method(name)
     if receiver.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
         # Only tensors and array scalars have these methods.
@@ -241,7 +245,7 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
-    of_settings = receiver.rank == ranks.SETTING and settings.returns_setting(receiver, args)
+    of_settings = (is_same or receiver.rank == ranks.SETTING) and settings.returns_setting(receiver, args)
     if of_settings or (name == "get" and settings.is_unknown(result) and _reads_settings(frame, receiver, args, node)):
         result = settings.SETTING
     if (

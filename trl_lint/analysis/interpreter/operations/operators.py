@@ -10,6 +10,7 @@ For example:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import libcst as cst
@@ -22,6 +23,7 @@ from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived
+from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.shapes import RAGGED
@@ -39,13 +41,22 @@ _OR = frozenset({cst.BitOr, cst.BitOrAssign})
 _BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
 
 
-def add_texts(texts: Sequence[Value]) -> Value:
+def add_texts(frame: Frame, texts: Sequence[Value]) -> Value:
     """The concatenation of several strings."""
     rank = ranks.combine_all(text.rank for text in texts)
     const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
-    return derived(rank, Kind.STRING, *texts, const=known_text(const))
+    return made_of(frame, texts, derived(rank, Kind.STRING, *texts, const=known_text(const)))
 
 
+def made_of(frame: Frame, parts: Sequence[Value], text: Value) -> Value:
+    """A text with what the domains know of it by its parts: whether it names a device by the rank."""
+    for refine in frame.domains.text:
+        text = refine(frame, parts, text)
+    return text
+
+
+# A field of `"cuda:%d" % rank`.
+_FIELD = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[dirsuxX]")
 # A longer text is no name of anything; `text += text` doubles it each time.
 _MAX_TEXT = 10_000
 
@@ -128,10 +139,9 @@ def filled(frame: Frame, form: Value, values_put: Value) -> Value:
         parts = [cell.element() for cell in frame.memory.cells(values_put)]
     values = tuple(map(pure_calls.text_of, (form, *parts)))
     rank = ranks.combine_all(each.rank for each in values)
-    text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=MISSING, device="")
-    for refine in frame.domains.text:
-        text = refine(frame, values, text)
-    return text
+    is_known = isinstance(form.const, str) and "%%" not in form.const
+    const = known_text(_FIELD.sub(WILDCARD, form.const)) if is_known else MISSING
+    return made_of(frame, values, derived(ranks.nonlinear(rank), Kind.STRING, *values, const=const, device=""))
 
 
 def _is_total_count(left: Value, right: Value) -> bool:
@@ -166,8 +176,8 @@ def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool
 
 
 def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    if left.kind is right.kind is Kind.STRING:
-        return add_texts((left, right))
+    if left.kind is right.kind is Kind.STRING or (left.kind is Kind.STRING and right.device == GLOBAL_RANK):
+        return add_texts(frame, (left, right))  # `"cuda:" + str(rank)`
     if left.kind is right.kind is Kind.TUPLE:
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):

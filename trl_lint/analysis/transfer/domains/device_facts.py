@@ -46,7 +46,7 @@ class DeviceDomain(Domain["Frame"]):
         return _located(frame, tensor_devices.created(call.row, call.name, call.args, value), call.node)
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
-        place = tensor_devices.formatted(parts)
+        place = tensor_devices.formatted(parts, value)
         return value.replace(device=place) if place else value
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, unless_none
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
+from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK, MAYBE_CPU, OF_RANK, Device
+from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import DeviceValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
 
 _FIXED = re.compile(r"(?:cuda|xpu|npu|hpu|mlu|musa|mps):\d+")
+# The text of a device whose index is not a constant.
+_INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
 _NUMBERS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
 
 
@@ -42,7 +45,7 @@ def named(value: Value) -> str:
         return const if const.startswith("cpu") or _FIXED.fullmatch(const) else ""
     if type(const) is int:
         return f"cuda:{const}"
-    return "" if value.device == GLOBAL_RANK else value.device
+    return "" if value.device in OF_RANK else value.device
 
 
 def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -124,9 +127,12 @@ _MOVES: Mapping[DeviceTransfer, Callable[[Value, Sequence[Value], Mapping[str, V
 }
 
 
-def formatted(values: Sequence[Value]) -> str:
-    """The device of a text with these parts: it contains a rank if one of them is one."""
-    return next((value.device for value in values if value.device == GLOBAL_RANK), "")
+def formatted(values: Sequence[Value], text: Value) -> str:
+    """The device of a text with these parts: it contains a rank if one of them is one, and may name a device by it."""
+    place = next((value.device for value in values if value.device == GLOBAL_RANK), "")
+    if place and isinstance(text.const, str) and _INDEXED.fullmatch(text.const):
+        return Device(BY_RANK, getattr(place, "provenance", None))
+    return place
 
 
 def may_be_cpu(value: Value) -> bool:

@@ -1,0 +1,139 @@
+"""Callbacks of Lightning: what their trainer says, what they are made with, and what its `model` has."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets
+
+WRITERS = Snippets("TRL008")
+MODELS = Snippets("TRL002")
+
+SAVES = """\
+import os
+import torch
+import {package} as pl
+from somewhere import asked
+
+
+class Saves({base}):
+    def __init__(self, every=None, rank=0, folder="out", chosen=asked):
+        self.every = every
+        self.rank = rank
+        self.folder = folder
+        self.chosen = chosen
+
+    def {hook}:
+        if {test}:
+            return
+        torch.save(1, os.path.join({folder}, "x.pt"))
+"""
+OF_CALLBACK = {"base": "pl.Callback", "hook": "on_validation_epoch_end(self, trainer, pl_module)"}
+OF_MODULE = {"base": "pl.LightningModule", "hook": "on_validation_epoch_end(self)"}
+
+
+def saves(test: str, folder: str = '"out"', package: str = "lightning.pytorch", **parts: str) -> bool:
+    parts = parts or OF_CALLBACK
+    return bool(WRITERS.findings(SAVES.format(test=test, folder=folder, package=package, **parts)))
+
+
+@pytest.mark.parametrize("package", ["lightning", "lightning.pytorch", "pytorch_lightning"])
+def test_all_ranks_are_at_the_same_step(package):
+    assert saves("trainer.sanity_checking", package=package)
+    assert saves("self.trainer.sanity_checking", package=package, **OF_MODULE)
+    assert saves("self.global_step < 5", package=package, **OF_MODULE)
+
+
+@pytest.mark.parametrize(
+    ("test", "folder", "is_reported"),
+    [
+        ("trainer.current_epoch != trainer.max_epochs - 1", '"out"', True),
+        ("trainer.global_step == 0 or trainer.validating", "trainer.default_root_dir", True),
+        ("trainer.interrupted", '"out"', False),
+        ("trainer.sanity_checking or not trainer.is_global_zero", '"out"', False),
+        ("trainer.sanity_checking", "str(trainer.global_rank)", False),
+    ],
+)
+def test_what_the_trainer_says(test, folder, is_reported):
+    assert saves(test, folder) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("not self.every", True),
+        ("self.every is None or self.every < 0", True),
+        ("self.rank", False),
+        ("self.chosen", False),
+        ("not self.every or not trainer.is_global_zero", False),
+    ],
+)
+def test_what_nobody_in_sight_makes_is_made_alike(test, is_reported):
+    assert saves(test) is is_reported
+
+
+def test_a_module_may_be_made_with_anything():
+    assert not saves("not self.every", **OF_MODULE)
+
+
+def test_what_is_made_in_sight_has_the_arguments_it_is_given():
+    text = SAVES.format(test="not self.every", folder='"out"', package="lightning.pytorch", **OF_CALLBACK)
+    made = "\n\ndef main(rank):\n    return Saves(every={})\n"
+    assert WRITERS.findings(text + made.format("5"))
+    assert not WRITERS.findings(text + made.format("asked()"))
+
+
+SHOWS = """\
+import {package} as pl
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Shows(pl.Callback):
+    def {hook}(self, trainer, pl_module):
+        self.show(trainer, pl_module)
+
+    def show(self, trainer, module):
+        {body}
+"""
+
+
+def shows(body: str, hook: str = "on_train_epoch_end", package: str = "lightning.pytorch") -> list[str]:
+    return MODELS.places(SHOWS.format(body=body, hook=hook, package=package))
+
+
+@pytest.mark.parametrize("package", ["lightning", "lightning.pytorch", "pytorch_lightning"])
+@pytest.mark.parametrize("hook", ["on_train_start", "on_train_epoch_end", "on_validation_end"])
+def test_the_model_of_the_trainer_is_wrapped(hook, package):
+    assert shows("trainer.model.encoder(1)", hook, package) == ["trainer.model.encoder"]
+    assert shows("model = trainer.model\n        model.depth", hook, package) == ["model.depth"]
+
+
+@pytest.mark.parametrize("hook", ["setup", "on_fit_start", "on_save_checkpoint", "on_test_end", "helper"])
+def test_it_is_not_yet_or_no_more_or_nobody_knows(hook):
+    assert shows("trainer.model.encoder(1)", hook) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "trainer.lightning_module.encoder(1)",
+        "module.encoder(1)",
+        "trainer.model.train()",
+        "trainer.model.module.encoder(1)",
+        "list(trainer.model.parameters())",
+        "model = trainer.model.module if hasattr(trainer.model, 'module') else trainer.model\n        model.encoder(1)",
+        "if not isinstance(trainer.model, DistributedDataParallel):\n            trainer.model.encoder(1)",
+        "if trainer.num_devices == 1:\n            trainer.model.encoder(1)",
+    ],
+)
+def test_what_the_wrapper_has_and_what_is_bare(body):
+    assert shows(body) == []
+
+
+def test_help_names_what_lightning_has():
+    text = SHOWS.format(body="print(trainer.model.depth)", hook="on_train_end", package="lightning.pytorch")
+    (finding,) = MODELS.findings(text)
+    assert finding.help.startswith("unwrap it first (`trainer.lightning_module.depth`)")
+    for parts, trainer in ((OF_CALLBACK, "trainer"), (OF_MODULE, "self.trainer")):
+        text = SAVES.format(test="1 > 2", folder='"out"', package="lightning.pytorch", **parts)
+        (finding,) = WRITERS.findings(text)
+        assert finding.help == f"do it on the main process only: `if {trainer}.is_global_zero:`"
