@@ -46,7 +46,8 @@ def linter(path: Path, *rules: BaseRule) -> Linter:
 
 
 def found(path: Path, source: bytes) -> set[tuple[int, str]]:
-    return {(finding.start.line, finding.code) for finding in linter(path).check(path, source)}
+    findings = linter(path).check(path, source)
+    return {(each.start.line, each.code) for finding in findings for each in (finding, *finding.also)}
 
 
 def twin(path: Path) -> Path:

@@ -162,6 +162,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
             provenance=event.model.provenance,
             help=_help(event, bare),
             by_default=False if _is_handed_on(event, likely=True) else None,
+            cause=(id(event.function), event.module.path, model, name, event.called),
         )
 
 
