@@ -10,7 +10,7 @@ from trl_lint.analysis.events import DatasetPrepared, Event, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
+from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK, HOST, MAYBE_CPU
 
 HEAD = """\
 import os
@@ -72,7 +72,7 @@ def events(tmp_path: Path, code: str) -> list[Event]:
         ("state.process_index", GLOBAL_RANK),
         ("state.local_process_index", ""),
         ("state.process_index % 8", ""),
-        ("f'cuda:{state.process_index}'", GLOBAL_RANK),
+        ("f'cuda:{state.process_index}'", BY_RANK),
         ("state.process_index if torch.cuda.is_available() else 'cpu'", GLOBAL_RANK),
     ],
 )
