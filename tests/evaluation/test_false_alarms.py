@@ -33,7 +33,8 @@ def test_what_is_marked_is_reported_and_nothing_else(program, tmp_path):
     copy.write_text(text)
     (tmp_path / "pyproject.toml").touch()
     findings = api.check(tmp_path, Settings(root=tmp_path, select=(EVERY_RULE,), preview=True))
-    assert Counter((each.start.line, each.code) for each in findings) == marks(text)
+    places = (each for finding in findings for each in (finding, *finding.also))
+    assert Counter((each.start.line, each.code) for each in places) == marks(text)
 
 
 def test_there_are_programs_with_marks():

@@ -22,7 +22,8 @@ def test_what_is_marked_is_reported_and_nothing_else(program: Path, tmp_path: Pa
     (tmp_path / "pyproject.toml").touch()
     findings = api.check(tmp_path, Settings(root=tmp_path, preview=True))
     assert marks(text)
-    assert Counter((each.start.line, each.code) for each in findings) == marks(text)
+    places = (each for finding in findings for each in (finding, *finding.also))
+    assert Counter((each.start.line, each.code) for each in places) == marks(text)
 
 
 def test_an_imported_file_of_some_hundred_kilobytes_is_opened(tmp_path: Path) -> None:
