@@ -11,7 +11,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
-from trl_lint.analysis.interpreter.control_flow import write_only_names
+from trl_lint.analysis.interpreter.control_flow import replaced_entries, write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
 from trl_lint.analysis.interpreter.control_flow.training_loops import evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -66,6 +66,8 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element))
     frame.stepping = outside
     frozen_by(frame, node)
+    if through:
+        replaced_entries.replace_all(frame, node)
     if through and isinstance(node.target, cst.Name):
         agreed = aliases.became_uniform(node.body, {node.target.value: element}, frame.memory.names)
         aliases.write_back_all(frame, node.iter, iterable, agreed)

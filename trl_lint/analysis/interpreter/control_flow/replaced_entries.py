@@ -1,0 +1,79 @@
+"""Loops that replace every entry of a dict by something that is the same on all ranks.
+
+    for name in losses:
+        losses[name] = reduce(losses[name])           afterwards all of `losses` is reduced
+    for name, loss in losses.items():
+        if name in SHOWN:
+            losses[name] = reduce(loss)               only some of it may be
+
+What an entry is replaced by is joined with what the others hold, as nothing is known of the keys. But the loop goes
+through all of them.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects.assignment import rebind
+from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import ContainerValue
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value
+
+_LEAVES = (cst.Break, cst.Continue, cst.Return)
+
+
+def replace_all(frame: Frame, loop: cst.For) -> None:
+    """Replace what is known of a dict once a loop over its keys has assigned each of its entries."""
+    container, key = _iterated(loop)
+    if container is None or any(any(of_class(loop.body, each)) for each in _LEAVES):
+        return
+    for line in loop.body.body:
+        if not isinstance(line, cst.SimpleStatementLine):
+            continue
+        for statement in line.body:
+            value = _assigned(frame, statement, container, key)
+            if value is not None and value.rank.state is State.SAME:
+                _replace(frame, container, value)
+
+
+def _iterated(loop: cst.For) -> tuple[cst.BaseExpression | None, str]:
+    """The dict whose keys a loop goes through, and the name of the key; None if it goes through something else."""
+    match loop.iter, loop.target:
+        case cst.Call(func=cst.Name("list"), args=[cst.Arg(value=inner)]), target:
+            return _iterated(loop.with_changes(iter=inner, target=target))
+        case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("keys")), args=[]), cst.Name(key):
+            return container, key
+        case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("items")), args=[]), cst.Tuple(
+            elements=[cst.Element(value=cst.Name(key)), _]
+        ):
+            return container, key
+        case (cst.Name() | cst.Attribute()) as container, cst.Name(key):
+            return container, key
+    return None, ""
+
+
+def _assigned(frame: Frame, statement: cst.CSTNode, container: cst.BaseExpression, key: str) -> Value | None:
+    """What a statement assigns to the entry of the current key, if it does."""
+    match statement:
+        case cst.Assign(
+            targets=[
+                cst.AssignTarget(
+                    target=cst.Subscript(
+                        value=owner, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name(index)))]
+                    )
+                )
+            ],
+            value=value,
+        ) if index == key and owner.deep_equals(container):
+            return frame.node_values.get(id(value))
+    return None
+
+
+def _replace(frame: Frame, container: cst.BaseExpression, value: Value) -> None:
+    known = frame.engine.evaluate(frame, container)
+    if isinstance(known, ContainerValue):
+        frame.update(known, lambda cell: cell.holding(dict.fromkeys(cell.entries, value), value))
+    elif known.kind is Kind.BATCH:
+        rebind(frame, container, known.replace(rank=value.rank, provenance=None))
