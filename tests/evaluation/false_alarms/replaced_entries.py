@@ -23,7 +23,7 @@ class Trainer:
     def validate(self):
         with torch.no_grad():
             for rows in self.loader:
-                losses, outputs = self.net(rows)
+                losses, _ = self.net(rows)
                 for name in losses:
                     losses[name] = reduced(losses[name].data, self.world_size)
                 if self.rank == 0:
@@ -34,7 +34,7 @@ class Trainer:
     def validate_pairs(self):
         with torch.no_grad():
             for rows in self.loader:
-                losses, outputs = self.net(rows)
+                losses, _ = self.net(rows)
                 for name, loss in losses.items():
                     losses[name] = reduced(loss, self.world_size)
                 if self.rank == 0:
@@ -44,7 +44,7 @@ class Trainer:
     def validate_some(self, names):
         with torch.no_grad():
             for rows in self.loader:
-                losses, outputs = self.net(rows)
+                losses, _ = self.net(rows)
                 for name in losses:
                     if name in names:
                         continue
@@ -56,9 +56,28 @@ class Trainer:
     def validate_known(self, names):
         with torch.no_grad():
             for rows in self.loader:
-                losses, outputs = self.net(rows)
+                losses, _ = self.net(rows)
                 for name in names:
                     losses[name] = reduced(losses[name].data, self.world_size)
                 if self.rank == 0:
                     for name in losses:
                         self.writer.add_scalar(name, losses[name].mean(), 1)  # expect: TRL003
+
+    def train(self, rows):
+        sums = {}
+        for step, batch in enumerate(self.loader):
+            losses = self.net(batch)
+            for name in losses:
+                if name not in sums:
+                    sums[name] = 0.0
+                sums[name] += losses[name].detach()
+            if step % 10 == 0:
+                self.show(sums, step)
+                sums = {}
+
+    def show(self, sums, step):
+        for name in sums:
+            sums[name] = reduced(sums[name], self.world_size)
+        if self.rank == 0:
+            for name in sums:
+                self.writer.add_scalar(name, sums[name], step)

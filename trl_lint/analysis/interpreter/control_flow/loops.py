@@ -32,7 +32,7 @@ from trl_lint.domain.kinds import Identity, TupleValue
 from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import all_synchronise
-from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
+from trl_lint.domain.values import BOTTOM, SAME, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 
 # Facts only climb the lattice, so a fixpoint is reached soon; this bound is for pathological loops.
@@ -49,11 +49,14 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.unrolled *= len(entries)
         through = _each_entry(frame, node, iterable, entries)
         frame.unrolled = unrolled
+        if through and len(entries) == 1:
+            replaced_entries.replace_all(frame, node)
         return through
     element, length = containers.iterate(frame, iterable)
     element = element if element.absence is None else element.replace(absence=None)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
+    element = SAME if iterable.kind is Kind.BATCH and replaced_entries.gives_keys(node) else element
     element = trained_on(frame, node, element)
     if length.differs and element.rank.differs and element.provenance is None:
         element = element.replace(provenance=frame.step(node.iter, "`{}` is this rank's own data"))

@@ -38,6 +38,21 @@ def replace_all(frame: Frame, loop: cst.For) -> None:
                 _replace(frame, container, value)
 
 
+def gives_keys(loop: cst.For) -> bool:
+    """Whether a loop goes through the keys of something, as its body looks them up there: `out[name]`."""
+    container, key = _iterated(loop)
+    found = of_class(loop.body, cst.Subscript) if container is not None else ()
+    return any(_is_entry(each, container, key) for each in found)
+
+
+def _is_entry(node: cst.CSTNode, container: cst.BaseExpression | None, key: str) -> bool:
+    """Whether an expression is the entry of the current key."""
+    match node:
+        case cst.Subscript(value=owner, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name(index)))]):
+            return index == key and container is not None and owner.deep_equals(container)
+    return False
+
+
 def _iterated(loop: cst.For) -> tuple[cst.BaseExpression | None, str]:
     """The dict whose keys a loop goes through, and the name of the key; None if it goes through something else."""
     match loop.iter, loop.target:
@@ -57,16 +72,7 @@ def _iterated(loop: cst.For) -> tuple[cst.BaseExpression | None, str]:
 def _assigned(frame: Frame, statement: cst.CSTNode, container: cst.BaseExpression, key: str) -> Value | None:
     """What a statement assigns to the entry of the current key, if it does."""
     match statement:
-        case cst.Assign(
-            targets=[
-                cst.AssignTarget(
-                    target=cst.Subscript(
-                        value=owner, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name(index)))]
-                    )
-                )
-            ],
-            value=value,
-        ) if index == key and owner.deep_equals(container):
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if _is_entry(target, container, key):
             return frame.node_values.get(id(value))
     return None
 
