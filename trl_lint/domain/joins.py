@@ -135,7 +135,14 @@ def _joined_rank(a: Value, b: Value, joined: Value, const: object, divided: Rank
     rank = _rank_of_either(a, b, joined)
     if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
         return Rank(State.LOCAL, divided.origins)
+    is_by_rank = divided.differs and ranks.Origin.RANK in divided.origins
+    if is_by_rank and rank in (ranks.UNKNOWN, ranks.SETTING) and _is_empty(a) is not _is_empty(b):
+        return ranks.GUARDED  # a test of it keeps the ranks out that have nothing: `None if rank else args.folder`
     return rank
+
+
+def _is_empty(value: Value) -> bool:
+    return value.kind is Kind.NONE or value.const in ("", False)
 
 
 def _rank_of_either(a: Value, b: Value, joined: Value) -> Rank:
