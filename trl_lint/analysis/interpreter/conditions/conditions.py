@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.conditions import (
     named_fields,
     narrowed_calls,
     none_tests,
+    process_grids,
     wrapping_tests,
 )
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
@@ -170,7 +171,7 @@ def compare(
     frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
 ) -> Value:
     """The value of a comparison, possibly chained."""
-    known = wrapping_tests.decided(frame, node)
+    known = wrapping_tests.decided(frame, node) or process_grids.decided(frame, node, left)
     if known is not None:
         return known
     result: Value | None = None
