@@ -31,6 +31,7 @@ from trl_lint.domain.constants import (
     MISSING,
     ONE_PROCESS_FALSE,
     ONE_PROCESS_TRUE,
+    OPEN,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
@@ -110,7 +111,7 @@ def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Contr
                 ranks.GUARDED,
             )
         return _unknown_control(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
-    is_known = value.const is not MISSING or value.rank == ranks.REDUCED
+    is_known = value.const not in OPEN or value.rank == ranks.REDUCED
     if not is_known and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
         return _unknown_control(frame, test)
     return UNIFORM
