@@ -151,3 +151,93 @@ def test_what_a_program_does_that_starts_itself_is_done_by_all_its_processes(tmp
     text = text.replace("    with open", "    if script:\n        return\n    with open")
     found = findings_in(tmp_path, {"main.py": text + MAIN.replace("train()", "train(8, __file__)")}, "main.py")
     assert [each.by_default for each in found if "losses" in text.splitlines()[each.start.line - 1]] == [True]
+
+
+RUNNERS = """
+import argparse
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Runner:
+    def __init__(self, model, loader):
+        self.model, self.loader = model, loader
+
+    def evaluate(self):
+        losses = []
+        with torch.no_grad():
+            for batch in self.loader:
+                losses.append(self.model(batch).mean())
+        print("loss", sum(losses) / len(losses))
+
+
+class RunnerOfEach(Runner):
+    def __init__(self, model, loader, rank):
+        super().__init__(DistributedDataParallel(model), loader)
+        self.rank = rank
+
+    def {own}(self):
+        {before}losses = []
+        with torch.no_grad():
+            for batch in self.loader:
+                losses.append(self.model(batch).mean())
+        loss = sum(losses) / len(losses)
+        dist.all_reduce(loss)
+        if self.rank == 0:
+            print("loss", loss)
+
+
+def loader_of(rows, distributed):
+    return DataLoader(rows, sampler=DistributedSampler(rows) if distributed else None)
+
+
+def alone(args):
+    {set_up}runner = Runner(torch.nn.Linear(2, 2), loader_of(torch.ones(8, 2), args.distributed))
+    runner.evaluate()
+
+
+def worker(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.size)
+    runner = {created}(torch.nn.Linear(2, 2), loader_of(torch.ones(8, 2), args.distributed), rank)
+    runner.evaluate()
+
+
+def started(args):
+    mp.spawn(worker, args=(args,), nprocs=args.size)
+
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    if args.distributed and torch.cuda.device_count() > 1:
+        started(args)
+    else:
+        alone(args)
+"""
+AS_WRITTEN = {"own": "evaluate", "before": "", "set_up": "", "created": "RunnerOfEach"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "by_default"),
+    [
+        ({}, [False]),
+        ({"own": "test"}, [True]),
+        ({"before": "super().evaluate()\n        "}, [True]),
+        ({"before": "Runner.evaluate(self)\n        "}, [True]),
+        ({"created": "Runner"}, [True]),
+        ({"set_up": 'dist.init_process_group("nccl")\n    '}, [True]),
+    ],
+)
+def test_what_only_the_branch_of_one_process_creates(changed, by_default, tmp_path):
+    text = RUNNERS.format(**{**AS_WRITTEN, **changed})
+    found = findings_in(tmp_path, {"main.py": text}, "main.py", "TRL003")
+    assert [each.by_default for each in found if each.start.line == 20] == by_default
+
+
+def test_a_branch_of_another_task_says_nothing_of_processes(tmp_path):
+    text = RUNNERS.format(**AS_WRITTEN).replace("args.distributed and torch.cuda.device_count() > 1:", "args.train:")
+    found = findings_in(tmp_path, {"main.py": text}, "main.py", "TRL003")
+    assert [each.by_default for each in found if each.start.line == 20] == [True]

@@ -85,6 +85,18 @@ class Created:
 CREATED = Created()
 
 
+class Present:
+    """What is known of the result of `batch.to(device)`: it is not None. Whether it is true is not known."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "not None"
+
+
+PRESENT = Present()
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
@@ -92,3 +104,5 @@ class _Missing:
 
 # No constant is known (None is a constant). A constant is anything that Python compares and hashes.
 MISSING: Any = _Missing()
+# Constants that say nothing of a value, but that it is there.
+OPEN = frozenset({MISSING, PRESENT})

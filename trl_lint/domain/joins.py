@@ -26,7 +26,7 @@ from trl_lint.domain.choices import (
     one_of_project_names,
     one_of_project_objects,
 )
-from trl_lint.domain.constants import MISSING, NONE_ON_SOME, OnOneProcess
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME, OPEN, OnOneProcess
 from trl_lint.domain.kinds import (
     BLANKS,
     BasePrefix,
@@ -133,7 +133,7 @@ def _unwrapped_module(inner: Value, other: Value) -> Value | None:
 def _joined_rank(a: Value, b: Value, joined: Value, const: object, divided: Rank) -> Rank:
     """The joined rank fact. If the kind of the result is unknown, so is what a value of that kind holds."""
     rank = _rank_of_either(a, b, joined)
-    if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
+    if divided.differs and rank.state is State.SAME and const in {*OPEN, NONE_ON_SOME} and not _same_object(a, b):
         return Rank(State.LOCAL, divided.origins)
     is_by_rank = divided.differs and ranks.Origin.RANK in divided.origins
     if is_by_rank and rank in (ranks.UNKNOWN, ranks.SETTING) and _is_empty(a) is not _is_empty(b):

@@ -119,7 +119,7 @@ RANK_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("gpu rank"),
     says="An attribute with this name that is compared with 0 is the rank: `args.rank == 0`. Elsewhere it may "
-    "be. So is a parameter with this name that is passed 0.",
+    "be: a line of a log with it tells which rank wrote it. So is a parameter with this name that is passed 0.",
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
     "asks for it",
 )

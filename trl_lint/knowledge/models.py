@@ -199,6 +199,8 @@ RETURN_THE_MODEL = frozenset(
         "train",
     }
 )
+# Of those, the ones by which tensors, batches of them and models are moved to a device: they return no None.
+MOVE = frozenset({"cpu", "cuda", "to"})
 # Of those, the ones by which a model is put into training or evaluation mode.
 SWITCH_MODES = frozenset({"eval", "train"})
 # Methods that add a trained part to a model, even if the rest of it is frozen.

@@ -32,6 +32,9 @@ _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch", "munch.Munch")
 # Functions that return a copy of the objects that they get, with all fields of these.
 COPIES_WITH_FIELDS = frozenset({"copy.copy", "copy.deepcopy", "omegaconf.OmegaConf.merge"})
+# Functions that round a number down or to the next one, and roots, by the last part of their names.
+ROUNDED = frozenset({"floor", "int", "round"})
+ROOTS = frozenset({"cbrt", "isqrt", "sqrt"})
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 _FILES: tuple[Row, ...] = (

@@ -291,6 +291,7 @@ class CodeLinter:
             return found
         from trl_lint.linter.execution.one_process_code import is_of_one_process
         from trl_lint.linter.execution.option_branches import is_behind_option
+        from trl_lint.linter.execution.single_branches import is_run_alone
 
         if self.documents.starts_no_processes(module.path) or is_of_one_process(module, found.violation.event):
             return found.only_if_asked_for()
@@ -302,6 +303,7 @@ class CodeLinter:
             or engines.no_group
             or mild
             or is_behind_option(module, found.violation.node, engines.single_process_options)
+            or is_run_alone(self._tools()[0], module, found.violation.node)
         ):
             return found.only_if_asked_for()
         return found

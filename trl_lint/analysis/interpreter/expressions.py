@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
     named_fields,
+    none_tests,
     unwrapped_beside,
     wrapping_tests,
 )
@@ -37,7 +38,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
@@ -181,6 +182,7 @@ _MADE_OF_SETTINGS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
     container = present_on_some.used(frame, node.value, container)
+    is_part = container.const is PRESENT and subscripts.is_slice(node)
     value = subscripts.item_of(frame, container, index, node)
     if value.kind is Kind.UNKNOWN:
         value = registries.entry(frame, node.value, index, value)
@@ -190,7 +192,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         value = settings.SETTING
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
-    return value if value.absence is None else value.replace(absence=None)
+    value = value if value.absence is None else value.replace(absence=None)
+    return none_tests.present(value) if is_part else value
 
 
 # --- operators ------------------------------------------------------------------------------------------
@@ -198,7 +201,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     left, right = (present_on_some.used(frame, each, evaluate(frame, each)) for each in (node.left, node.right))
-    return operators.operate(frame, node.operator, left, right, node)
+    result = operators.operate(frame, node.operator, left, right, node)
+    return none_tests.present(result) if PRESENT in (left.const, right.const) else result
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:

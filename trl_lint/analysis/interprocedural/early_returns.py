@@ -23,7 +23,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING
+from trl_lint.domain.constants import MISSING, OPEN
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import flag
 from trl_lint.domain.ranks import Origin, Rank, State
@@ -42,7 +42,7 @@ def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
 
     divided: the condition by which ranks leave the function at different places.
     """
-    if result.rank.state is State.SAME and result.const is MISSING and _may_be_of_rank(frame):
+    if result.rank.state is State.SAME and result.const in OPEN and _may_be_of_rank(frame):
         return result.replace(rank=ranks.UNKNOWN)
     if result.rank.state is not State.UNKNOWN or not divided.differs or divided.origins & ~_RANK_LOCAL:
         return result

@@ -1,4 +1,4 @@
-"""Files that all ranks open in append mode, but to which one at a time, only some of them, or none append: no conflict.
+"""Files that all ranks append to without a conflict: one at a time, only some of them, none, or each its own lines.
 
 Events of a program in which only the main process adds anything to `lines`:
 
@@ -17,6 +17,8 @@ Events of a program in which only the main process adds anything to `lines`:
         file.write("end")
     with FileLock("log.lock"):
         file = open("log.txt", "a")         none, for the same reason
+    with open("log.txt", "a") as file:      none: each line names the rank that it comes from
+        file.write(f"[{rank}] loss {loss}")
 """
 
 from __future__ import annotations
@@ -27,12 +29,13 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.idioms.open_files import bound_to
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, of_class, value_names
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class, value_names
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import IterableValue
-from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE, LOCK_FILE, LOCKS
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE, LOCK_FILE, LOCKS, WRITE_ROWS
+from trl_lint.knowledge.heuristics import RANK_FIELD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -70,7 +73,8 @@ class AppendedFiles(Observer["Frame"]):
         events = frame.trace.events
         opened = [key for key, each in events.items() if isinstance(each, SideEffect) and each.effect is APPENDED]
         for key in opened:
-            if _is_used_by_some(frame, events[key].node) or _is_locked(frame, events[key].node):
+            call = events[key].node
+            if _is_used_by_some(frame, call) or _is_locked(frame, call) or _is_of_each(frame, call):
                 del events[key]
 
 
@@ -82,15 +86,50 @@ def _is_of_some(frame: Frame, value: Value) -> bool:
     return bool(cells) and all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells)
 
 
-def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
-    """Whether the file that is opened here is used, and only by some ranks."""
+def _uses(frame: Frame, call: cst.CSTNode) -> list[cst.Name]:
+    """Where the file that is opened here is used; empty if it has no name."""
     bound = bound_to(frame.root, call)
     if bound is None:
-        return False
+        return []
     name, code = bound
-    uses = [each for each in value_names(code) if each.value == name.value and each is not name]
-    uses = [each for each in uses if not _closes(frame.root, each)]
+    uses = (each for each in value_names(code) if each.value == name.value and each is not name)
+    return [each for each in uses if not _closes(frame.root, each)]
+
+
+def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether the file that is opened here is used, and only by some ranks."""
+    uses = _uses(frame, call)
     return bool(uses) and all(_is_under_rank_test(frame, each) for each in uses)
+
+
+def _is_of_each(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether all that is written to the file that is opened here names the rank: a log of all ranks."""
+    uses = _uses(frame, call)
+    return bool(uses) and all(any(_names_rank(frame, text) for text in _written(frame, each)) for each in uses)
+
+
+def _written(frame: Frame, use: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a use of a file writes: the arguments of `file.write(…)` and `print(…, file=file)`; empty if not known."""
+    around = ancestors(frame.root, use)[-2:]
+    match around:
+        case [cst.Call() as call, cst.Attribute(attr=cst.Name(name))] if name in WRITE_ROWS:
+            return [each.value for each in call.args]
+        case [cst.Call(func=cst.Name("print")) as call, cst.Arg(keyword=cst.Name("file"))]:
+            return [each.value for each in call.args if each.keyword is None]
+    return []
+
+
+def _names_rank(frame: Frame, text: cst.BaseExpression) -> bool:
+    """Whether a part of a text, or of what is assigned to a name in it, is the rank, or a number that it determines."""
+    made = (assigned_once(frame.root, each.value) for each in of_class(text, cst.Name))
+    return any(_is_rank(frame, part) for each in (text, *made) if each is not None for part in below(each))
+
+
+def _is_rank(frame: Frame, number: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(number), UNKNOWN)
+    if value.rank.state is ranks.State.UNKNOWN:
+        return isinstance(number, cst.Attribute) and RANK_FIELD.fits(number.attr.value)
+    return value.kind is Kind.NUMBER and value.rank.is_by_rank
 
 
 def _is_locked(frame: Frame, call: cst.CSTNode) -> bool:

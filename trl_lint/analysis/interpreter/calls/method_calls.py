@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
+from trl_lint.analysis.interpreter.conditions import none_tests
 from trl_lint.analysis.interpreter.objects import (
     attributes,
     chosen_names,
@@ -85,7 +86,7 @@ def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node:
         value = registries.called(frame, name, args, node, value)
     for refine in frame.domains.method:
         value = refine(frame, receiver, name, args, node, value)
-    return value
+    return none_tests.present(value) if name in models.MOVE else value
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})

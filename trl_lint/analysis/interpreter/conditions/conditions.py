@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.conditions import (
     named_fields,
     narrowed_calls,
     none_tests,
+    process_grids,
     wrapping_tests,
 )
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
@@ -30,6 +31,7 @@ from trl_lint.domain.constants import (
     MISSING,
     ONE_PROCESS_FALSE,
     ONE_PROCESS_TRUE,
+    OPEN,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
@@ -109,7 +111,7 @@ def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Contr
                 ranks.GUARDED,
             )
         return _unknown_control(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
-    is_known = value.const is not MISSING or value.rank == ranks.REDUCED
+    is_known = value.const not in OPEN or value.rank == ranks.REDUCED
     if not is_known and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
         return _unknown_control(frame, test)
     return UNIFORM
@@ -170,7 +172,7 @@ def compare(
     frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
 ) -> Value:
     """The value of a comparison, possibly chained."""
-    known = wrapping_tests.decided(frame, node)
+    known = wrapping_tests.decided(frame, node) or process_grids.decided(frame, node, left)
     if known is not None:
         return known
     result: Value | None = None

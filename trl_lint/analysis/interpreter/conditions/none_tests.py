@@ -5,12 +5,13 @@ For example:
     rank = get_rank() if args.several else None       a number on all ranks, or None on all
     writer = make_writer() if rank == 0 else None     None on some ranks
     self.dist = dist if size > 1 else None            there on all of several ranks
+    target = target.to(device)                        there: None has no such method
 """
 
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME
+from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.kinds import LibraryName, flag
 from trl_lint.domain.provenance import NoneWhere
@@ -22,13 +23,21 @@ from trl_lint.knowledge.torch_distributed import MODULE
 # variable that the launcher sets, the number of the rank.
 _ON_ALL_OR_NONE = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR})
 _NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
+# What is known of values of these kinds does not say whether they are None.
+_MAY_BE_NONE = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def present(value: Value) -> Value:
+    """The result of something that returns no None."""
+    is_open = value.const is MISSING and value.kind in _MAY_BE_NONE and value.rank.state is not State.BOTTOM
+    return value.replace(const=PRESENT) if is_open else value
 
 
 def answer(value: Value, negated: bool) -> Value:
     """The value of `value is None`, or (negated) of `value is not None`."""
     if value.const is None:
         return flag(not negated)
-    if value.const is CREATED or (isinstance(value, LibraryName) and value.name == MODULE):
+    if value.const in (CREATED, PRESENT) or (isinstance(value, LibraryName) and value.name == MODULE):
         return flag(negated)
     known = presence_of(value)
     if known is not None:

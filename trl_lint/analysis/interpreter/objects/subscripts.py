@@ -81,12 +81,13 @@ def _item_of_batch(batch: BatchValue, index: Value) -> Value:
     return tensors.indexed(batch, index) if entry is None else entry
 
 
-def _is_slice(node: cst.CSTNode) -> bool:
+def is_slice(node: cst.CSTNode) -> bool:
+    """Whether it takes a part of something, and no single item: `rows[:2]`, `images[:, 0::2]`."""
     return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
 
 
 def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: cst.CSTNode) -> Value:
-    if _is_slice(node):
+    if is_slice(node):
         return _sliced(frame, container, index, node)
     key = constant_key(index)
     result: Value = BOTTOM
@@ -195,7 +196,7 @@ def _ends_where_agreed(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.CSTNode) -> Value:
     items = container.items
-    if isinstance(node, cst.Subscript) and _is_slice(node):
+    if isinstance(node, cst.Subscript) and is_slice(node):
         return _tuple_slice(frame, items, node)
     if isinstance(index.const, int) and -len(items) <= index.const < len(items):
         return items[index.const]

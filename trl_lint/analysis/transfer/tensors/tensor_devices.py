@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, unless_none
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING
+from trl_lint.domain.constants import OPEN
 from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK, MAYBE_CPU, OF_RANK, Device
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import DeviceValue
@@ -143,4 +143,4 @@ def may_be_cpu(value: Value) -> bool:
 def is_known(value: Value) -> bool:
     """Whether a tensor is certainly on the CPU, or on one device that is the same for all processes."""
     place = value.device
-    return bool(place) and (place == "cpu" or _FIXED.fullmatch(place) is not None) and value.const is MISSING
+    return bool(place) and (place == "cpu" or _FIXED.fullmatch(place) is not None) and value.const in OPEN

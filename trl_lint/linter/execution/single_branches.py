@@ -1,0 +1,169 @@
+"""Code that only the branch of one process runs, next to one that starts several.
+
+For example:
+
+    def alone(): SingleRunner(model).train()
+    def on_all(): mp.spawn(worker)                    worker: DistributedRunner(model).train()
+    if args.distributed and torch.cuda.device_count() > 1:
+        on_all()
+    else:
+        alone()                                       what only `alone` calls is run by one process
+
+    class DistributedRunner(SingleRunner):
+        def train(self): …                            so is `SingleRunner.train`, which no heir has: this is another
+
+Functions and classes are followed by their names in all linted files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    calls_super,
+    definitions_around,
+    identifiers,
+    inwards,
+    last_name,
+    of_class,
+)
+from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
+from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_GROUP, START_RANKS
+
+# How many calls lead from the branch to the code.
+_DEEPEST = 3
+# What each process of a job calls, and what starts them: the code is not for one process.
+_OF_SEVERAL = START_RANKS | {name.rpartition(".")[2] for name in CALLED_BY_EACH}
+_GROUPS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
+
+
+def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether the function around a node, or its class, is only used in the branch of one process."""
+    around = definitions_around(module.tree, node)
+    match around:
+        case [cst.FunctionDef() as function, *_]:
+            return _is_called_alone(project, function, _DEEPEST)
+        case [cst.ClassDef() as cls, cst.FunctionDef() as method, *_]:
+            return _is_created_alone(project, cls, method.name.value)
+    return False
+
+
+def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) -> bool:
+    """Whether a function is called, and nowhere but in the branch of one process, and used for nothing else."""
+    if not depth or _is_of_several(project, function):
+        return False
+    uses = [(module, use) for module, use in _uses(project, function.name.value) if not _is_bound(module, use)]
+    return bool(uses) and all(
+        _is_called(module, use) and _is_in_branch(project, module, use, depth) for module, use in uses
+    )
+
+
+def _is_created_alone(project: Project, cls: cst.ClassDef, method: str) -> bool:
+    """Whether a method is that of objects only which the branch of one process creates; its heirs have their own."""
+    if _is_of_several(project, cls):
+        return False
+    created = False
+    for module, use in _uses(project, cls.name.value):
+        outer = ancestors(module.tree, use)[-1]
+        if _is_bound(module, use) or (isinstance(outer, cst.Attribute) and outer.attr.value != method):
+            continue
+        heir = _heir(module, use)
+        if heir is not None and _overrides(heir, method):
+            continue
+        if not (_is_called(module, use) and _is_in_branch(project, module, use, _DEEPEST)):
+            return False
+        created = True
+    return created
+
+
+def _is_in_branch(project: Project, module: Module, use: cst.CSTNode, depth: int) -> bool:
+    """Whether a node is in the branch of one process, or in a function that only this branch calls."""
+    for outer, inner in inwards(module.tree, use):
+        if isinstance(outer, cst.If) and inner is not outer.test and outer.orelse is not None:
+            other = outer.orelse if inner is outer.body else outer.body
+            if _asks_for_processes(outer.test) and _starts(project, other) and not _is_of_several(project, inner):
+                return True
+    around = definitions_around(module.tree, use)
+    return bool(around) and isinstance(around[0], cst.FunctionDef) and _is_called_alone(project, around[0], depth - 1)
+
+
+def _asks_for_processes(test: cst.BaseExpression) -> bool:
+    return any(JOB_SETTING.fits(name) or ASKS_FOR_GPUS.fits(name) for name in identifiers(test))
+
+
+def _starts(project: Project, arm: cst.CSTNode) -> bool:
+    """Whether a branch starts the processes of a job, itself or by calling a function that does."""
+    names = {last_name(call.func) for call in of_class(arm, cst.Call)}
+    if not names.isdisjoint(START_RANKS):
+        return True
+    return any(_calls_one_of(function, START_RANKS) for name in names for function in _functions(project, name))
+
+
+def _is_of_several(project: Project, code: cst.CSTNode) -> bool:
+    """Whether code does what each process of a job does, or calls a function by its name that starts their group."""
+    if _calls_one_of(code, _OF_SEVERAL):
+        return True
+    names = {last_name(call.func) for call in of_class(code, cst.Call)}
+    return any(_calls_one_of(function, _GROUPS) for name in names for function in _functions(project, name))
+
+
+def _calls_one_of(code: cst.CSTNode, names: frozenset[str]) -> bool:
+    return any(last_name(call.func) in names for call in of_class(code, cst.Call))
+
+
+def _functions(project: Project, name: str) -> Iterator[cst.FunctionDef]:
+    """The functions of the linted files with a name."""
+    for module in _mentioning(project, name, b"def " + name.encode()):
+        yield from (each for each in of_class(module.tree, cst.FunctionDef) if each.name.value == name)
+
+
+def _uses(project: Project, name: str) -> Iterator[tuple[Module, cst.Name]]:
+    """Where the linted files have a name; as a field of something, it may be that of its module."""
+    for module in _mentioning(project, name, name.encode()):
+        yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
+
+
+def _mentioning(project: Project, name: str, text: bytes) -> Iterator[Module]:
+    for path, code in project.linted_code(name):
+        module = project.module(path) if name and text in code else None
+        if module is not None:
+            yield module
+
+
+def _is_bound(module: Module, use: cst.Name) -> bool:
+    """Whether a name is defined or imported here."""
+    around = ancestors(module.tree, use)
+    if isinstance(around[-1], (cst.FunctionDef, cst.ClassDef)):
+        return around[-1].name is use
+    return any(isinstance(each, (cst.Import, cst.ImportFrom)) for each in around)
+
+
+def _is_called(module: Module, use: cst.Name) -> bool:
+    around = ancestors(module.tree, use)
+    called: cst.CSTNode = use
+    for outer in reversed(around):
+        if isinstance(outer, cst.Call):
+            return outer.func is called
+        if not isinstance(outer, cst.Attribute) or outer.attr is not use:
+            return False
+        called = outer
+    return False
+
+
+def _heir(module: Module, use: cst.Name) -> cst.ClassDef | None:
+    """The class that has the named class as a base."""
+    around = [each for each in ancestors(module.tree, use) if not isinstance(each, cst.Attribute)][-2:]
+    match around:
+        case [cst.ClassDef(bases=bases) as heir, cst.Arg() as base] if any(each is base for each in bases):
+            return heir
+    return None
+
+
+def _overrides(heir: cst.ClassDef, method: str) -> bool:
+    """Whether a class has a method of its own, and does not call that of its base."""
+    own = (each for each in of_class(heir.body, cst.FunctionDef) if each.name.value == method)
+    return any(own) and not any(calls_super(each, method) for each in of_class(heir.body, cst.FunctionDef))
