@@ -1425,12 +1425,27 @@ class Trainer:
 """
 
 
+SKIPPED = "if not torch.isfinite(loss):\n                continue"
+
+
 @pytest.mark.parametrize(
     ("before", "call", "is_found"),
     [
-        ("if not torch.isfinite(loss):\n                continue", "self.optimise(loss / 2, divide=4)", True),
-        ("if not torch.isfinite(loss):\n                continue", "self.fabric.backward(loss)", True),
-        ("if not torch.isfinite(loss):\n                continue", "self.show(loss)", False),
+        (SKIPPED, "self.optimise(loss / 2, divide=4)", True),
+        (SKIPPED, "self.fabric.backward(loss)", True),
+        (SKIPPED, "self.show(loss)", False),
+        (
+            f"if batch.more:\n                loss = more_of(batch)\n            {SKIPPED}",
+            "self.fabric.backward(loss)",
+            True,
+        ),
+        (f"{SKIPPED}\n            if batch.more:\n                loss = more_of(batch)", "self.optimise(loss)", True),
+        (
+            f"{SKIPPED}\n            if batch.more:\n                loss = more_of(batch)\n"
+            "            else:\n                loss = less_of(batch)",
+            "self.optimise(loss)",
+            False,
+        ),
         ("loss = reduce_loss(loss)\n            if loss > 9:\n                continue", "self.optimise(loss)", False),
     ],
 )
