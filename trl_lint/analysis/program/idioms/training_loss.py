@@ -182,7 +182,7 @@ class _Function:
             binding = self._before(binding)
 
     def _may_be_skipped(self, binding: _Binding, node: cst.CSTNode) -> bool:
-        """Whether an earlier binding may reach a place as well: `if weighted: loss = loss_of(weights)`, without else."""
+        """Whether an earlier binding may reach a place, too: `if weighted: loss = loss_of(weights)`, without else."""
         around = set(map(id, ancestors(self._root, node)))
         if all(id(each) in around for each in ancestors(self._root, binding.target) if isinstance(each, cst.If)):
             return False
