@@ -825,3 +825,38 @@ class Trainer:
 )
 def test_the_only_forward_of_what_a_method_takes_off_its_wrapper(forward, is_found):
     assert bool(SNIPPETS.findings(BY_A_METHOD.format(forward=forward))) is is_found
+
+
+@pytest.mark.parametrize(
+    ("guard", "is_found"),
+    [
+        ("if done and rank == 0:\n        return", True),
+        ("if is_main_process() and done:\n        print('done')\n        return", True),
+        ("if rank != 0:\n        return", False),
+        ("if not is_main_process():\n        return", False),
+        ("if done and rank == 0:\n        print('done')\n    else:\n        return", False),
+    ],
+)
+def test_where_only_the_first_rank_leaves_the_others_train(guard, is_found):
+    assert bool(SNIPPETS.findings(AFTER_AN_EXIT.format(guard=guard))) is is_found
+
+
+AFTER_AN_EXIT = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def is_main_process():
+    return dist.get_rank() == 0
+
+
+def train(net, loader, optimizer, done):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    model = DDP(net)
+    {guard}
+    for batch in loader:
+        loss = model.module.compute_loss(batch)
+        loss.backward()
+        optimizer.step()
+"""

@@ -1425,14 +1425,59 @@ class Trainer:
 """
 
 
+SKIPPED = "if not torch.isfinite(loss):\n                continue"
+
+
 @pytest.mark.parametrize(
     ("before", "call", "is_found"),
     [
-        ("if not torch.isfinite(loss):\n                continue", "self.optimise(loss / 2, divide=4)", True),
-        ("if not torch.isfinite(loss):\n                continue", "self.fabric.backward(loss)", True),
-        ("if not torch.isfinite(loss):\n                continue", "self.show(loss)", False),
+        (SKIPPED, "self.optimise(loss / 2, divide=4)", True),
+        (SKIPPED, "self.fabric.backward(loss)", True),
+        (SKIPPED, "self.show(loss)", False),
+        (
+            f"if batch.more:\n                loss = more_of(batch)\n            {SKIPPED}",
+            "self.fabric.backward(loss)",
+            True,
+        ),
+        (f"{SKIPPED}\n            if batch.more:\n                loss = more_of(batch)", "self.optimise(loss)", True),
+        (
+            f"{SKIPPED}\n            if batch.more:\n                loss = more_of(batch)\n"
+            "            else:\n                loss = less_of(batch)",
+            "self.optimise(loss)",
+            False,
+        ),
         ("loss = reduce_loss(loss)\n            if loss > 9:\n                continue", "self.optimise(loss)", False),
     ],
 )
 def test_a_backward_pass_of_fabric_in_a_method_of_its_own(before, call, is_found):
     assert bool(SNIPPETS.findings(OF_FABRIC.format(before=before, call=call))) is is_found
+
+
+IN_EVALUATION = """
+import torch
+from {package} import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def evaluate(net, rows, worst):
+    model = DistributedDataParallel(net)
+    for batch in DataLoader(rows, sampler=DistributedSampler(rows)):
+        if batch["y"].sum() > 3:
+            continue
+        {with_or_without}:
+            print(model(batch["x"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "with_or_without", "is_found"),
+    [
+        ("torch.nn.parallel", "with torch.no_grad()", True),
+        ("apex.parallel", "if batch", True),
+        ("apex.parallel", "with torch.no_grad()", False),
+        ("apex.parallel.distributed", "with torch.inference_mode()", False),
+    ],
+)
+def test_apex_sends_nothing_in_a_forward_pass_without_gradients(package, with_or_without, is_found):
+    text = IN_EVALUATION.format(package=package, with_or_without=with_or_without)
+    assert bool(SNIPPETS.findings(text)) is is_found

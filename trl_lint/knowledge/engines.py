@@ -138,7 +138,9 @@ IN_CODE = (
          (b"fully_shard",)),
     Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS,
          (b"FullyShardedDataParallelPlugin",)),
-    Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS, _SHARDING),
+    # As an argument, an attribute or an item: `TrainingArguments(**{"fsdp": "full_shard"})`.
+    Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp(?:[\"'](?:\s*\]\s*=|\s*:)|\s*=)\s*[\[\"'][^#\n]*\b{_SHARDS}",
+         _ARGUMENTS, _SHARDING),
     # The same holds here.
     Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize",
          (b"deepspeed.initialize",), unless=r"\.deepspeed_plugin\b"),

@@ -70,6 +70,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import DEEPSPEED
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
@@ -131,14 +132,32 @@ def _is_bypass(event: ModelCalled) -> bool:
     """Whether the result of the forward is trained with, and the wrapper does not see the forward."""
     if event.model.wrapping is not Wrapping.UNWRAPPED or not event.model.grad:
         return False
-    return event.trains and event.control.grad and not event.control.engine and not _is_of_one_rank(event.control)
+    return event.trains and event.control.grad and not event.control.engine and not _is_of_one_rank(event)
 
 
-def _is_of_one_rank(control: Control) -> bool:
+def _is_of_one_rank(event: ModelCalled) -> bool:
     """Whether only the main process gets there, for example for a validation: nothing is trained in that way."""
     return any(
-        each.uniformity is Uniformity.DIVERGENT and each.rank.origins == Origin.RANK for each in control.conditions
+        each.uniformity is Uniformity.DIVERGENT
+        and each.rank.origins == Origin.RANK
+        and not _is_exit_of_first_rank(each, event)
+        for each in event.control.conditions
     )
+
+
+def _is_exit_of_first_rank(condition: Control, event: ModelCalled) -> bool:
+    """Whether a condition let only the first rank leave before, so that the others go on: they train.
+
+    if is_done and rank == 0: return
+    """
+    from trl_lint.analysis.program.idioms.path_conditions import branch_of, exits_in, follows
+    from trl_lint.analysis.transfer.processes.main_process_tests import excludes_others
+
+    test, root = place_of(condition), event.module.tree
+    branch = None if test is None else branch_of(root, test)
+    if branch is None or branch.orelse is not None or not exits_in(branch) or not follows(root, branch, event.node):
+        return False
+    return excludes_others(branch.test)
 
 
 def _goes_through_the_wrapper(event: ModelCalled) -> bool:

@@ -173,6 +173,8 @@ class Runs(Definitions):
         value = self._run_body(inner, function)
         self.depth -= 1
         self._running.pop()
+        # Its branches and loops have worked on copies of these.
+        frame.memory.heap, frame.memory.attributes = inner.memory.heap, inner.memory.attributes
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
         changed = self._changed_for_caller(function, names, inner.memory.names)

@@ -27,7 +27,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, class_name_of
 from trl_lint.domain.model_roles import is_replicated, wrapping_of
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -45,7 +45,7 @@ from trl_lint.knowledge.schema import (
     Synchronisation,
     Transfer,
 )
-from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, POINT_TO_POINT
+from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, OF_APEX, POINT_TO_POINT
 from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
@@ -92,6 +92,8 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         """DDP broadcasts its buffers and prepares the reduction of its gradients."""
+        if not frame.memory.control.grad and _is_of_apex(model):
+            return
         if _may_be_prepared(model) or _is_wrapped(model):
             _note(frame, node, "forward", "forward")
         elif _may_be_sharded(frame, model):
@@ -239,6 +241,11 @@ def _may_be_sharded(frame: Frame, model: Value) -> bool:
 def _is_wrapped(model: Value) -> bool:
     """Whether a model is wrapped, if only on the branch on which the program runs with DDP: on others no ranks wait."""
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
+
+
+def _is_of_apex(model: Value) -> bool:
+    """Whether the wrapper may be that of apex, for which the other ranks do not wait before the backward pass."""
+    return any(step.module.mentions(OF_APEX) for step in steps(model.provenance))
 
 
 def _runs_a_wrapper(args: Arguments) -> bool:

@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
-from trl_lint.analysis.program.idioms.samplers import kind_tests
+from trl_lint.analysis.program.idioms.samplers import kind_tests, takes_own_share
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
 from trl_lint.analysis.program.syntax import of_class
@@ -337,7 +337,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     key = "sampler" if "sampler" in args.keywords else "batch_sampler"
-    is_sharded = _shards(args.keywords.get(key)) and not _is_for_one_kind(frame, args.expression(key))
+    is_sharded = _shards(frame, args.keywords.get(key)) and not _is_for_one_kind(frame, args.expression(key))
     batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
@@ -345,10 +345,11 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None))
 
 
-def _shards(sampler: Value | None) -> bool:
-    """Whether a sampler gives each rank its own rows: torch's own, or one of a project class that inherits from it."""
+def _shards(frame: Frame, sampler: Value | None) -> bool:
+    """Whether a sampler gives each rank its own rows: torch's own, or one of a class that is or does the same."""
     if isinstance(sampler, ProjectInstance):
-        return DISTRIBUTED_SAMPLER in sampler.cls.library_bases()
+        cls = sampler.cls
+        return DISTRIBUTED_SAMPLER in cls.library_bases() or takes_own_share(cls, partial(frame.read_attribute, cls))
     return library_name_of(sampler) == DISTRIBUTED_SAMPLER
 
 

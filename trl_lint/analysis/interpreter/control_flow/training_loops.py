@@ -4,7 +4,8 @@
         loss = model(batch["x"])            model: wrapped, so there are several ranks
         accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
 
-A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false.
+A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false, and
+one that calls a method with gradients off, `loss = self.val_batch(batch)`, and none that trains.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
-from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
@@ -31,7 +33,25 @@ def evaluates(frame: Frame, loop: cst.For) -> bool:
     is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _switches_gradients_off(frame, loop))
     if names & STEPS_OF_TRAINING and is_off:
         names = _names_called(frame, loop.body, loop)
-    return not names & STEPS_OF_TRAINING and (is_off or bool(names & WITHOUT_GRADIENTS))
+    if names & STEPS_OF_TRAINING:
+        return False
+    return is_off or bool(names & WITHOUT_GRADIENTS) or _calls_without_gradients(frame, loop)
+
+
+def _calls_without_gradients(frame: Frame, loop: cst.For) -> bool:
+    """Whether one of the methods that a loop calls of its object turns gradients off, and none of them trains."""
+    called = _methods_called(frame.cls, loop.body)
+    for each in called:  # which grows
+        called += [one for one in _methods_called(frame.cls, each.node) if one not in called]
+    names = [names_in(each.node) for each in called]
+    return any(each & WITHOUT_GRADIENTS for each in names) and not any(each & STEPS_OF_TRAINING for each in names)
+
+
+def _methods_called(cls: ClassInfo | None, code: cst.CSTNode) -> list[FunctionInfo]:
+    if cls is None:
+        return []
+    found = (cls.find(self_attribute(call.func)) for call in of_class(code, cst.Call))
+    return list(dict.fromkeys(each for each in found if each is not None))
 
 
 def _switches_gradients_off(frame: Frame, loop: cst.For) -> bool:

@@ -12,22 +12,28 @@ Only samplers that take a share of an order that all ranks draw alike have this 
     if distributed and split == "train":     the loader of another split has no sampler
         sampler = DistributedSampler(rows)
     loader = DataLoader(rows, sampler=sampler)
+
+A sampler of the project that takes every n-th row from the number of this rank on:
+
+    def __iter__(self): return iter(self.rows[self.rank :: self.world_size])
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import inwards, of_class
+from trl_lint.analysis.program.syntax import inwards, of_class, self_attribute
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.schema import LOADED_BATCH, LOADER
-from trl_lint.knowledge.torch_distributed import SHARDING_SAMPLER
+from trl_lint.knowledge.torch_distributed import SAMPLER, SHARDING_SAMPLER
 
 _ANY = rb"sampler\.set_epoch\("
 
@@ -50,6 +56,45 @@ def _is_open(value: Value) -> bool:
         batch = value.batch
         return batch is None or (batch.rank.state is State.UNKNOWN and batch.wrapping is not Wrapping.WRAPPED)
     return value.is_unknown
+
+
+def takes_own_share(cls: ClassInfo, rank_attribute: Callable[[str], Value | None]) -> bool:
+    """Whether the objects of a class of samplers give each rank a share of its own, whoever has made them.
+
+    rank_attribute: reads an attribute of `self` in this class.
+    """
+    if SAMPLER not in cls.library_bases():
+        return False
+    shares = {share for each in cls.project_lineage() for share in _shares(each.node)}
+    return any(
+        _is_rank(rank_attribute(start))
+        and all(map(_is_rank, _given(cls, start)))
+        and all(each.const is WORLD_SIZE for each in _given(cls, step))
+        for start, step in sorted(shares)
+    )
+
+
+def _shares(code: cst.CSTNode) -> Iterator[tuple[str, str]]:
+    """Attributes by which every n-th row is taken: `rank` and `world_size` of `rows[self.rank :: self.world_size]`.
+
+    The number of ranks is another where one process takes all rows: `Sampler(rows, rank=0, world_size=1)`.
+    """
+    for each in of_class(code, cst.Slice):
+        if each.lower is not None and each.step is not None:
+            start, step = self_attribute(each.lower), self_attribute(each.step)
+            if start and step:
+                yield start, step
+
+
+def _given(cls: ClassInfo, name: str) -> Iterator[Value]:
+    """What each kind of call of a constructor has left in an attribute."""
+    for each in cls.project_lineage():
+        constructor = each.methods.get("__init__")
+        yield from cls.values_assigned_in(name, constructor) if constructor is not None else ()
+
+
+def _is_rank(value: Value | None) -> bool:
+    return value is not None and value.rank.is_by_rank
 
 
 def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:

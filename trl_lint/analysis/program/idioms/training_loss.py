@@ -20,7 +20,7 @@ from functools import lru_cache
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
-from trl_lint.analysis.program.syntax import below, last_name, of_class, used_names
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, used_names
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
@@ -177,8 +177,16 @@ class _Function:
                 for part in binding.parts[:1]:
                     if isinstance(part, (cst.BinaryOperation, cst.Name)):
                         self._train(part, binding.end)
-                return
+                if not self._may_be_skipped(binding, node):
+                    return
             binding = self._before(binding)
+
+    def _may_be_skipped(self, binding: _Binding, node: cst.CSTNode) -> bool:
+        """Whether an earlier binding may reach a place, too: `if weighted: loss = loss_of(weights)`, without else."""
+        around = set(map(id, ancestors(self._root, node)))
+        if all(id(each) in around for each in ancestors(self._root, binding.target) if isinstance(each, cst.If)):
+            return False
+        return not any(self._is_alternative(each, binding) for each in self._bindings[binding.name])
 
 
 def _unscaled(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -85,6 +85,20 @@ def _is_plain(test: cst.BaseExpression) -> bool:
     return False
 
 
+def excludes_others(test: cst.BaseExpression) -> bool:
+    """Whether a condition shows at once that it can hold on the main process alone: `done and rank == 0`."""
+    return any(isinstance(part, cst.BaseExpression) and _is_first(part) for part in parts_of(test))
+
+
+def _is_first(test: cst.BaseExpression) -> bool:
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer("0"))]):
+            return True
+        case cst.Name() | cst.Attribute() | cst.Call(args=[]):
+            return MAIN_PROCESS.fits(last_name(test.func if isinstance(test, cst.Call) else test))
+    return False
+
+
 def main_process_test(module: Module, function: FunctionInfo | None, place: cst.CSTNode) -> str:
     """The condition for the main process as the code around a place would write it; "" if it has none.
 
