@@ -308,6 +308,13 @@ def test_code_that_meets_on_all_ranks(body):
     assert places(body) == []
 
 
+@pytest.mark.parametrize("field", ["%s", "%g", "%(n)d", "%%%d"])
+def test_a_text_with_the_rank_in_it_is_not_the_text_without(field):
+    put = "{'n': accelerator.process_index}" if "(" in field else "accelerator.process_index"
+    text = f"if '{field}' % {put} == '{field}':\n    accelerator.gather(loss)"
+    assert len(places(text)) == 1
+
+
 def test_a_command_that_each_rank_is_sent():
     text = trainer("""
         def _told(self):
@@ -1170,6 +1177,8 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
         ("part = int(len(batch['x']) * PART + 0.5)\nif part > 0:\n    accelerator.gather(loss)", False),
         ("part = len(batch['x']) * args.part\nif part > 0:\n    accelerator.gather(loss)", False),
         ("part = len(batch['x']) * loss.item()\nif part > 0:\n    accelerator.gather(loss)", True),
+        # Without a size in it, an attribute may be any number.
+        ("part = 2 * batch.weight\nif part > 0:\n    accelerator.gather(loss)", True),
         ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
         ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
         # How often a test of the numbers was true is no size.
@@ -1431,6 +1440,8 @@ class Trainer:
         ("if not torch.isfinite(loss):\n                continue", "self.optimise(loss / 2, divide=4)", True),
         ("if not torch.isfinite(loss):\n                continue", "self.fabric.backward(loss)", True),
         ("if not torch.isfinite(loss):\n                continue", "self.show(loss)", False),
+        # A method of the same name, of another object.
+        ("if not torch.isfinite(loss):\n                continue", "self.other.optimise(loss)", False),
         ("loss = reduce_loss(loss)\n            if loss > 9:\n                continue", "self.optimise(loss)", False),
     ],
 )
