@@ -71,6 +71,12 @@ def test_what_nobody_in_sight_makes_is_made_alike(test, is_reported):
     assert saves(test) is is_reported
 
 
+def test_a_callback_may_inherit_from_one_of_the_library():
+    assert saves("trainer.sanity_checking", base="pl.callbacks.ModelCheckpoint", hook=OF_CALLBACK["hook"])
+    positional = "on_save_checkpoint(self, its_trainer, module, state)"
+    assert saves("1 > 2", base="pl.callbacks.ModelCheckpoint", hook=positional)
+
+
 def test_a_module_may_be_made_with_anything():
     assert not saves("not self.every", **OF_MODULE)
 
