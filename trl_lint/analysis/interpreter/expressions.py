@@ -41,14 +41,7 @@ from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import (
-    BLANKS,
-    NONE,
-    LibraryName,
-    NumberValue,
-    StringValue,
-    with_single_process_value,
-)
+from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import JOB_SETTING, RANK_FIELD, RANK_NUMBER
