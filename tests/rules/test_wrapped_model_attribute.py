@@ -1638,6 +1638,7 @@ class {cls}(nn.Module):
     def __init__(self):
         super().__init__()
         self.mel = nn.L1Loss()
+        self.weight = {weight}
 
     def forward(self, x, y):
         return self.mel(x, y)
@@ -1657,9 +1658,16 @@ def main(model):
 """
 
 
-@pytest.mark.parametrize(("cls", "is_wrapped"), [("Reconstruction", True), ("ReconstructionLoss", False)])
-def test_prepare_wraps_no_loss(cls, is_wrapped):
-    assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls))) is is_wrapped
+@pytest.mark.parametrize(
+    ("cls", "weight", "is_wrapped"),
+    [
+        ("Reconstruction", "1.0", True),
+        ("ReconstructionLoss", "1.0", False),
+        ("ReconstructionLoss", "nn.Parameter(start)", True),
+    ],
+)
+def test_prepare_wraps_no_loss_without_parameters(cls, weight, is_wrapped):
+    assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls, weight=weight))) is is_wrapped
 
 
 MADE_INSTEAD = """

@@ -54,10 +54,8 @@ def _read_attributes(frame: Frame) -> None:
     """
     if frame.cls is None:
         return
-    names = frame.cls.assigned()
-    if "backward" in names_in(frame.root):
-        names = {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}
-    for name in names:
+    used = {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}
+    for name in used if "backward" in names_in(frame.root) else frame.cls.assigned():
         frame.read_attribute(frame.cls, name)
 
 
