@@ -1693,6 +1693,12 @@ class Trainer:
         ("self.wrapping = given if given is not None else Accelerator()", True),
         ("if given is None:\n            given = Accelerator()\n        self.wrapping = given", True),
         ("self.wrapping = given if given.several else Accelerator()", False),
+        ("self.wrapping = Accelerator() if given is None else replaced()", False),
+        (
+            "if given is None:\n            chosen = Accelerator()\n        else:\n            chosen = replaced()\n"
+            "        self.wrapping = chosen",
+            False,
+        ),
         ("self.wrapping = given and Accelerator()", False),
     ],
 )
