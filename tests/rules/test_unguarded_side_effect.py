@@ -754,8 +754,8 @@ def test_the_first_name_after_the_time_that_is_not_there(name, is_reported):
 def test_what_is_called_after_the_time_may_be_one_or_several():
     text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them creates the same folder, or one of its own if their "
-        "clocks differ"
+        "`os.makedirs` runs on all processes: each of them creates the same folder; if their clocks differ, each has "
+        "one of its own"
     )
 
 
