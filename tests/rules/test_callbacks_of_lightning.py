@@ -128,6 +128,7 @@ def test_it_is_not_yet_or_no_more_or_nobody_knows(hook):
         "list(trainer.model.parameters())",
         "model = trainer.model.module if hasattr(trainer.model, 'module') else trainer.model\n        model.encoder(1)",
         "if not isinstance(trainer.model, DistributedDataParallel):\n            trainer.model.encoder(1)",
+        "if isinstance(trainer.model, pl.LightningModule):\n            trainer.model.encoder(1)",
         "if trainer.num_devices == 1:\n            trainer.model.encoder(1)",
     ],
 )

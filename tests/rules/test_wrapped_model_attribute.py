@@ -856,6 +856,20 @@ def test_a_wrapper_is_told_by_its_class_and_not_by_how_it_is_called(imported, fo
     assert len(SNIPPETS.findings(f"from {imported}\n" + trainer(hook))) == found
 
 
+@pytest.mark.parametrize(
+    ("imported", "found"),
+    [
+        ("transformers import PreTrainedModel as Class", 0),
+        ("transformers import LlamaForCausalLM as Class", 0),
+        ("lightning import LightningModule as Class", 0),
+        ("torch.nn import Module as Class", 1),
+    ],
+)
+def test_a_wrapper_is_no_model_of_a_library(imported, found):
+    text = f"from {imported}\n" + loop("if isinstance(model, Class):\n    print(model.config)")
+    assert len(SNIPPETS.findings(text)) == found
+
+
 @pytest.mark.parametrize(("attribute", "is_reported"), [("optimizer", False), ("backward", False), ("config", True)])
 def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute: str, is_reported: bool):
     found = SNIPPETS.findings(loop(f"rate = model.{attribute}.param_groups[0]['lr']"))
