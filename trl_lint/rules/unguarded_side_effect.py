@@ -63,8 +63,8 @@ that is only created under a test for the rank are not reported. Nor are guards 
 - `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in;
 - `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
   downloaded after it, that rarely happens, so it is not in the default set;
-- a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`) may
-  be how one rank is chosen;
+- a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`), or
+  makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen;
 - `wandb.run is not None`, which only shows that a run was started. A Trainer's callback does that on the main process,
   so this is not in the default set.
 
