@@ -71,6 +71,12 @@ def test_what_nobody_in_sight_makes_is_made_alike(test, is_reported):
     assert saves(test) is is_reported
 
 
+def test_a_callback_may_inherit_from_one_of_the_library():
+    assert saves("trainer.sanity_checking", base="pl.callbacks.ModelCheckpoint", hook=OF_CALLBACK["hook"])
+    positional = "on_save_checkpoint(self, its_trainer, module, state)"
+    assert saves("1 > 2", base="pl.callbacks.ModelCheckpoint", hook=positional)
+
+
 def test_a_module_may_be_made_with_anything():
     assert not saves("not self.every", **OF_MODULE)
 
@@ -122,6 +128,7 @@ def test_it_is_not_yet_or_no_more_or_nobody_knows(hook):
         "list(trainer.model.parameters())",
         "model = trainer.model.module if hasattr(trainer.model, 'module') else trainer.model\n        model.encoder(1)",
         "if not isinstance(trainer.model, DistributedDataParallel):\n            trainer.model.encoder(1)",
+        "if isinstance(trainer.model, pl.LightningModule):\n            trainer.model.encoder(1)",
         "if trainer.num_devices == 1:\n            trainer.model.encoder(1)",
     ],
 )

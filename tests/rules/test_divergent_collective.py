@@ -308,6 +308,13 @@ def test_code_that_meets_on_all_ranks(body):
     assert places(body) == []
 
 
+@pytest.mark.parametrize("field", ["%s", "%g", "%(n)d", "%%%d"])
+def test_a_text_with_the_rank_in_it_is_not_the_text_without(field):
+    put = "{'n': accelerator.process_index}" if "(" in field else "accelerator.process_index"
+    text = f"if '{field}' % {put} == '{field}':\n    accelerator.gather(loss)"
+    assert len(places(text)) == 1
+
+
 def test_a_command_that_each_rank_is_sent():
     text = trainer("""
         def _told(self):
@@ -1170,6 +1177,8 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
         ("part = int(len(batch['x']) * PART + 0.5)\nif part > 0:\n    accelerator.gather(loss)", False),
         ("part = len(batch['x']) * args.part\nif part > 0:\n    accelerator.gather(loss)", False),
         ("part = len(batch['x']) * loss.item()\nif part > 0:\n    accelerator.gather(loss)", True),
+        # Without a size in it, an attribute may be any number.
+        ("part = 2 * batch.weight\nif part > 0:\n    accelerator.gather(loss)", True),
         ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
         ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
         # How often a test of the numbers was true is no size.
@@ -1425,27 +1434,33 @@ class Trainer:
 """
 
 
-SKIPPED = "if not torch.isfinite(loss):\n                continue"
+SKIPS_BATCH = "if not torch.isfinite(loss):\n                continue"
 
 
 @pytest.mark.parametrize(
     ("before", "call", "is_found"),
     [
-        (SKIPPED, "self.optimise(loss / 2, divide=4)", True),
-        (SKIPPED, "self.fabric.backward(loss)", True),
-        (SKIPPED, "self.show(loss)", False),
+        (SKIPS_BATCH, "self.optimise(loss / 2, divide=4)", True),
+        (SKIPS_BATCH, "self.fabric.backward(loss)", True),
+        (SKIPS_BATCH, "self.show(loss)", False),
         (
-            f"if batch.more:\n                loss = more_of(batch)\n            {SKIPPED}",
+            f"if batch.more:\n                loss = more_of(batch)\n            {SKIPS_BATCH}",
             "self.fabric.backward(loss)",
             True,
         ),
-        (f"{SKIPPED}\n            if batch.more:\n                loss = more_of(batch)", "self.optimise(loss)", True),
         (
-            f"{SKIPPED}\n            if batch.more:\n                loss = more_of(batch)\n"
+            f"{SKIPS_BATCH}\n            if batch.more:\n                loss = more_of(batch)",
+            "self.optimise(loss)",
+            True,
+        ),
+        (
+            f"{SKIPS_BATCH}\n            if batch.more:\n                loss = more_of(batch)\n"
             "            else:\n                loss = less_of(batch)",
             "self.optimise(loss)",
             False,
         ),
+        # A method of the same name, of another object.
+        (SKIPS_BATCH, "self.other.optimise(loss)", False),
         ("loss = reduce_loss(loss)\n            if loss > 9:\n                continue", "self.optimise(loss)", False),
     ],
 )

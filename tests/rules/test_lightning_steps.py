@@ -211,6 +211,9 @@ def test_a_loss_of_any_origin_is_the_own_one_of_each_rank(test, is_found):
         ('losses["action"]', "other", False),
         ('losses["action"]', '{"loss": other}', False),
         ('self.all_gather(losses["action"]).mean()', "loss", False),
+        ('averaged(losses["action"])', "loss", False),
+        ('losses["action"]\n        synchronise(loss)', "loss", False),
+        ('losses["action"]\n        shown = averaged(loss)', "loss", True),
     ],
 )
 def test_what_the_step_returns_is_the_loss(loss, result, is_found):

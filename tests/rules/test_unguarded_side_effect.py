@@ -335,6 +335,23 @@ def test_what_is_tried(caught, is_told):
     assert len(SNIPPETS.findings(text)) == is_told
 
 
+@pytest.mark.parametrize(
+    ("first", "is_told"),
+    [
+        ("os.makedirs('out', exist_ok=True)", True),
+        ("os.mkdir('lock')", False),
+        ("pathlib.Path('lock').mkdir()", False),
+        ("open('lock', 'x').close()", False),
+        ("os.open('lock', os.O_CREAT | os.O_EXCL)", False),
+        ("open('settings').close()", True),
+    ],
+)
+def test_what_is_tried_after_something_that_only_the_first_rank_can_do(first, is_told):
+    body = f"try:\n    {first}\n    torch.save(batch, 'last.pt')\nexcept Exception:\n    pass\n"
+    found = SNIPPETS.findings("import os\nimport pathlib\n" + loop(body))
+    assert sum("`torch.save`" in each.message for each in found) == is_told
+
+
 RETRIED = """\
 import time
 import torch
@@ -754,8 +771,8 @@ def test_the_first_name_after_the_time_that_is_not_there(name, is_reported):
 def test_what_is_called_after_the_time_may_be_one_or_several():
     text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them creates the same folder, or one of its own if their "
-        "clocks differ"
+        "`os.makedirs` runs on all processes: each of them creates the same folder; if their clocks differ, each has "
+        "one of its own"
     )
 
 

@@ -857,6 +857,20 @@ def test_a_wrapper_is_told_by_its_class_and_not_by_how_it_is_called(imported, fo
     assert len(SNIPPETS.findings(f"from {imported}\n" + trainer(hook))) == found
 
 
+@pytest.mark.parametrize(
+    ("imported", "found"),
+    [
+        ("transformers import PreTrainedModel as Class", 0),
+        ("transformers import LlamaForCausalLM as Class", 0),
+        ("lightning import LightningModule as Class", 0),
+        ("torch.nn import Module as Class", 1),
+    ],
+)
+def test_a_wrapper_is_no_model_of_a_library(imported, found):
+    text = f"from {imported}\n" + loop("if isinstance(model, Class):\n    print(model.config)")
+    assert len(SNIPPETS.findings(text)) == found
+
+
 @pytest.mark.parametrize(("attribute", "is_reported"), [("optimizer", False), ("backward", False), ("config", True)])
 def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute: str, is_reported: bool):
     found = SNIPPETS.findings(loop(f"rate = model.{attribute}.param_groups[0]['lr']"))
@@ -1639,6 +1653,7 @@ class {cls}(nn.Module):
     def __init__(self):
         super().__init__()
         self.mel = nn.L1Loss()
+        self.weight = {weight}
 
     def forward(self, x, y):
         return self.mel(x, y)
@@ -1658,9 +1673,16 @@ def main(model):
 """
 
 
-@pytest.mark.parametrize(("cls", "is_wrapped"), [("Reconstruction", True), ("ReconstructionLoss", False)])
-def test_prepare_wraps_no_loss(cls, is_wrapped):
-    assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls))) is is_wrapped
+@pytest.mark.parametrize(
+    ("cls", "weight", "is_wrapped"),
+    [
+        ("Reconstruction", "1.0", True),
+        ("ReconstructionLoss", "1.0", False),
+        ("ReconstructionLoss", "nn.Parameter(start)", True),
+    ],
+)
+def test_prepare_wraps_no_loss_without_parameters(cls, weight, is_wrapped):
+    assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls, weight=weight))) is is_wrapped
 
 
 MADE_INSTEAD = """
@@ -1686,6 +1708,12 @@ class Trainer:
         ("self.wrapping = given if given is not None else Accelerator()", True),
         ("if given is None:\n            given = Accelerator()\n        self.wrapping = given", True),
         ("self.wrapping = given if given.several else Accelerator()", False),
+        ("self.wrapping = Accelerator() if given is None else replaced()", False),
+        (
+            "if given is None:\n            chosen = Accelerator()\n        else:\n            chosen = replaced()\n"
+            "        self.wrapping = chosen",
+            False,
+        ),
         ("self.wrapping = given and Accelerator()", False),
     ],
 )

@@ -159,7 +159,7 @@ def _help(place: LogSite) -> str:
     surroundings = surroundings_of(place.module, place.payload.function)
     may_have_one = surroundings is Surroundings.ACCELERATE and uses_accelerate(place.module)
     text = _text(place) if may_have_one or surroundings is Surroundings.TRAINER else ""
-    return f"gather it where all ranks get and an `Accelerator` is available: `{text}`" if text else ""
+    return f"gather it at a point that all ranks reach, where an `Accelerator` is available: `{text}`" if text else ""
 
 
 def _text(place: LogSite) -> str:

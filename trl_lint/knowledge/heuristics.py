@@ -416,8 +416,8 @@ SCHEDULER_OBJECT = Guess(
 LOSS_MODULE = Guess(
     group=MODELS,
     pattern=r"(?i)(?:^|_)(?:criterion|loss(?:_?fn|_?func(?:tion)?)?)\d*$|(?:Criterion|Loss)$",
-    says="A prepared object with such a name, or of such a class, has no parameters to train: `prepare` returns it "
-    "unchanged.",
+    says="A prepared object with such a name, or of such a class if that creates no layers or parameters, has none to "
+    "train: `prepare` returns it unchanged.",
     because="naba89/EDM-TTS bf7c22df, edm_tts/trainers/gan_trainer.py:236: `self.reconstruction_loss."
     "mel_spectrogram_loss` of a loss that computes spectrograms",
 )

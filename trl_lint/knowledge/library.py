@@ -9,7 +9,7 @@ known version is omitted; if the version is unknown, all rows are returned, to b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TypeVar, overload
 
@@ -37,6 +37,7 @@ from trl_lint.knowledge import (
     writers,
 )
 from trl_lint.knowledge.effects import PATH_MANAGERS
+from trl_lint.knowledge.models import PLAIN_CLASSES
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     LOADED,
@@ -62,6 +63,7 @@ __all__ = [
     "TRAINING_HOOKS",
     "WRAPPER_ATTRIBUTES",
     "Extended",
+    "are_plain_models",
     "attribute",
     "canonical",
     "constructor",
@@ -504,6 +506,12 @@ def is_model_class(name: str) -> bool:
     if root not in _MODEL_ROOTS or not last[:1].isupper() or heuristics.LOADED_ALIKE.fits(last):
         return False
     return heuristics.MODEL_CLASS.fits(last)
+
+
+def are_plain_models(names: Collection[str]) -> bool:
+    """Whether all classes with these names are models, and no wrapper is an object of them."""
+    plain = (name in PLAIN_CLASSES or is_model_class(f"transformers.{name}") for name in names)
+    return bool(names) and all(plain)
 
 
 def _is_noise_scheduler(name: str) -> bool:

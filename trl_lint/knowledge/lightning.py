@@ -211,9 +211,6 @@ ROWS: tuple[Row, ...] = (
 )
 # fmt: on
 
-_RUN = frozenset(
-    f"{package}.{name}" for package in _PACKAGES for name in ("LightningModule", "Callback", "callbacks.Callback")
-)
 # The first process of each node alone runs this method: "if you assign states here then they won't be available for
 # other processes". All run those.
 # Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
@@ -231,7 +228,7 @@ def prepares_on_one(bases: Iterable[str]) -> bool:
 
 def hooks_of(bases: Iterable[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
-    if not _RUN.isdisjoint(bases):
+    if is_module(bases) or is_callback(bases):
         return _HOOKS
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
 
@@ -252,8 +249,8 @@ def is_callback(bases: Iterable[str]) -> bool:
 
 
 def runs(bases: Iterable[str]) -> bool:
-    """Whether Lightning calls the methods of a class with these bases, which has or gets its trainer."""
-    return prepares_on_one(bases) or is_callback(bases)
+    """Whether Lightning calls methods of a class with these bases, which has or gets its trainer."""
+    return bool(hooks_of(bases))
 
 
 # The backward pass that starts from a result, and what a module says that starts its backward passes itself.

@@ -23,7 +23,7 @@ WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"
 MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
-PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
+PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM", "LightningModule")
 # No model is an object of one of these: code that asks holds its models in a dict or a list elsewhere.
 NO_MODELS = frozenset(
     {

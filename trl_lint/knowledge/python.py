@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.effects import OF_PATHS
 from trl_lint.knowledge.schema import (
     NOTHING,
     RANK_INDEX,
@@ -78,6 +79,12 @@ _FILES: tuple[Row, ...] = (
              effect=Effect("removes the same folder", (0, "path"), fails=True, unless=("ignore_errors", "onerror"))),
 )
 # fmt: on
+# What only the first process can make, by the last part of its name, and the arguments with which all can.
+MADE_ONCE: dict[str, frozenset[str]] = {
+    name.rpartition(".")[2]: frozenset(each for each in effect.unless if isinstance(each, str))
+    for name, effect in (*((row.name, row.effect) for row in _FILES), *OF_PATHS.items())
+    if effect is not None and effect.fails and effect.makes
+}
 
 ROWS: tuple[Row, ...] = (
     *_FILES,

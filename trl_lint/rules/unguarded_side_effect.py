@@ -63,6 +63,8 @@ that is only created under a test for the rank are not reported. Nor are guards 
 - `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in;
 - `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
   downloaded after it, that rarely happens, so it is not in the default set;
+- a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`), or
+  makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen;
 - `wandb.run is not None`, which only shows that a run was started. A Trainer's callback does that on the main process,
   so this is not in the default set.
 
@@ -88,7 +90,7 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _OWN = "put the rank into the file's name, or gather the data first and write it on the main process only"
-# What a call does that rewrites a file.
+# How an effect is described that another process may see half done.
 _REWRITES = "writes the same file"
 
 
@@ -117,15 +119,17 @@ class UnguardedSideEffect(Rule[SideEffect]):
 
 
 def _outcome(event: SideEffect) -> str:
-    """What happens if all processes do it, beyond that."""
-    apart = ", or one of its own if their clocks differ" if event.by_clock else ""
+    """What comes of it, as the end of the message."""
+    apart = "; if their clocks differ, each has one of its own" if event.by_clock else ""
     if event.own:
-        return f"{apart}, with data of its own, and only those of the last one remain"
-    if event.effect.fails and not apart:
+        return f", with data of its own, and only those of the last one remain{apart}"
+    if apart:
+        return apart
+    if event.effect.fails:
         return ", and all but the first fail"
-    if event.effect.does.startswith(_REWRITES) and _consequence(event) is Consequence.RACE and not apart:
+    if event.effect.does.startswith(_REWRITES) and _consequence(event) is Consequence.RACE:
         return f" at the same time, which may damage {'them' if event.effect.does.endswith('s') else 'it'}"
-    return apart
+    return ""
 
 
 def _help(event: SideEffect) -> str:

@@ -162,13 +162,13 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
 
     metrics = _most_known(metrics)
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
-    are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
+    are, reach, values = ("are", "reach", "values") if len(metrics) > 1 else ("is", "reaches", "value")
     # The hook whose result is logged, if it is one; otherwise a call, or a class whose base logs what is stored in it.
     hook = event.node.name.value if isinstance(event.node, FunctionDef) else ""
     shown = f"{are} returned by `{hook}`" if hook else f"{reach} `{_short(event.sink)}`"
     return (
         f"{listed or 'this value'} {are} computed from this rank's own data and {shown} unreduced: "
-        f"on several GPUs {_outcome(event, 'values' if len(metrics) > 1 else 'value')}"
+        f"on several GPUs {_outcome(event, values, are)}"
     )
 
 
@@ -181,15 +181,11 @@ def _most_known(metrics: Sequence[str]) -> list[str]:
     return [each for each in metrics if each in known or not any(name.endswith(each[1:]) for name in known)]
 
 
-def _outcome(event: Logged | MetricShown, value: str) -> str:
+def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
+    if not isinstance(event, MetricShown):
+        return f"the log shows only the main process's {values}"
     divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
-    if isinstance(event, MetricShown):
-        return (
-            f"only the main process's {value} {'are' if value[-1] == 's' else 'is'} shown"
-            if divergent
-            else (f"each process shows its own {value}")
-        )
-    return f"the log shows only the main process's {value}"
+    return f"only the main process's {values} {are} shown" if divergent else f"each process shows its own {values}"
 
 
 def _is_reported(rank: Rank) -> bool:
@@ -274,9 +270,9 @@ def _gathering(place: Logged | MetricShown, value: Value, rank: Rank, where: str
         return f"gather the samples before counting them: {said('gather samples', place, accelerator)}"
     if not where:
         return f"add up the total and the count over the ranks first: {said('add up', place, accelerator)}"
-    how = rank.how if rank.state is State.PARTIAL else ""
-    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
+    parts = rank.how if rank.state is State.PARTIAL else ""
+    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(parts, "mean")
     how = said(f"gather {reduction}", place, accelerator)
-    # Of these, only that of Lightning takes a number.
-    as_tensor = ", as a tensor" * (value.kind is Kind.NUMBER and "all_gather" not in how)
+    # Of the methods that it may name, only Lightning's `all_gather` takes a number.
+    as_tensor = ", as a tensor" if value.kind is Kind.NUMBER and "all_gather" not in how else ""
     return f"{'reduce' if 'all_reduce' in how else 'gather'} the value {where}{as_tensor}: {how}"

@@ -83,7 +83,7 @@ class UnseededSplit(Rule[DatasetDrawn]):
 def _message(event: DatasetDrawn) -> str:
     seeded = "with a different seed on each rank" if event.is_apart else "without a seed"
     where = "" if event.is_here else f" in {event.draw.module.path.name}"
-    what = "it shuffles" if event.name == ORDER else f"`{event.name}`{where} runs"
+    what = "this sampler shuffles" if event.name == ORDER else f"`{event.name}`{where} runs"
     is_split = event.name in ("random_split", "train_test_split")
     lost = (
         "some rows are trained on twice, some never, and some are also evaluated on"

@@ -103,6 +103,17 @@ def skipping(rows, skips):
         dist.barrier()  # expect: TRL006
 
 
+def from_an_own_number(rows):
+    world_size = dist.get_world_size()
+    rank = dist.get_rank()
+    end = len(rows) - len(rows) % world_size
+    done = rank
+    while done + rank < end:
+        print(rows[done + rank])
+        done += world_size
+        dist.barrier()  # expect: TRL006
+
+
 def main(rows, skips):
     dist.init_process_group("nccl")
     torch.cuda.set_device(dist.get_rank() % 8)
@@ -112,6 +123,7 @@ def main(rows, skips):
     by_name(rows)
     to_the_end(rows)
     skipping(rows, skips)
+    from_an_own_number(rows)
 
 
 if __name__ == "__main__":

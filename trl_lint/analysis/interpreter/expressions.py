@@ -42,14 +42,7 @@ from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import (
-    BLANKS,
-    NONE,
-    LibraryName,
-    NumberValue,
-    StringValue,
-    with_single_process_value,
-)
+from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import JOB_SETTING, RANK_FIELD, RANK_NUMBER
@@ -376,7 +369,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if len(results) == 1:
         return results[0]
     one, other = results
-    joined = defaults.of_choice(node.test, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
+    joined = defaults.of_choice(node, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
     uniform_if_plain = containers.uniform_if_plain
     joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)

@@ -21,13 +21,21 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
-from trl_lint.analysis.program.syntax import inwards, last_name
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    callee_of,
+    inwards,
+    is_literal_none,
+    last_name,
+    names_in,
+    of_class,
+)
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint, place_of
-from trl_lint.knowledge.heuristics import NOT_A_NUMBER
+from trl_lint.knowledge.heuristics import MAY_REDUCE, NOT_A_NUMBER
 from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD, BY_HAND, KNOWS_PROCESSES, starts_from_result
 from trl_lint.knowledge.schema import BACKWARD
 
@@ -104,7 +112,7 @@ def _is_step(frame: Frame) -> bool:
 
 
 def _is_none(value: cst.BaseExpression | None) -> bool:
-    return value is None or (isinstance(value, cst.Name) and value.value == "None")
+    return value is None or is_literal_none(value)
 
 
 def _left_under(frame: Frame, statement: cst.Return, before: Control) -> Left | None:
@@ -120,13 +128,22 @@ def _left_under(frame: Frame, statement: cst.Return, before: Control) -> Left | 
 def _of_loss(frame: Frame, condition: Control, losses: set[str]) -> Control | None:
     """An unknown condition, if it asks whether a loss that the step returns is a number: each rank's own is.
 
-    What is returned has not been reduced: each rank starts its backward pass from it, and the gradients are averaged.
+    What is returned is seldom reduced: each rank starts its backward pass from it, and the gradients are averaged.
     """
     test = place_of(condition)
-    if test is None or not all(_asks_for_number(each, losses) for each in alternatives(test)):
+    own = {each for each in losses if not _may_be_reduced(frame.root, each)}
+    if test is None or not all(_asks_for_number(each, own) for each in alternatives(test)):
         return None
     step = frame.step(test, "`{}` asks for this rank's own loss, which the step returns")
     return replace(condition, uniformity=Uniformity.DIVERGENT, rank=ranks.LOCAL, provenance=step)
+
+
+def _may_be_reduced(root: cst.CSTNode, loss: str) -> bool:
+    """Whether a loss may be reduced, by the name of what is called: `loss = reduced(loss)`, `sync_(loss)`."""
+    made = [value for target, value in assignments(root) if loss in names_in(target)]
+    alone = [each.value for each in of_class(root, cst.Expr) if loss in names_in(each.value)]
+    calls = (call for each in (*made, *alone) for call in of_class(each, cst.Call))
+    return any(MAY_REDUCE.fits(last_name(callee_of(call))) for call in calls)
 
 
 def _asks_for_number(test: cst.CSTNode, losses: set[str]) -> bool:

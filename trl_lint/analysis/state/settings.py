@@ -23,7 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class
 from trl_lint.analysis.state import changed_settings
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
@@ -133,7 +133,7 @@ def option(name: str, value: Value) -> Value:
 def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value]:
     """The parameters of a constructor, which no known code calls, that have the same arguments on all ranks.
 
-    A callback of Lightning is made for all of them, with what it says how often to do: `every_n_steps=None`.
+    Those of a callback of Lightning are usually settings, such as `every_n_steps=None`: each rank makes the same one.
     """
     if not is_callback(cls.library_bases()):
         return _flags_of_program(constructor)
@@ -143,8 +143,9 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
 
 def _is_plain(default: cst.BaseExpression | None) -> bool:
     """Whether it is a number, a flag, a text or None."""
-    is_name = isinstance(default, cst.Name) and default.value in ("False", "None", "True")
-    return is_name or isinstance(default, (cst.BaseNumber, cst.SimpleString, cst.UnaryOperation))
+    number = default.expression if isinstance(default, cst.UnaryOperation) else default  # `-1`
+    is_text_or_number = isinstance(default, cst.SimpleString) or isinstance(number, cst.BaseNumber)
+    return is_text_or_number or _is_flag(default) or is_literal_none(default)
 
 
 def _flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:

@@ -39,14 +39,13 @@ if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.sync_points import SyncPoint
 
-_AGREE = "the code does not show how the ranks should agree"
-
 
 def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
     """The plan that makes all ranks execute the calls that a condition on the rank keeps some of them from."""
+    if event.origins != Origin.RANK and event.by in (DividedBy.CONDITION, DividedBy.LOOP):
+        return NoFix("the code does not show how the ranks should agree")
     if event.origins != Origin.RANK or event.by is DividedBy.SEQUENTIAL or not event.missing:
-        agrees = event.by in (DividedBy.CONDITION, DividedBy.LOOP) and event.origins != Origin.RANK
-        return NoFix(_AGREE if agrees else "the code before the call may not work on every rank")
+        return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):
         return NoFix("this call may not work on every rank")
     if not all(_is_guarded_by(event.condition.node, point) for point in event.missing):

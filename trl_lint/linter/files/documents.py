@@ -47,16 +47,13 @@ class Documents:
         return path if part is None else part.file
 
     def starts_no_processes(self, path: Path) -> bool:
-        """Whether a module is the code of a notebook that starts no processes, so that only its kernel runs it.
-
-        Shell lines count (they are comments in the module); text and outputs do not.
-        """
+        """Whether a module is the code of a notebook that starts no processes, so that only its kernel runs it."""
         part = self.parts.get(path)
         if part is None or front_end(part.file) != NOTEBOOK:
             return False
-        from trl_lint.knowledge.engines import SPAWNS
+        from trl_lint.analysis.program.definitions.notebooks import starts_processes
 
-        return SPAWNS.search(part.source) is None
+        return not starts_processes(part.source)
 
     def round_trip(self, path: Path, text: str) -> tuple[str, str]:
         """A module's new text as its file can contain it, and why that is impossible; "" if it is possible.

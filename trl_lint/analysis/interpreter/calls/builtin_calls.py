@@ -352,12 +352,13 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     const: World | bool | None = None
     names = class_names(classes)
     asks_for_wrapper = not models.WRAPPER_CLASSES.isdisjoint(names)
-    if asks_for_wrapper and isinstance(receiver, PreparedObject):
+    asks_for_plain = library.are_plain_models(names)
+    if (asks_for_wrapper or asks_for_plain) and isinstance(receiver, PreparedObject):
         receiver = narrowed_to_model(receiver)  # only models are tested like this
-    if wrapping_of(receiver) is Wrapping.WRAPPED and names:
+    if wrapping_of(receiver) is Wrapping.WRAPPED:
         if asks_for_wrapper:
             const = WORLD_TRUE
-        elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
+        elif asks_for_plain:
             const = WORLD_FALSE
     is_wrapped = wrapping_of(receiver) in WRAPPED_ON_SOME_WAY or isinstance(receiver, PreparedObject)
     if is_wrapped and names and models.NO_MODELS.issuperset(names):

@@ -11,7 +11,6 @@ Only classes with one object per process count: nobody gives anything else inste
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
 
 import libcst as cst
 
@@ -20,27 +19,26 @@ from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.process_starts import ONE_PER_PROCESS
 
-_Key = TypeVar("_Key")
-
 
 def made_instead(given: Value, made: Value) -> Value | None:
     """What is made instead of an unknown value, if it is the only one of its class in the process."""
     return made if given.kind is Kind.UNKNOWN and library_name_of(made) in ONE_PER_PROCESS else None
 
 
-def of_choice(test: cst.BaseExpression, one: Value, other: Value) -> Value | None:
-    """The value of a choice by whether something is None, if one of both is made instead of the other."""
-    if none_test_operand(test) is None:
+def of_choice(choice: cst.IfExp, one: Value, other: Value) -> Value | None:
+    """The value of `Accelerator() if given is None else given`, whose branches have these values."""
+    tested = none_test_operand(choice.test)
+    if tested is None or not any(tested.deep_equals(each) for each in (choice.body, choice.orelse)):
         return None
     return made_instead(one, other) or made_instead(other, one)
 
 
-def divided(
-    test: cst.BaseExpression, if_true: Mapping[_Key, Value], if_false: Mapping[_Key, Value]
-) -> dict[_Key, Value]:
-    """What is bound after an `if` to what one of its branches has made instead of what the other has."""
-    if none_test_operand(test) is None:
+def divided(test: cst.BaseExpression, if_true: Mapping[str, Value], if_false: Mapping[str, Value]) -> dict[str, Value]:
+    """What is bound after an `if` to the name that it tests, if one of its branches makes what is given otherwise."""
+    tested = none_test_operand(test)
+    name = tested.value if isinstance(tested, cst.Name) else ""
+    if name not in if_true or name not in if_false:
         return {}
-    pairs = ((key, value, if_false.get(key, value)) for key, value in if_true.items())
-    found = ((key, of_choice(test, one, other)) for key, one, other in pairs if one is not other)
-    return {key: value for key, value in found if value is not None}
+    one, other = if_true[name], if_false[name]
+    made = made_instead(one, other) or made_instead(other, one)
+    return {} if made is None else {name: made}

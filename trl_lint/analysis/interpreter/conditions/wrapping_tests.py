@@ -426,12 +426,9 @@ def _of_class(
 
 
 def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> tuple[cst.BaseExpression, bool] | None:
-    if not names:
-        return None
     if not models.WRAPPER_CLASSES.isdisjoint(names):
         return subject, holds
-    plain = all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names)
-    return (subject, not holds) if plain else None
+    return (subject, not holds) if library.are_plain_models(names) else None
 
 
 def decided(frame: Frame, node: cst.Comparison) -> Value | None:

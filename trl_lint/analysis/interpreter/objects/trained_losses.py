@@ -50,12 +50,13 @@ def _trained(frame: Frame) -> frozenset[int]:
 def _read_attributes(frame: Frame) -> None:
     """Read what the function uses of its object: the model may be used only after the loss.
 
-    If another method starts the backward pass, what the object holds: only that method may use what wraps the model.
+    If another method starts the backward pass, read all that the object holds: maybe only that method uses the model.
     """
-    if frame.cls is not None:
-        names = {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}
-        for name in names if "backward" in names_in(frame.root) else frame.cls.assigned():
-            frame.read_attribute(frame.cls, name)
+    if frame.cls is None:
+        return
+    used = {self_attribute(each) for each in of_class(frame.root, cst.Attribute)} - {""}
+    for name in used if "backward" in names_in(frame.root) else frame.cls.assigned():
+        frame.read_attribute(frame.cls, name)
 
 
 def _may_be_reduced(frame: Frame) -> bool:

@@ -139,9 +139,16 @@ def filled(frame: Frame, form: Value, values_put: Value) -> Value:
         parts = [cell.element() for cell in frame.memory.cells(values_put)]
     values = tuple(map(pure_calls.text_of, (form, *parts)))
     rank = ranks.combine_all(each.rank for each in values)
-    is_known = isinstance(form.const, str) and "%%" not in form.const
-    const = known_text(_FIELD.sub(WILDCARD, form.const)) if is_known else MISSING
+    const = _filled_in(form.const)
     return made_of(frame, values, derived(ranks.nonlinear(rank), Kind.STRING, *values, const=const, device=""))
+
+
+def _filled_in(form: object) -> object:
+    """A text with something unknown in place of each field; MISSING if it has `%%`, or a field that is seldom used."""
+    if not isinstance(form, str):
+        return MISSING
+    text = _FIELD.sub(WILDCARD, form)
+    return MISSING if "%" in text else known_text(text)
 
 
 def _is_total_count(left: Value, right: Value) -> bool:

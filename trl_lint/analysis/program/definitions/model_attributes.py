@@ -51,6 +51,11 @@ def _is_trained_part(cls: ClassInfo, name: str) -> bool:
     return bool(assigned) and all(HAVE_PARAMETERS & names_in(each) for each in assigned)
 
 
+def is_trained(cls: ClassInfo) -> bool:
+    """Whether a model's class shows that something in it is trained: a module with parameters, or an `nn.Parameter`."""
+    return bool(_parameters(cls)) or any(is_trained_part(cls, name) for name in cls.assigned())
+
+
 def _lines(code: cst.CSTNode) -> list[cst.CSTNode]:
     """The lines of a piece of code, and its loops, in which a line may freeze what the head names."""
     return [*of_class(code, cst.SimpleStatementLine), *of_class(code, cst.For)]

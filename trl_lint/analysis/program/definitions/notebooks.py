@@ -23,10 +23,10 @@ def is_run_by_kernel(module: Module, function: FunctionInfo | None) -> bool:
     """Whether only the kernel of a notebook runs a function, or the body of a module."""
     if module.path.suffix != _ENDING:
         return False
-    return function is None or not _starts_processes(module.source or module.tree.bytes)
+    return function is None or not starts_processes(module.source or module.tree.bytes)
 
 
 @lru_cache(maxsize=16)
-def _starts_processes(source: bytes) -> bool:
-    """Whether a notebook starts processes; its shell lines count, which are comments in the module."""
+def starts_processes(source: bytes) -> bool:
+    """Whether the module of a notebook starts processes. Its shell lines, which are comments there, count."""
     return SPAWNS.search(source) is not None

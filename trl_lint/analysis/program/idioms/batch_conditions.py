@@ -65,11 +65,14 @@ def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> boo
             return not _is_selected(root, measured)
     if not isinstance(node, _COMPUTED):
         return False
-    return all(_is_setting(each) or _is_size(root, each, known) for each in operands(node))
+    parts = [each for each in operands(node) if not isinstance(each, cst.BaseNumber)]
+    sizes = [each for each in parts if not _is_setting(each)]
+    # An attribute may be anything: `2 * self.loss` is no size, `self.part * len(rows)` is one.
+    return bool(sizes or not parts) and all(_is_size(root, each, known) for each in sizes)
 
 
 def _is_setting(node: cst.CSTNode) -> bool:
-    """Whether a factor is a constant of the module, or an attribute, as settings are: `RATIO`, `args.ratio`."""
+    """Whether it is a constant of the module, or an attribute, as settings are: `RATIO`, `args.ratio`."""
     match node:
         case cst.Name(name):
             return name.isupper()

@@ -97,21 +97,27 @@ def _is_part_of(target: cst.BaseExpression, test: cst.CSTNode) -> bool:
 
 def _is_number_of_processes(number: cst.BaseExpression, values: Mapping[int, Value]) -> bool:
     value = values.get(id(number))
-    if value is None or value.rank.differs:
-        return False
-    return value.const is WORLD_SIZE or WORLD_FIELD.fits(last_name(number))
+    is_known = value is not None and (value.const is WORLD_SIZE or WORLD_FIELD.fits(last_name(number)))
+    return is_known and not _differs(number, values)
 
 
 def _starts_at_rank(
     root: cst.CSTNode, compared: cst.BaseExpression, step: cst.AugAssign, values: Mapping[int, Value]
 ) -> bool:
-    """Whether it is `counter + rank` that is compared, or a counter that has the rank at first."""
+    """Whether `counter + rank` is compared, for a counter that all ranks share, or one that has the rank at first."""
     match compared:
         case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
             starts = [each for each in (left, right) if not each.deep_equals(step.target)]
+            if any(_differs(each, values) for each in (left, right) if each not in starts):
+                return False
         case _:
             starts = [value for target, value in assignments(root) if target.deep_equals(step.target)]
     return len(starts) == 1 and _is_rank(starts[0], values)
+
+
+def _differs(number: cst.BaseExpression, values: Mapping[int, Value]) -> bool:
+    value = values.get(id(number))
+    return value is not None and value.rank.differs
 
 
 def _is_rank(number: cst.BaseExpression, values: Mapping[int, Value]) -> bool:

@@ -17,10 +17,10 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name, raises_again
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
-_OF_FILES = frozenset({"FileExistsError", "FileNotFoundError"})
+_OF_SECOND = frozenset({"FileExistsError", "FileNotFoundError"})
 _ANY = frozenset({"BaseException", "EnvironmentError", "Exception", "IOError", "OSError"})
-# What is raised for files of all kinds.
-OF_FILES = _OF_FILES | {"BlockingIOError", "EnvironmentError", "IOError", "OSError", "PermissionError", "Timeout"}
+# What is raised for files, for whatever reason.
+OF_FILES = _OF_SECOND | {"BlockingIOError", "EnvironmentError", "IOError", "OSError", "PermissionError", "Timeout"}
 _SUPPRESS = "suppress"
 
 
@@ -61,7 +61,7 @@ def _handles(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
 def _is_for_second(error: cst.BaseExpression | None, body: cst.BaseSuite) -> bool:
     elements = [each.value for each in error.elements] if isinstance(error, cst.Tuple) else [error]
     names = {"Exception" if each is None else last_name(each) for each in elements}
-    return bool(names & _OF_FILES) or (len(body.body) == 1 and bool(names & _ANY))
+    return bool(names & _OF_SECOND) or (len(body.body) == 1 and bool(names & _ANY))
 
 
 def _raises(handler: cst.ExceptHandler) -> bool:

@@ -20,7 +20,7 @@ from functools import lru_cache
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
-from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, used_names
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, self_attribute, used_names
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
@@ -209,8 +209,9 @@ _FROM_OUTSIDE = (cst.Ellipsis(),)
 def _backward_starts(call: cst.Call, helpers: frozenset[str]) -> Iterator[cst.BaseExpression]:
     """`loss` of `accelerator.backward(loss)`, `backward(loss, scaler)`, `loss.backward()` and of a scaled loss."""
     func = call.func
-    name = last_name(func)
-    if name not in helpers and torch_ops.of_method(name).averages is not AveragingTransfer.TRAINS:
+    # Methods of other objects may have the same name: `scheduler.step(score)`.
+    is_helper = last_name(func) in helpers and (isinstance(func, cst.Name) or bool(self_attribute(func)))
+    if not is_helper and torch_ops.of_method(last_name(func)).averages is not AveragingTransfer.TRAINS:
         return
     if call.args:
         yield call.args[0].value

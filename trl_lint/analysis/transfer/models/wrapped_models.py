@@ -19,6 +19,7 @@ from operator import is_not
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.model_attributes import is_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel, class_of
 from trl_lint.analysis.program.idioms.path_conditions import exits_in
 from trl_lint.analysis.program.syntax import (
@@ -111,7 +112,7 @@ def may_stay_unwrapped(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
     only model prepared with the optimizer.
     """
     if isinstance(value, ProjectModel) and LOSS_MODULE.fits(value.cls.name):
-        return True
+        return not is_trained(value.cls)
     if value.device == MAYBE_FROZEN:
         return not (_is_tested_like_freezing(frame, node) or _is_with_its_optimizer(node))
     return not value.grad and value.device != EVALUATED

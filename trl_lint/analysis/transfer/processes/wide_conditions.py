@@ -21,7 +21,15 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.handled_errors import OF_FILES, catches
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
-from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, last_name, of_class, operands
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    definitions_around,
+    last_name,
+    names_in,
+    of_class,
+    operands,
+)
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -31,6 +39,7 @@ from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
+from trl_lint.knowledge.python import MADE_ONCE
 
 _LOOPS = (cst.For, cst.While)
 
@@ -59,12 +68,23 @@ def is_no_guard(condition: Control) -> bool:
 def is_tried(condition: Control) -> bool:
     """Whether all that a condition asks is that nothing goes wrong: `try: torch.save(…)`, `except Exception: …`.
 
-    What handles errors of files may be how one rank is chosen: `try: os.mkdir(lock)`.
+    What handles errors of files, or makes what must be new, may be how one rank is chosen: `try: os.mkdir(lock)`.
     """
     place = place_of(condition)
     if condition.uniformity is not Uniformity.UNKNOWN or not isinstance(place, (cst.Try, cst.TryStar)):
         return False
-    return not any(each.type is not None and catches(each, OF_FILES) for each in place.handlers)
+    is_of_files = any(each.type is not None and catches(each, OF_FILES) for each in place.handlers)
+    return not is_of_files and not any(map(_must_be_new, of_class(place.body, cst.Call)))
+
+
+def _must_be_new(call: cst.Call) -> bool:
+    """Whether only the first rank that makes this call succeeds: `os.mkdir(lock)`, `open(lock, "x")`."""
+    name = last_name(call.func)
+    if name == "open":
+        modes = (each.value.raw_value for each in call.args[1:] if isinstance(each.value, cst.SimpleString))
+        return any(mode.startswith("x") for mode in modes) or "O_EXCL" in names_in(call)
+    given = {each.keyword.value for each in call.args if each.keyword is not None}
+    return name in MADE_ONCE and given.isdisjoint(MADE_ONCE[name])
 
 
 def _controls_loop(root: cst.CSTNode, place: cst.CSTNode) -> bool:
