@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import given_fields
+from trl_lint.analysis.interpreter.objects import aliases, given_fields
 from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.interprocedural.returned_arguments import returned_name
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -47,7 +47,14 @@ def enter(frame: Frame) -> None:
         frame.notes.of(given_fields.Fields).owners |= owners
 
 
-def left(function: FunctionInfo, names: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
+def changed_for_caller(
+    function: FunctionInfo, names: Mapping[str, Value], after: Mapping[str, Value]
+) -> dict[str, Value]:
+    """What a function has changed for its callers: its arguments, and fields of these and of what it returns."""
+    return {**aliases.changed_for_caller(function.node, names, after), **_left(function, names, after)}
+
+
+def _left(function: FunctionInfo, names: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
     """The fields that a function leaves on its arguments and on what it returns. names: its state at the start."""
     fields = {name: value for name, value in after.items() if "." in name and given_fields.may_go(value)}
     fields.update({name: UNKNOWN for name in names if "." in name and name not in fields})

@@ -11,7 +11,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interpreter.objects import aliases, assignment
+from trl_lint.analysis.interpreter.objects import assignment
 from trl_lint.analysis.interprocedural import (
     decorators,
     early_returns,
@@ -177,16 +177,8 @@ class Runs(Definitions):
         frame.memory.heap, frame.memory.attributes = inner.memory.heap, inner.memory.attributes
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
-        changed = self._changed_for_caller(function, names, inner.memory.names)
+        changed = passed_fields.changed_for_caller(function, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
-
-    @staticmethod
-    def _changed_for_caller(
-        function: FunctionInfo, names: Mapping[str, Value], after: Mapping[str, Value]
-    ) -> dict[str, Value]:
-        """What a function has changed for its callers: its arguments, and fields of these and of what it returns."""
-        changed = aliases.changed_for_caller(function.node, names, after)
-        return {**changed, **passed_fields.left(function, names, after)}
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
         """Run a function's body in a prepared frame. Return its result."""
@@ -338,7 +330,7 @@ class Runs(Definitions):
             summary.result = UNKNOWN
             kept = summary.final.keys() & shared
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
-        summary.exchanged = self._changed_for_caller(function, names, frame.memory.names)
+        summary.exchanged = passed_fields.changed_for_caller(function, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies
