@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SourceModule(Protocol):
-    """A parsed file: the parts of it that the explanation of a fact needs."""
+    """A parsed file: what the explanation of a fact needs of it, and whether it has some text."""
 
     path: Path
     tree: Tree
@@ -26,6 +26,8 @@ class SourceModule(Protocol):
 
     @property
     def text(self) -> str: ...
+
+    def mentions(self, pattern: bytes) -> bool: ...
 
 
 @dataclass(slots=True, eq=False, repr=False)
