@@ -159,22 +159,20 @@ class Runs(Definitions):
     def _inline(
         self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode
     ) -> tuple[Value, dict[str, Value]]:
-        """Run a nested function again at each call: it sees, and may change, the names of the enclosing function."""
+        """Run a nested function again at each call: it sees and may change what the enclosing function has."""
         key = ("inline", id(function.node))
         if self._running.count(key) > 1:
             return BOTTOM, {}
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
         inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
-        inner.objects, inner.key = frame.objects, frame.key  # its writes to attributes are those of its caller
-        inner.trace, inner.stepping = frame.trace, frame.stepping
+        inner.objects, inner.key, inner.trace, inner.stepping = frame.objects, frame.key, frame.trace, frame.stepping
         passed_fields.enter(inner)
         self._running.append(key)
         self.depth += 1
         value = self._run_body(inner, function)
         self.depth -= 1
         self._running.pop()
-        # Its branches and loops have worked on copies of these.
-        frame.memory.heap, frame.memory.attributes = inner.memory.heap, inner.memory.attributes
+        frame.memory.heap, frame.memory.attributes = inner.memory.heap, inner.memory.attributes  # loops work on copies
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
         changed = passed_fields.changed_for_caller(function, names, inner.memory.names)
