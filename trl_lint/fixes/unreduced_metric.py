@@ -12,7 +12,8 @@ import libcst as cst
 
 from trl_lint.analysis.events import Logged
 from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.analysis.program.project.classes import is_module_class
+from trl_lint.analysis.program.definitions.call_order import methods_run_by
+from trl_lint.analysis.program.project.classes import FunctionInfo, is_module_class
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
@@ -43,6 +44,7 @@ from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import call_of, text_of, with_keyword, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.library import reduces
+from trl_lint.knowledge.lightning import OF_EVALUATION, OF_TRAINING, TRAINS
 from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
@@ -93,8 +95,23 @@ def _reduced_by_library(event: Logged, keyword: str) -> FixPlan | NoFix:
         return NoFix(DIVERGENT)
     if any(each.module is not event.module for each in event.writes):
         return NoFix("it is logged in another file")
+    if any(arg.star == "**" for arg in call.args):
+        where = f"pass `{keyword}=True` where the evaluation calls `{event.function}`" if event.function else ""
+        return NoFix(f"what is passed on with `**` may contain `{keyword}`", where)
+    if event.function is not None and _also_trains(event.function):
+        return NoFix(f"`{event.function.name}` may also run in training, where it would be reduced in every step")
     caution = "" if event.control.uniformity is Uniformity.UNIFORM else NOT_KNOWN
     return FixPlan((Replace(call, with_keyword(call, keyword, cst.Name("True"))),), caution=caution)
+
+
+def _also_trains(function: FunctionInfo) -> bool:
+    """Whether what a module trains on may come here, too: a hook of a training calls it, or that of a subclass may."""
+    cls = function.cls
+    if cls is None:
+        return False
+    if cls.find(TRAINS) is None and function.name not in OF_EVALUATION:
+        return True
+    return any(each is function for hook in OF_TRAINING for each in methods_run_by(cls, hook))
 
 
 def _plan(place: LogSite) -> FixPlan | NoFix:
