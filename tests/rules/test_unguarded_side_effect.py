@@ -556,9 +556,23 @@ def test_what_is_read_again_is_waited_for():
     assert SNIPPETS.mended(some, unsafe=True) == some  # not all processes would reach the barrier
 
 
-def test_what_was_read_before_may_be_written_by_one_rank():
-    text = loop('mask = torch.load("x.pt")\ntorch.save(mask, "x.pt")')
-    assert "it is read again" not in reason(text)
+@pytest.mark.parametrize(
+    ("before", "is_left"),
+    [
+        ('mask = torch.load("x.pt")', True),
+        ('if step > 1:\n    mask = torch.load("x.pt")\nelse:\n    mask = None', True),
+        ('mask = torch.load("x.pt")\naccelerator.wait_for_everyone()', False),
+        ('mask = torch.load("x.pt")\nmask = accelerator.gather(mask)', False),
+        ('mask = torch.load("y.pt")', False),
+        ('os.path.exists("x.pt")', False),
+        ('with open("x.pt", "wb") as file:\n    file.write(b"0")', False),
+    ],
+)
+def test_what_others_may_still_read_is_not_written_by_one_rank(before, is_left):
+    text = "import os\n" + loop(f'{before}\ntorch.save(mask, "x.pt")')
+    (found,) = (each for each in SNIPPETS.findings(text) if shown(text, each).startswith("torch.save"))
+    assert found.fix is not None
+    assert ("it is read just before" in found.fix.reason) is is_left
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from trl_lint.fixes.support.main_process import MainProcess, main_process
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import OF_PATHS
-from trl_lint.knowledge.heuristics import READS_FILE
+from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE, READS_FILE
 from trl_lint.wording import said
 
 # Modules whose objects are passed to a tracker: creating them involves no collective.
@@ -30,6 +30,8 @@ _EXIST_OK = "exist_ok"
 _LONGEST = 88
 # Texts that are no longer than this name no file: modes, separators, extensions.
 _SHORT = 5
+# The letters of the modes of files, and those by which one is written.
+_MODES, _WRITES = frozenset("rwaxbtU+"), frozenset("wax")
 # With this many positional arguments, `exist_ok` may be one of them.
 _BY_POSITION = 3
 
@@ -51,6 +53,8 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         main = main_process(event, found.statement)
         if isinstance(main, NoFix):
             return main
+        if not event.effect.shown and _is_read_just_before(event):
+            return NoFix("it is read just before, so the main process would have to wait until the others have read it")
         if not event.effect.shown and _is_read_again(event):
             return _with_wait(event, found, main)
         reason = "" if event.effect.shown else _needed_by_others(event, found)
@@ -120,6 +124,25 @@ def _is_read_again(event: SideEffect) -> bool:
     inside = {id(each) for each in _reading_calls(root)}
     elsewhere = (each for each in _reading_calls(event.module.tree) if id(each) not in inside)
     return bool(texts) and any(texts & _texts(arg.value) for each in elsewhere for arg in each.args)
+
+
+def _is_read_just_before(event: SideEffect) -> bool:
+    """Whether the function reads the same path above, and nothing shows that all processes have done so by then."""
+    root, path = scope_of(event.function, event.module), _path_of(event)
+    if not path:
+        return False
+    above = [each for each in nodes(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
+    of_path = (each for each in above if any(text_of(arg.value) == path for arg in each.args))
+    reads = [each for each in of_path if READS_FILE.fits(last_name(each.func)) and not _opens_to_write(each)]
+    last = reads[-1] if reads else None
+    meets = (each for each in above if MAY_SYNCHRONISE.fits(last_name(each.func)))
+    return last is not None and not any(is_before(root, last, each) for each in meets)
+
+
+def _opens_to_write(call: cst.Call) -> bool:
+    """Whether one of the arguments is the mode of a file that is written."""
+    modes = (arg.value.raw_value for arg in call.args if isinstance(arg.value, cst.SimpleString))
+    return any(set(mode) <= _MODES and not _WRITES.isdisjoint(mode) for mode in modes)
 
 
 def _reading_calls(root: cst.CSTNode) -> list[cst.Call]:
