@@ -226,3 +226,29 @@ def test_files_that_use_accelerate_ask_its_state():
 def test_what_all_processes_read_again_is_waited_for():
     fixed = SNIPPETS.mended(HELPER.replace("READ", 'AutoTokenizer.from_pretrained("out")'), unsafe=True)
     assert "    PartialState().wait_for_everyone()\n    AutoTokenizer" in fixed
+
+
+HOOK = """\
+import json
+import os
+import torch
+from transformers import TrainerCallback
+
+class Saver(TrainerCallback):
+    def on_save(self, args, {}, control, **kwargs):
+        torch.save(kwargs["model"].head, os.path.join(args.output_dir, "head.bin"))
+        return control
+"""
+
+
+@pytest.mark.parametrize("state", ["state", "trainer_state: TrainerState"])
+def test_hooks_of_callbacks_ask_the_state_that_they_get(state):
+    text = HOOK.format(state)
+    guarded = "        if {}.is_world_process_zero:\n            torch.save("
+    expected = text.replace("        torch.save(", guarded.format(state.partition(":")[0]))
+    assert SNIPPETS.mended(text, unsafe=True) == expected
+    other = text.replace("on_save(", "save(").replace("return control", "self.on_save = 1")
+    assert "is_world_process_zero" not in SNIPPETS.mended(other, unsafe=True)
+    bound = HOOK.format("state").replace("        torch.save", "        state = vars(state)\n        torch.save")
+    assert SNIPPETS.findings(bound)
+    assert "is_world_process_zero" not in SNIPPETS.mended(bound, unsafe=True)
