@@ -23,7 +23,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.bound_numbers import bound_number
-from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
+from trl_lint.fixes.support.collecting import before_cpu, before_numpy, collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
 from trl_lint.fixes.support.logged import (
@@ -205,12 +205,11 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     reason = _reason_without_tensor(place, core, value)
     if reason:
         return NoFix(reason)
-    moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
-    tensor, written = on_device(place, core, value), written_reduction(core)
+    written = written_reduction(core)
     reduction = written if written is not None and _is_same_reduction(written, how) else REPEATED[how]
-    if needs_cast(value, reduction, written):
-        tensor = call_of(tensor, "float")
-    reduced = collected(place, tensor, reduction)
+    before = before_numpy(place, core) if numeric and reduction == written else None
+    moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
+    reduced = collected(place, before or _tensor_of(place, core, value, reduction), reduction)
     if reduced is None:
         return NoFix("no reducer available here computes this")
     gathered, imports = reduced
@@ -220,12 +219,18 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
         gathered = call_of(gathered, "item")
     if may_be_cpu(value) and not numeric and not proven:
         gathered = call_of(gathered, "cpu")  # a value on the CPU stays there
-    if numeric:
+    if numeric and before is None:
         torch = torch_in_reach(place.module, place.root, place.statement)
         if isinstance(torch, NoFix):
             return torch
         imports += torch
     return Gathered(((core, gathered),), numeric, ends_here, moves, imports, (), reduction)
+
+
+def _tensor_of(place: LogSite, core: cst.BaseExpression, value: Value, reduction: str) -> cst.BaseExpression:
+    """The tensor to gather, of numbers that can be reduced."""
+    tensor = on_device(place, core, value)
+    return call_of(tensor, "float") if needs_cast(value, reduction, written_reduction(core)) else tensor
 
 
 def _reason_without_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
