@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from snippets import Snippets
 
+from trl_lint.findings import Applicability
+
 SNIPPETS = Snippets("TRL003")
 
 MODULE = """\
@@ -164,6 +166,59 @@ def test_a_helper_of_the_validation_logs_what_the_validation_does(step, reduces,
     findings = SNIPPETS.findings(text)
     assert {each.message.split("`")[1] for each in findings} == metrics
     assert all(text.splitlines()[each.start.line - 1].lstrip().startswith("self.log(") for each in findings)
+
+
+SHARED = """\
+import lightning as L
+from torch.nn.functional import cross_entropy
+
+
+class Module(L.LightningModule):
+    def training_step(self, batch, batch_idx):
+        loss = self.loss(batch)
+        {}
+        return loss
+
+    def validation_step(self, batch, batch_idx):
+        {}
+
+    def loss(self, batch):
+        inputs, targets = batch
+        return cross_entropy(self.net(inputs), targets)
+
+    def passed_on(self, stage, loss):
+        self.show(stage, loss)
+
+    def show(self, stage, loss, **kwargs):
+        self.log(f"{{stage}}/loss", loss{})
+"""
+SHOWN = 'self.show("val", self.loss(batch))'
+TRAINED = 'self.passed_on("train", loss)'
+
+
+@pytest.mark.parametrize(
+    ("train", "more", "reason"),
+    [
+        ("pass", "", ""),
+        (TRAINED, "", "may also run in training"),
+        ("pass", ", **kwargs", "may contain `sync_dist`"),
+        (TRAINED, ", **kwargs", "may contain `sync_dist`"),
+    ],
+)
+def test_a_helper_that_logs_for_training_as_well_is_left_to_the_author(train, more, reason):
+    text = SHARED.format(train, SHOWN, more)
+    fix = SNIPPETS.finding(text).fix
+    assert fix is not None
+    assert reason in fix.reason
+    assert fix.applicability is (Applicability.DISPLAY if reason else Applicability.SAFE)
+    reduced = text.replace('/loss", loss', '/loss", loss, sync_dist=True')
+    assert SNIPPETS.mended(text, unsafe=True) == (text if reason else reduced)
+
+
+def test_a_helper_of_a_base_class_may_log_for_training():
+    text = SHARED.replace("def training_step", "def other").format("pass", SHOWN, "")
+    assert SNIPPETS.findings(text)
+    assert SNIPPETS.mended(text, unsafe=True) == text
 
 
 STARRED = """\

@@ -100,6 +100,42 @@ def test_what_cannot_be_asked_there_is_left_to_the_author(text: str):
     assert guards(text) == []
 
 
+SEVERAL = [
+    "    if args.num_gpus > 1:\n        if rank == 0:\n            print(1)\n    else:\n        print(2)\n",
+    "    several = dist.get_world_size() > 1\n    if several and rank == 0:\n        print(1)\n",
+    "    if args.local_rank != -1:\n        if rank == 0:\n            print(1)\n",
+    "    several = dist.get_world_size() > 1\n    if several:\n        if rank == 0:\n            print(1)\n",
+]
+
+
+@pytest.mark.parametrize("asked", SEVERAL)
+def test_what_is_asked_of_several_processes_is_not_asked_of_one(asked: str):
+    text = "    rank = dist.get_rank()\n" + asked
+    condition = asked.partition("    if ")[2].partition(":")[0].partition(" and ")[0]
+    named = text.replace("args.num_gpus > 1", "args.distributed").replace("several and", "args.distributed and")
+    for each in (text, named):
+        assert SNIPPETS.findings(HEAD + each + '    torch.save(1, "a.pt")\n')
+        assert guards(each + '    torch.save(1, "a.pt")\n') == []
+    # It is where the code is for several processes as well, or where it is asked elsewhere without the condition.
+    assert guards(f'{text}    if {condition}:\n        torch.save(1, "a.pt")\n') == [f"if {condition} and rank == 0:"]
+    assert guards(RANKED + asked + '    torch.save(1, "a.pt")\n') == ["if rank == 0:"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "calls", "guard"),
+    [
+        ("rank", "report(dist.get_rank())", ["if rank == 0:"]),
+        ("rank", "report(dist.get_rank())\n    report(None)", []),
+        ("rank", "report(dist.get_rank())\n    again()\n\ndef again(rank=None):\n    report(rank)", []),
+        ("rank=None", "report(dist.get_rank())", []),
+    ],
+)
+def test_a_parameter_that_may_be_none_is_not_asked(parameter: str, calls: str, guard: list[str]):
+    text = f"    {calls}\n\ndef report({parameter}):\n    if rank == 0:\n        print(1)\n    torch.save(1, 'a.pt')\n"
+    assert SNIPPETS.findings(HEAD + text)
+    assert guards(text) == guard
+
+
 def test_methods_ask_their_object():
     text = """
 class Runner:
@@ -190,3 +226,29 @@ def test_files_that_use_accelerate_ask_its_state():
 def test_what_all_processes_read_again_is_waited_for():
     fixed = SNIPPETS.mended(HELPER.replace("READ", 'AutoTokenizer.from_pretrained("out")'), unsafe=True)
     assert "    PartialState().wait_for_everyone()\n    AutoTokenizer" in fixed
+
+
+HOOK = """\
+import json
+import os
+import torch
+from transformers import TrainerCallback
+
+class Saver(TrainerCallback):
+    def on_save(self, args, {}, control, **kwargs):
+        torch.save(kwargs["model"].head, os.path.join(args.output_dir, "head.bin"))
+        return control
+"""
+
+
+@pytest.mark.parametrize("state", ["state", "trainer_state: TrainerState"])
+def test_hooks_of_callbacks_ask_the_state_that_they_get(state):
+    text = HOOK.format(state)
+    guarded = "        if {}.is_world_process_zero:\n            torch.save("
+    expected = text.replace("        torch.save(", guarded.format(state.partition(":")[0]))
+    assert SNIPPETS.mended(text, unsafe=True) == expected
+    other = text.replace("on_save(", "save(").replace("return control", "self.on_save = 1")
+    assert "is_world_process_zero" not in SNIPPETS.mended(other, unsafe=True)
+    bound = HOOK.format("state").replace("        torch.save", "        state = vars(state)\n        torch.save")
+    assert SNIPPETS.findings(bound)
+    assert "is_world_process_zero" not in SNIPPETS.mended(bound, unsafe=True)

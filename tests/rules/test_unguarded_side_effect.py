@@ -8,6 +8,7 @@ import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
 from trl_lint.findings import Consequence
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -573,9 +574,64 @@ def test_what_is_read_again_is_waited_for():
     assert SNIPPETS.mended(some, unsafe=True) == some  # not all processes would reach the barrier
 
 
-def test_what_was_read_before_may_be_written_by_one_rank():
-    text = loop('mask = torch.load("x.pt")\ntorch.save(mask, "x.pt")')
-    assert "it is read again" not in reason(text)
+@pytest.mark.parametrize(
+    ("before", "is_left"),
+    [
+        ('mask = torch.load("x.pt")', True),
+        ('if step > 1:\n    mask = torch.load("x.pt")\nelse:\n    mask = None', True),
+        ('mask = torch.load("x.pt")\naccelerator.wait_for_everyone()', False),
+        ('mask = torch.load("x.pt")\nmask = accelerator.gather(mask)', False),
+        ('mask = torch.load("y.pt")', False),
+        ('os.path.exists("x.pt")', False),
+        ('with open("x.pt", "wb") as file:\n    file.write(b"0")', False),
+    ],
+)
+def test_what_others_may_still_read_is_not_written_by_one_rank(before, is_left):
+    text = "import os\n" + loop(f'{before}\ntorch.save(mask, "x.pt")')
+    (found,) = (each for each in SNIPPETS.findings(text) if shown(text, each).startswith("torch.save"))
+    assert found.fix is not None
+    assert ("it is read just before" in found.fix.reason) is is_left
+
+
+@pytest.mark.parametrize(
+    ("call", "is_left"),
+    [
+        ('unwrapped.save_pretrained("x")', True),
+        ('torch.save(unwrapped.state_dict(), "x.pt")', True),
+        ('state = {"model": unwrapped.state_dict()}\ntorch.save(state, "x.pt")', True),
+        ('tokenizer.save_pretrained("x")', False),
+        ('state = accelerator.get_state_dict(model)\ntorch.save(state, "x.pt")', False),
+    ],
+)
+@pytest.mark.parametrize("engine", ["ddp", "deepspeed", "deepspeed-zero3", "fsdp"])
+def test_weights_that_all_ranks_have_a_part_of_are_not_saved_by_one(call, is_left, engine):
+    snippets = Snippets("TRL008", replace(SETTINGS, engines=(engine,)))
+    finding = snippets.finding(loop(f"unwrapped = accelerator.unwrap_model(model)\n{call}"))
+    is_left = is_left and engine in ("deepspeed-zero3", "fsdp")
+    assert finding.fix is not None
+    assert ("each process has a part only" in finding.fix.reason) is is_left
+    assert ("gathered" in finding.help) is is_left
+
+
+def test_a_file_of_settings_that_is_named_shows_the_engine(tmp_path):
+    text = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+model = AutoModel.from_pretrained("base")
+trainer = Trainer(model, TrainingArguments("out", deepspeed="zero.json"), train_dataset=rows)
+trainer.train()
+model.save_pretrained("out/last")
+"""
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(text)
+    for stage, is_left in ((2, False), (3, True)):
+        (tmp_path / "zero.json").write_text(f'{{"zero_optimization": {{"stage": {stage}}}}}\n')
+        linter = Linter(replace(SETTINGS, root=tmp_path), import_roots(tmp_path, [tmp_path]), (find_rule("TRL008"),))
+        (finding,) = linter.check(tmp_path / "train.py", text.encode())
+        assert finding.fix is not None
+        assert (
+            "under DeepSpeed ZeRO-3 (see `zero.json`) each process has a part only" in finding.fix.reason
+        ) is is_left
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,30 @@ def test_a_python_number_becomes_a_tensor_on_the_accelerator(before, value, new)
     assert applicability(text) is UNSAFE
 
 
+@pytest.mark.parametrize(
+    ("value", "tensor"),
+    [
+        ("loss.detach().cpu().numpy().mean()", "loss.detach().mean()"),
+        ("(mask * 2).cpu().numpy().max()", "(mask * 2).max()"),
+        ("mask.cpu().numpy().sum()", "mask.sum()"),
+        ("(mask == 1).cpu().numpy().mean()", "(mask == 1).float().mean()"),
+        ("float(loss.cpu().numpy().mean())", "loss.mean()"),
+        # It may be on the CPU anyway, more than the move would be lost, or it is already another reduction.
+        ("loss.detach().numpy().mean()", ""),
+        ("(loss * 2).cpu().numpy().max()", ""),
+        ("loss.cpu().double().numpy().mean()", ""),
+    ],
+)
+def test_what_numpy_reduces_is_reduced_on_the_device(value, tensor):
+    text = loop(logged(value))
+    (new,) = added(text)
+    assert ("torch.tensor(" in new) is not tensor
+    number = f"accelerator.gather({tensor}).{value.rpartition('.')[2].partition('(')[0]}()"
+    number = f"float({number})" if value.startswith("float") else f"{number}.item()"
+    assert not tensor or new == logged(number)
+    assert applicability(text) is UNSAFE
+
+
 def test_integers_and_booleans_are_made_floats_before_a_mean():
     text = loop("hits = (mask == 1)[0].long().mean() if step else loss\n" + logged("loss.long()"))
     assert added(text) == [logged("accelerator.gather(loss.long().float()).mean()")]

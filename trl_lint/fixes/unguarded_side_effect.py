@@ -8,16 +8,17 @@ from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.control import Uniformity
+from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.file_blocks import file_block
 from trl_lint.fixes.support.main_process import MainProcess, main_process
-from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
+from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of, sole_binding
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
-from trl_lint.knowledge.effects import OF_PATHS
-from trl_lint.knowledge.heuristics import READS_FILE
+from trl_lint.knowledge.effects import OF_MODELS, OF_PATHS
+from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE, READS_FILE
 from trl_lint.wording import said
 
 # Modules whose objects are passed to a tracker: creating them involves no collective.
@@ -26,10 +27,18 @@ _WAITED_FOR = "it is not known whether other processes need it and have to wait 
 _MAY_BE_COLLECTIVE = "a call inside it may have to be made by all processes"
 _NO_ERROR = "an existing one is no longer an error, on one process as well"
 _EXIST_OK = "exist_ok"
+# The method that returns the weights as this process has them.
+_STATE = "state_dict"
+_GATHERED = (
+    "save weights that all processes have gathered: `trainer.save_model(…)`, or `accelerator.get_state_dict(…)` on all "
+    "of them and its result on the main process only"
+)
 # A condition with another part may be this long.
 _LONGEST = 88
 # Texts that are no longer than this name no file: modes, separators, extensions.
 _SHORT = 5
+# The letters of the modes of files, and those by which one is written.
+_MODES, _WRITES = frozenset("rwaxbtU+"), frozenset("wax")
 # With this many positional arguments, `exist_ok` may be one of them.
 _BY_POSITION = 3
 
@@ -51,6 +60,9 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         main = main_process(event, found.statement)
         if isinstance(main, NoFix):
             return main
+        needs_all = _needs_all(event)
+        if needs_all is not None:
+            return needs_all
         if not event.effect.shown and _is_read_again(event):
             return _with_wait(event, found, main)
         reason = "" if event.effect.shown else _needed_by_others(event, found)
@@ -62,6 +74,27 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
 
     def title_for(self, event: SideEffect) -> str:
         return "Let all ranks create it" if _is_for_all(event) else "Do it on the main process only"
+
+
+def _needs_all(event: SideEffect) -> NoFix | None:
+    """Why one process must not do it without the others; None if it may."""
+    shown = event.module.engines().one_of(SHARDS_PARAMETERS) if _saves_weights(event) else None
+    if shown is not None and shown.chosen:
+        return NoFix(f"under {ENGINE_NAMES[shown.engine]} ({shown.evidence}) each process has a part only", _GATHERED)
+    if not event.effect.shown and _is_read_just_before(event):
+        return NoFix("it is read just before, so the main process would have to wait until the others have read it")
+    return None
+
+
+def _saves_weights(event: SideEffect) -> bool:
+    """Whether a model is saved, or something with the state of one."""
+    if event.effect is OF_MODELS.get(event.name):
+        return True
+    root = scope_of(event.function, event.module)
+    bound = (sole_binding(root, arg.value) for arg in event.node.args)
+    saved = (event.node, *(each.value for each in bound if each is not None))
+    inside = (node for each in saved for node in nodes(each) if isinstance(node, cst.Call))
+    return any(last_name(each.func) == _STATE for each in inside)
 
 
 def _statement(event: SideEffect) -> StatementInBlock[cst.SimpleStatementLine | cst.With] | NoFix:
@@ -120,6 +153,25 @@ def _is_read_again(event: SideEffect) -> bool:
     inside = {id(each) for each in _reading_calls(root)}
     elsewhere = (each for each in _reading_calls(event.module.tree) if id(each) not in inside)
     return bool(texts) and any(texts & _texts(arg.value) for each in elsewhere for arg in each.args)
+
+
+def _is_read_just_before(event: SideEffect) -> bool:
+    """Whether the function reads the same path above, and nothing shows that all processes have done so by then."""
+    root, path = scope_of(event.function, event.module), _path_of(event)
+    if not path:
+        return False
+    above = [each for each in nodes(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
+    of_path = (each for each in above if any(text_of(arg.value) == path for arg in each.args))
+    reads = [each for each in of_path if READS_FILE.fits(last_name(each.func)) and not _opens_to_write(each)]
+    last = reads[-1] if reads else None
+    meets = (each for each in above if MAY_SYNCHRONISE.fits(last_name(each.func)))
+    return last is not None and not any(is_before(root, last, each) for each in meets)
+
+
+def _opens_to_write(call: cst.Call) -> bool:
+    """Whether one of the arguments is the mode of a file that is written."""
+    modes = (arg.value.raw_value for arg in call.args if isinstance(arg.value, cst.SimpleString))
+    return any(set(mode) <= _MODES and not _WRITES.isdisjoint(mode) for mode in modes)
 
 
 def _reading_calls(root: cst.CSTNode) -> list[cst.Call]:

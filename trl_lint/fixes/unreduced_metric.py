@@ -12,7 +12,8 @@ import libcst as cst
 
 from trl_lint.analysis.events import Logged
 from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.analysis.program.project.classes import is_module_class
+from trl_lint.analysis.program.definitions.call_order import methods_run_by
+from trl_lint.analysis.program.project.classes import FunctionInfo, is_module_class
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
@@ -22,7 +23,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.bound_numbers import bound_number
-from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
+from trl_lint.fixes.support.collecting import before_cpu, before_numpy, collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
 from trl_lint.fixes.support.logged import (
@@ -43,6 +44,7 @@ from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import call_of, text_of, with_keyword, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.library import reduces
+from trl_lint.knowledge.lightning import OF_EVALUATION, OF_TRAINING, TRAINS
 from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
@@ -93,8 +95,23 @@ def _reduced_by_library(event: Logged, keyword: str) -> FixPlan | NoFix:
         return NoFix(DIVERGENT)
     if any(each.module is not event.module for each in event.writes):
         return NoFix("it is logged in another file")
+    if any(arg.star == "**" for arg in call.args):
+        where = f"pass `{keyword}=True` where the evaluation calls `{event.function}`" if event.function else ""
+        return NoFix(f"what is passed on with `**` may contain `{keyword}`", where)
+    if event.function is not None and _also_trains(event.function):
+        return NoFix(f"`{event.function.name}` may also run in training, where it would be reduced in every step")
     caution = "" if event.control.uniformity is Uniformity.UNIFORM else NOT_KNOWN
     return FixPlan((Replace(call, with_keyword(call, keyword, cst.Name("True"))),), caution=caution)
+
+
+def _also_trains(function: FunctionInfo) -> bool:
+    """Whether what a module trains on may come here, too: a hook of a training calls it, or that of a subclass may."""
+    cls = function.cls
+    if cls is None:
+        return False
+    if cls.find(TRAINS) is None and function.name not in OF_EVALUATION:
+        return True
+    return any(each is function for hook in OF_TRAINING for each in methods_run_by(cls, hook))
 
 
 def _plan(place: LogSite) -> FixPlan | NoFix:
@@ -188,12 +205,11 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     reason = _reason_without_tensor(place, core, value)
     if reason:
         return NoFix(reason)
-    moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
-    tensor, written = on_device(place, core, value), written_reduction(core)
+    written = written_reduction(core)
     reduction = written if written is not None and _is_same_reduction(written, how) else REPEATED[how]
-    if needs_cast(value, reduction, written):
-        tensor = call_of(tensor, "float")
-    reduced = collected(place, tensor, reduction)
+    before = before_numpy(place, core) if numeric and reduction == written else None
+    moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
+    reduced = collected(place, before or _tensor_of(place, core, value, reduction), reduction)
     if reduced is None:
         return NoFix("no reducer available here computes this")
     gathered, imports = reduced
@@ -203,12 +219,18 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
         gathered = call_of(gathered, "item")
     if may_be_cpu(value) and not numeric and not proven:
         gathered = call_of(gathered, "cpu")  # a value on the CPU stays there
-    if numeric:
+    if numeric and before is None:
         torch = torch_in_reach(place.module, place.root, place.statement)
         if isinstance(torch, NoFix):
             return torch
         imports += torch
     return Gathered(((core, gathered),), numeric, ends_here, moves, imports, (), reduction)
+
+
+def _tensor_of(place: LogSite, core: cst.BaseExpression, value: Value, reduction: str) -> cst.BaseExpression:
+    """The tensor to gather, of numbers that can be reduced."""
+    tensor = on_device(place, core, value)
+    return call_of(tensor, "float") if needs_cast(value, reduction, written_reduction(core)) else tensor
 
 
 def _reason_without_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:

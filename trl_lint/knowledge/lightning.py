@@ -81,9 +81,11 @@ _HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS)
 # over those of the first rank.
 # ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
-_EVALUATE = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+OF_EVALUATION = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
 # What it logs in other hooks is shown for a batch, or of a test, which is to be run on one device.
-_SHOW_OTHERS = frozenset({"on_test_epoch_end", "predict_step", "test_epoch_end", "test_step", *_HOOKS}) - _EVALUATE
+_SHOW_OTHERS = frozenset({"on_test_epoch_end", "predict_step", "test_epoch_end", "test_step", *_HOOKS}) - OF_EVALUATION
+# The methods of a module that Lightning runs while it trains.
+OF_TRAINING = frozenset(each for each in _HOOKS if "train" in each and each not in _OF_DATA)
 # A file with one of these is for several processes.
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
@@ -192,7 +194,7 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
-           reduces="sync_dist", only_in=_EVALUATE, not_in=_SHOW_OTHERS, synchronises=_REDUCED)
+           reduces="sync_dist", only_in=OF_EVALUATION, not_in=_SHOW_OTHERS, synchronises=_REDUCED)
       for package in _PACKAGES
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)

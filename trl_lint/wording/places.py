@@ -145,6 +145,9 @@ _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 # Surroundings in which code without an accelerator may have its own condition for the main process.
 _MAY_HAVE_TESTS = frozenset({_ACCELERATE, _LIGHTNING_SCRIPT, _TORCH})
 
+# The class of callbacks, whose hooks get the trainer's arguments, its state and its control.
+_OF_CALLBACKS = "transformers.TrainerCallback"
+
 # The attributes of events from which the place is reached, or where its values come from.
 _REACHED_FROM = ("called", "condition", "draw", "index", "model", "operand", "provenance", "sync_point", "use", "value")
 
@@ -165,7 +168,7 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
         return f"`if {own_test}:`"
     names = {
         "accelerator": accelerator or own,
-        "state": _state(event.function),
+        "state": state_in(event.function) or "state",
         "dist": _dist(event.module),
         **_of_lightning(_class_around(event.function)),
     }
@@ -236,11 +239,14 @@ def _class_around(owner: FunctionInfo | None) -> ClassInfo | None:
     return None if owner is None else owner.cls
 
 
-def _state(owner: FunctionInfo | None) -> str:
-    """The parameter name for the trainer's state in a callback's hook."""
-    if owner is None or not library.hook("transformers.TrainerCallback", owner.name) or len(owner.parameters) < 3:
-        return "state"
-    return "state" if owner.parameters[2].star else owner.parameters[2].name
+def state_in(owner: FunctionInfo | None) -> str:
+    """The parameter for the trainer's state in a callback's hook; "" in any other function."""
+    if owner is None or owner.cls is None or not library.hook(_OF_CALLBACKS, owner.name):
+        return ""
+    if not any(library.is_subclass(each, _OF_CALLBACKS) for each in owner.cls.library_bases()):
+        return ""
+    third = owner.parameters[2] if len(owner.parameters) > 2 else None
+    return third.name if third is not None and third.positional else ""
 
 
 def _of_lightning(cls: ClassInfo | None) -> dict[str, str]:

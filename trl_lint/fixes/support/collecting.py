@@ -5,10 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.logged import LogSite, is_number
+from trl_lint.fixes.support.reductions import needs_cast
 from trl_lint.fixes.support.tree import (
     call_of,
     goes_to_cpu,
@@ -55,6 +56,27 @@ def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | Non
 def before_cpu(place: LogSite, core: cst.BaseExpression) -> cst.BaseExpression:
     """The expression without its `.cpu()`: the tensor is gathered on the device where it was."""
     return _with_moves(place, core, None)
+
+
+def before_numpy(place: LogSite, core: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The tensor `x.detach().mean()` for `x.detach().cpu().numpy().mean()`; None for any other expression.
+
+    It is where the accelerator gathers it. NumPy takes the mean of integers, too.
+    """
+    reduction = method_call(core)
+    array = None if reduction is None or reduction.args else method_call(reduction.receiver)
+    if reduction is None or array is None or array.name != "numpy" or array.args:
+        return None
+    moved = method_call(array.receiver)
+    if moved is None or moved.name != "cpu":
+        return None  # it is on the CPU anyway
+    tensor = moved.receiver
+    value = place.value_of(tensor)
+    if value is None or value.kind not in (Kind.BATCH, Kind.TENSOR) or is_number(value) or may_be_cpu(value):
+        return None
+    if needs_cast(value, reduction.name, None):
+        tensor = call_of(tensor, "float")
+    return call_of(tensor, reduction.name)
 
 
 def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:

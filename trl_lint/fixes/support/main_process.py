@@ -8,6 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.observers.backends import uses_accelerate
+from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 from trl_lint.fixes.support.blocks import NO_PLACE
@@ -15,6 +16,7 @@ from trl_lint.fixes.support.edits import Edit, Import, NoFix
 from trl_lint.fixes.support.importing import bound_at_top, has_place
 from trl_lint.fixes.support.scope import binders, nodes
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
+from trl_lint.wording import state_in
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -42,21 +44,24 @@ class MainProcess(NamedTuple):
 def main_process(event: SideEffect, statement: cst.CSTNode) -> MainProcess | NoFix:
     """What tells the main process from the others at a statement: an Accelerator, a condition of the code, the state.
 
-    A Trainer had `is_world_process_zero` before it had an accelerator.
+    A Trainer had `is_world_process_zero` before it had an accelerator. The hooks of its callbacks get its state.
     """
     accelerator, module = event.accelerator, event.module
     if event.trainer and not module.mentions(rb"\.accelerator\b"):
         return MainProcess(f"{event.trainer}.is_world_process_zero()")
     if accelerator:
         return MainProcess(f"{accelerator}.is_main_process", f"{accelerator}.wait_for_everyone()")
+    state = state_in(event.function)
+    if state and event.function is not None and not is_bound(event.function.node, cst.Name(state)):
+        return MainProcess(f"{state}.is_world_process_zero")
     own = main_process_test(module, event.function, event.node)
     if own:
         return MainProcess(own)
     found = partial_state(module, statement)
     if isinstance(found, NoFix):
         return NoFix("no condition for the main process is known to work here")
-    state, imports = found
-    return MainProcess(f"{state}().is_main_process", f"{state}().wait_for_everyone()", imports, _SETS_UP)
+    text, imports = found
+    return MainProcess(f"{text}().is_main_process", f"{text}().wait_for_everyone()", imports, _SETS_UP)
 
 
 def partial_state(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:

@@ -18,10 +18,25 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, inwards, last_name, of_class
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    ends_outside,
+    identifiers,
+    inwards,
+    is_literal_none,
+    last_name,
+    of_class,
+)
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING, NAMES_ENGINE
+from trl_lint.knowledge.heuristics import (
+    ASKS_FOR_GPUS,
+    JOB_SETTING,
+    MAY_ASK_FOR_RANK,
+    NAMES_ENGINE,
+    RANK_FIELD,
+    is_rank_name,
+)
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
 
 if TYPE_CHECKING:
@@ -105,6 +120,28 @@ def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode)
 def mentions_job(test: cst.BaseExpression) -> bool:
     """Whether the names in a condition refer to how the job is run: `args.distributed`."""
     return any(map(JOB_SETTING.fits, identifiers(test)))
+
+
+def asks_for_several(test: cst.BaseExpression) -> bool:
+    """Whether a condition asks, by its names, if there are several processes, not which of them this one is.
+
+    `num_gpus > 1`, `args.distributed`, and `args.local_rank != -1`, where one process has no rank.
+    """
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return asks_for_several(test.expression)
+    if isinstance(test, cst.BooleanOperation):
+        return asks_for_several(test.left) and asks_for_several(test.right)
+    names = list(identifiers(test))
+    if any(is_rank_name(each) or RANK_FIELD.fits(each) or MAY_ASK_FOR_RANK.fits(each) for each in names):
+        return isinstance(test, cst.Comparison) and any(_is_no_rank(each.comparator) for each in test.comparisons)
+    return any(_is_of_the_job(each) or each in ASK_FOR_GROUP for each in names)
+
+
+def _is_no_rank(value: cst.BaseExpression) -> bool:
+    """`-1` or `None`, which a program of one process has for its rank."""
+    if isinstance(value, cst.UnaryOperation) and isinstance(value.operator, cst.Minus):
+        return isinstance(value.expression, cst.Integer) and value.expression.value == "1"
+    return is_literal_none(value)
 
 
 def names_engine(test: cst.BaseExpression) -> bool:

@@ -13,20 +13,36 @@ For example, in a script of plain `torch.distributed`:
 
     def evaluate(loader):
         if is_main_process(): ...
+
+A test that is asked only where there are several processes is not asked elsewhere, where it may be false on one:
+
+    def validate(rank, args):              rank: None on one process
+        if args.num_gpus > 1:
+            if rank == 0: ...
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import is_bound, is_lasting, parts_of
-from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class, precedes, value_names
-from trl_lint.domain.constants import ONE_PROCESS_TRUE
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around, is_bound, is_lasting, parts_of
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    identifiers,
+    is_literal_none,
+    last_name,
+    of_class,
+    precedes,
+    value_names,
+)
+from trl_lint.analysis.transfer.processes import job_flags
+from trl_lint.domain.constants import ONE_PROCESS_TRUE, World
 from trl_lint.domain.kinds import library_name_of, single_process_value
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, MAY_ASK_FOR_RANK
 
 if TYPE_CHECKING:
@@ -38,11 +54,23 @@ if TYPE_CHECKING:
 _MAY_BE_SKIPPED = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match, cst.FunctionDef, cst.Lambda)
 
 
+class _Part(NamedTuple):
+    """A part of the condition of a branch, and whether the branch is the one where the condition holds."""
+
+    test: cst.BaseExpression
+    holds: bool
+
+
 class _Test(NamedTuple):
-    """A condition that holds on the main process alone, and the function that asks it, None for the file's own code."""
+    """A condition that holds on the main process alone.
+
+    function: the one that asks it, None for the file's own code. if_several: the parts of the conditions around it that
+    ask whether there are several processes.
+    """
 
     function: FunctionInfo | None
     condition: cst.BaseExpression
+    if_several: tuple[_Part, ...]
 
 
 class MainProcessTests:
@@ -59,7 +87,8 @@ def note(frame: Frame, condition: cst.CSTNode) -> None:
         if value is None or not value.rank.is_by_rank or not _is_plain(part):
             continue
         if single_process_value(value) is ONE_PROCESS_TRUE:
-            frame.module.notes.of(MainProcessTests).found.setdefault(id(part), _Test(frame.function, part))
+            test = _Test(frame.function, part, tuple(_if_several(frame, part)))
+            frame.module.notes.of(MainProcessTests).found.setdefault(id(part), test)
             frame.engine.note_stored(MainProcessTests, frame.module, part)
 
 
@@ -70,6 +99,23 @@ def _parts(condition: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             yield part.expression
         elif isinstance(part, cst.BaseExpression):
             yield part
+
+
+def _if_several(frame: Frame, condition: cst.BaseExpression) -> Iterator[_Part]:
+    """The parts of the conditions around one, or that it is a part of, that ask whether there are several processes."""
+    around = ancestors(frame.root, condition)
+    whole = [part for each in around if isinstance(each, cst.BooleanOperation) for part in parts_of(each)]
+    beside = [_Part(each, True) for each in whole if each is not condition and each not in around]
+    for part in (*_parts_around(frame.root, condition), *beside):
+        value = frame.node_values.get(id(part.test))
+        if (value is not None and isinstance(value.const, World)) or job_flags.asks_for_several(part.test):
+            yield part
+
+
+def _parts_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[_Part]:
+    """The parts of the conditions of the branches around a place."""
+    for branch, holds in ifs_around(root, node):
+        yield from (_Part(each, holds) for each in parts_of(branch.test))
 
 
 def _is_plain(test: cst.BaseExpression) -> bool:
@@ -127,10 +173,29 @@ def _holds_at(module: Module, function: FunctionInfo | None, place: cst.CSTNode,
     names = list(value_names(condition))
     if not all(is_lasting(root, each) for each in (*names, *of_class(condition, cst.Attribute))):
         return False
+    if not _is_here_too(root, place, test.if_several) or any(_may_be_none(root, function, each) for each in names):
+        return False
     if test.function is function:
         is_asked = not _needs_group(module, condition) or _is_asked_always(root, condition)
         return is_asked and all(_is_bound_before(root, place, each) for each in names)
     return not _needs_group(module, condition) and all(_is_shared(module, function, test, each) for each in names)
+
+
+def _is_here_too(root: cst.CSTNode, place: cst.CSTNode, asked: Sequence[_Part]) -> bool:
+    """Whether a place is under the same parts of conditions as another one."""
+    here = list(_parts_around(root, place)) if asked else []
+    return all(any(each.holds is own.holds and each.test.deep_equals(own.test) for own in here) for each in asked)
+
+
+def _may_be_none(root: cst.CSTNode, function: FunctionInfo | None, name: cst.Name) -> bool:
+    """Whether a name is a parameter that is None by default, or that some call passes as None."""
+    parameters = () if function is None or is_bound(root, name) else function.parameters
+    own = next((each for each in parameters if each.name == name.value), None)
+    if function is None or own is None:
+        return False
+    passed = (each.names.get(own.name) for each in function.summaries.values())
+    is_passed = any(value is not None and value.kind is Kind.NONE for value in passed)
+    return is_passed or (own.default is not None and is_literal_none(own.default))
 
 
 def _needs_group(module: Module, test: cst.BaseExpression) -> bool:
