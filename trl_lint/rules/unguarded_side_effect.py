@@ -30,9 +30,11 @@ if self.accelerator.is_main_process:
 
 ## Fix safety
 A call that is its own statement is put under `if accelerator.is_main_process:`, which changes nothing on one process.
-Without an `Accelerator`, the condition is the one that the same function, class or file has for the main process, such
-as `if rank == 0:` or `if is_main_process():`, or else `PartialState().is_main_process` in files that use Accelerate. If
-all ranks read the file again, they wait for it first.
+Without an `Accelerator`, the condition is `state.is_world_process_zero` in a hook of a `TrainerCallback`, else the one
+that the same function, class or file has for the main process, such as `if rank == 0:` or `if is_main_process():`, or
+else `PartialState().is_main_process` in files that use Accelerate. A condition that is only asked where there are
+several processes (`if num_gpus > 1:` around it), or of a parameter that may be None, is not used elsewhere. If all
+ranks read the file again, they wait for it first.
 
 - *Safe* for output that is only shown (a tracker, a printed table) and calls nothing else, unless `PartialState` is
   needed, and for `exist_ok=True` where the code has checked whether the folder exists.
@@ -40,8 +42,9 @@ all ranks read the file again, they wait for it first.
   because an existing folder is no longer an error.
 - A *hint* if each rank writes data of its own, which a guard would lose, if the call is part of a larger statement (but
   for `with open(…) as file:` around lines that only write it), if the file, or one with the same text in its name, is
-  read again where not all ranks could wait, if other code under a condition on it is meant for all ranks, and if the
-  code has no condition for the main process.
+  read again where not all ranks could wait, or just before, while others may still read it, if other code under a
+  condition on it is meant for all ranks, if the weights of a model are saved that FSDP or DeepSpeed ZeRO-3 shards, and
+  if the code has no condition for the main process.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;

@@ -24,10 +24,11 @@ self.store_metrics(metrics)
 
 ## Fix safety
 The value is gathered after its reduction, and the reduction is repeated: each rank sends one element, and the value on
-one process is the same. Later steps (`.cpu()`, `.item()`, division by a constant) stay. `sum`, `mean`, `nanmean`,
-`max` and `min` can be repeated. For `(x * m).sum() / m.sum()`, both sums are added up over the ranks and divided once.
-Consecutive statements that log the same value share one reduction. If a name already has the value of all ranks
-(`mean_loss = accelerator.gather(loss).mean()`), that is logged instead.
+one process is the same. Later steps (`.cpu()`, `.item()`, division by a constant) stay, and what NumPy reduces
+(`x.cpu().numpy().mean()`) is reduced before it leaves the device. `sum`, `mean`, `nanmean`, `max` and `min` can be
+repeated. For `(x * m).sum() / m.sum()`, both sums are added up over the ranks and divided once. Consecutive statements
+that log the same value share one reduction. If a name already has the value of all ranks, as after
+`mean_loss = accelerator.gather(loss).mean()`, that is logged instead.
 
 In a `LightningModule`, `sync_dist=True` is added to the call of `log` or `log_dict`: Lightning then averages the ranks'
 values.
@@ -40,7 +41,8 @@ values.
   what is the same on all ranks (`step % 10 == 0`) around a few lines is split, and the value gathered in between.
 - A *hint* for deviations, medians, quantiles and combinations of several reductions; if the value is also used
   elsewhere, or is a plain number on some path to the log (`else: loss = 0`); if more than the rank decides who logs;
-  in lambdas, comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.
+  if `log` of a `LightningModule` gets `**kwargs`, or is in a helper that may run in training as well; in lambdas,
+  comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.
 
 ## Limits
 What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
