@@ -420,6 +420,9 @@ def mended(body: str) -> str:
         # A call with an unused result keeps its position.
         (f"{MAIN}    accelerator.wait_for_everyone()\n    print(1)",
          f"accelerator.wait_for_everyone()\n{MAIN}    print(1)"),
+        # The blank line below it is not left at the top of the block.
+        (f"{MAIN}    accelerator.wait_for_everyone()\n\n    # shown\n    print(1)",
+         f"accelerator.wait_for_everyone()\n{MAIN}    # shown\n    print(1)"),
         (f"{MAIN}    torch.save(loss, 'x')\n    # now it is there\n    accelerator.wait_for_everyone()",
          f"{MAIN}    torch.save(loss, 'x')\n# now it is there\naccelerator.wait_for_everyone()"),
         (f"# a checkpoint\n{MAIN}    {SAVE}\nprint(1)", f"# a checkpoint\n{SAVE}\nprint(1)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import libcst as cst
@@ -111,6 +112,8 @@ class Editing(cst.CSTTransformer):
         if key in self.around and isinstance(original_node, cst.IndentedBlock):
             self.indents.pop()
             self.units.pop()
+            if id(original_node.body[0]) in self.moved:
+                return _without_blank_top(updated_node)
         if key in self.around and isinstance(original_node, cst.SimpleStatementLine):
             updated_node = self._wrapped(original_node, updated_node, self.indents[-1])
         if key in self.moved:
@@ -205,6 +208,15 @@ def _with_more(block: cst.With | cst.If, other: cst.With | cst.If) -> cst.With |
     return block.with_deep_changes(
         block.body, body=[*block.body.body, first.with_changes(leading_lines=leading), *rest]
     )
+
+
+def _without_blank_top(block: cst.IndentedBlock) -> cst.IndentedBlock:
+    """A block whose first line was moved away, without the blank lines that followed it."""
+    first = block.body[0] if block.body else None
+    if not isinstance(first, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+        return block
+    kept = list(dropwhile(lambda line: line.comment is None, first.leading_lines))
+    return block.with_changes(body=[first.with_changes(leading_lines=kept), *block.body[1:]])
 
 
 def _touched(edit: Edit) -> list[cst.CSTNode]:
