@@ -10,13 +10,23 @@ which is a part of a function's context (`transfer/processes/first_rank.py`): so
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
 from trl_lint.analysis.program.idioms.deepspeed_settings import leaves_whole
-from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
+from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, last_name, loop_targets, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assignments,
+    last_name,
+    loop_targets,
+    names_in,
+    of_class,
+    self_attribute,
+)
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
@@ -131,7 +141,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         passed = run.sync_points[:_MAX_PASSED]
-        fills = bool(passed) and _fills_cache(frame, node)
+        fills = bool(passed) and _fills_missing(frame, node)
         for point in passed:
             copy = _note(
                 frame,
@@ -200,21 +210,34 @@ def _describe(
     copy.via = Step(function.module, point.node, text, point.via)
 
 
-def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a call sets an attribute that is missing: `if self.model is None: self.model = self.build()`.
+def _fills_missing(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call makes what is missing, so that whether it is reached cannot be said.
 
-    Another call may have set it before, on any ranks.
+    if self.model is None: self.model = self.build()      another call may have set it before, on any ranks
+    if folder is None: folder = named_by(time())          a loop above may have found it
     """
     around = ancestors(frame.root, node)
-    targets = {
-        name
-        for each in around
-        if isinstance(each, cst.Assign)
-        for target in each.targets
-        if (name := self_attribute(target.target))
-    }
-    tests = (each.test for each in around if isinstance(each, cst.If))
-    return bool(targets) and any(_attribute_tested_for_none(test) in targets for test in tests)
+    targets = [target.target for each in around if isinstance(each, cst.Assign) for target in each.targets]
+    tests = [each.test for each in around if isinstance(each, cst.If)] if targets else []
+    attributes = {name for target in targets if (name := self_attribute(target))}
+    names = {target.value for target in targets if isinstance(target, cst.Name)}
+    for test in tests:
+        if _attribute_tested_for_none(test) in attributes:
+            return True
+        asked = none_test_operand(test) if is_none_test(test) else None
+        if isinstance(asked, cst.Name) and asked.value in names and _is_looked_for(frame, asked.value, around):
+            return True
+    return False
+
+
+def _is_looked_for(frame: Frame, name: str, around: Sequence[cst.CSTNode]) -> bool:
+    """Whether a loop that is not around a call assigns to a name, and ends with that: `if fits(each): name = each`."""
+    loops = (each for each in of_class(frame.root, cst.For) if not any(each is one for one in around))
+    return any(
+        any(of_class(loop.body, cst.Break))
+        and any(isinstance(target, cst.Name) and target.value == name for target, _ in assignments(loop.body))
+        for loop in loops
+    )
 
 
 def _attribute_tested_for_none(test: cst.BaseExpression) -> str:
