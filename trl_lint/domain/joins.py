@@ -133,12 +133,20 @@ def _unwrapped_module(inner: Value, other: Value) -> Value | None:
 def _joined_rank(a: Value, b: Value, joined: Value, const: object, divided: Rank) -> Rank:
     """The joined rank fact. If the kind of the result is unknown, so is what a value of that kind holds."""
     rank = _rank_of_either(a, b, joined)
-    if divided.differs and rank.state is State.SAME and const in {*OPEN, NONE_ON_SOME} and not _same_object(a, b):
+    if divided.differs and rank.state is State.SAME and const in _OF_NO_ONE_VALUE and not _same_object(a, b):
         return Rank(State.LOCAL, divided.origins)
-    is_by_rank = divided.differs and ranks.Origin.RANK in divided.origins
-    if is_by_rank and rank in (ranks.UNKNOWN, ranks.SETTING) and _is_empty(a) is not _is_empty(b):
+    if _asks_for_rank(divided) and rank in (ranks.UNKNOWN, ranks.SETTING) and _is_empty(a) is not _is_empty(b):
         return ranks.GUARDED  # a test of it keeps the ranks out that have nothing: `None if rank else args.folder`
     return rank
+
+
+# The constants of a value that may be several.
+_OF_NO_ONE_VALUE = OPEN | {NONE_ON_SOME}
+
+
+def _asks_for_rank(divided: Rank) -> bool:
+    """Whether the condition that chooses between two values depends on the rank."""
+    return divided.differs and ranks.Origin.RANK in divided.origins
 
 
 def _is_empty(value: Value) -> bool:
@@ -247,8 +255,7 @@ def _none_on_some(a: Value, b: Value, divided: Rank) -> object:
     """
     if NONE_ON_SOME in (a.const, b.const):
         return NONE_ON_SOME
-    is_divided = divided.differs and ranks.Origin.RANK in divided.origins
-    is_none_on_one = is_divided and (a.kind is Kind.NONE) is not (b.kind is Kind.NONE)
+    is_none_on_one = _asks_for_rank(divided) and (a.kind is Kind.NONE) is not (b.kind is Kind.NONE)
     return NONE_ON_SOME if is_none_on_one and {a.kind, b.kind} & _DIFFERS_BY_ITSELF else MISSING
 
 

@@ -45,12 +45,13 @@ _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedData
 _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
-# Iterating over it yields different indices on each rank.
-DATA_LOADER = "torch.utils.data.DataLoader"
-DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 # A file with the wrapper of apex, which sends nothing in a forward pass (apex/parallel/distributed.py `forward`).
 OF_APEX = rb"\bapex\b[^\n]*\b(?:parallel|DistributedDataParallel)\b"
+
+DATA_LOADER = "torch.utils.data.DataLoader"
 SAMPLER = "torch.utils.data.Sampler"
+# Iterating over it yields different indices on each rank.
+DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
 # `__init__`: `self.total_size = self.num_samples * self.num_replicas`. The first attribute is a multiple of the second.
 MULTIPLE_OF_SAMPLER = ("total_size", "num_replicas")

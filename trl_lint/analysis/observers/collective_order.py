@@ -222,10 +222,14 @@ def _fills_missing(frame: Frame, node: cst.CSTNode) -> bool:
     attributes = {name for target in targets if (name := self_attribute(target))}
     names = {target.value for target in targets if isinstance(target, cst.Name)}
     for test in tests:
-        if _attribute_tested_for_none(test) in attributes:
-            return True
         asked = none_test_operand(test) if is_none_test(test) else None
         if isinstance(asked, cst.Name) and asked.value in names and _is_looked_for(frame, asked.value, around):
+            return True
+        denied = (
+            test.expression if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) else None
+        )
+        tested = asked or denied
+        if tested is not None and self_attribute(tested) in attributes:
             return True
     return False
 
@@ -238,16 +242,6 @@ def _is_looked_for(frame: Frame, name: str, around: Sequence[cst.CSTNode]) -> bo
         and any(isinstance(target, cst.Name) and target.value == name for target, _ in assignments(loop.body))
         for loop in loops
     )
-
-
-def _attribute_tested_for_none(test: cst.BaseExpression) -> str:
-    """The attribute that a condition tests for None, or for being empty; "" if there is none."""
-    match test:
-        case cst.Comparison(left, [cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
-            return self_attribute(left)
-        case cst.UnaryOperation(cst.Not(), attribute):
-            return self_attribute(attribute)
-    return ""
 
 
 def _may_be_prepared(model: Value) -> bool:

@@ -27,15 +27,14 @@ _LEAVES = (cst.Break, cst.Continue, cst.Return)
 def replace_all(frame: Frame, loop: cst.For) -> None:
     """Replace what is known of a dict once a loop over its keys has assigned each of its entries."""
     container, key = _iterated(loop)
-    if container is None or any(any(of_class(loop.body, each)) for each in _LEAVES):
+    if container is None:
         return
-    for line in loop.body.body:
-        if not isinstance(line, cst.SimpleStatementLine):
-            continue
-        for statement in line.body:
-            value = _assigned(frame, statement, container, key)
-            if value is not None and value.rank.state is State.SAME:
-                _replace(frame, container, value)
+    lines = (line for line in loop.body.body if isinstance(line, cst.SimpleStatementLine))
+    assigned = (_assigned(frame, statement, container, key) for line in lines for statement in line.body)
+    values = [value for value in assigned if value is not None and value.rank.state is State.SAME]
+    # Few loops get here, so the walk that finds what leaves a loop early comes last.
+    if values and not any(any(of_class(loop.body, each)) for each in _LEAVES):
+        _replace(frame, container, values[-1])
 
 
 def gives_keys(loop: cst.For) -> bool:

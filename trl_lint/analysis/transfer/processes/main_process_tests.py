@@ -121,14 +121,15 @@ def _parts_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[_Part]:
 def _is_plain(test: cst.BaseExpression) -> bool:
     """Whether a test of the rank shows at once that it is for the main process: `rank == 0`, `args.is_main`."""
     match test:
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer("0"))]):
-            return True
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In())]):
             return True
-        case cst.Name() | cst.Attribute() | cst.Call(args=[]):
-            name = last_name(test.func if isinstance(test, cst.Call) else test)
-            return MAIN_PROCESS.fits(name) or MAY_ASK_FOR_RANK.fits(name)
-    return False
+        case cst.Name() | cst.Attribute() | cst.Call(args=[]) if MAY_ASK_FOR_RANK.fits(_asked_name(test)):
+            return True
+    return _is_first(test)
+
+
+def _asked_name(test: cst.BaseExpression) -> str:
+    return last_name(test.func if isinstance(test, cst.Call) else test)
 
 
 def excludes_others(test: cst.BaseExpression) -> bool:
@@ -141,7 +142,7 @@ def _is_first(test: cst.BaseExpression) -> bool:
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer("0"))]):
             return True
         case cst.Name() | cst.Attribute() | cst.Call(args=[]):
-            return MAIN_PROCESS.fits(last_name(test.func if isinstance(test, cst.Call) else test))
+            return MAIN_PROCESS.fits(_asked_name(test))
     return False
 
 
