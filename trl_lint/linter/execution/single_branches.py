@@ -43,6 +43,8 @@ _GROUPS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether the function around a node, or its class, is only used in the branch of one process."""
+    if not _start_somewhere(project):
+        return False
     around = definitions_around(module.tree, node)
     match around:
         case [cst.FunctionDef() as function, *_]:
@@ -50,6 +52,15 @@ def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
         case [cst.ClassDef() as cls, cst.FunctionDef() as method, *_]:
             return _is_created_alone(project, cls, method.name.value)
     return False
+
+
+def _start_somewhere(project: Project) -> bool:
+    """Whether any linted file mentions what starts the processes of a job: without it, no branch does."""
+    return project.notes.cached(_start_somewhere, lambda: any(_mentions(project, name) for name in START_RANKS))
+
+
+def _mentions(project: Project, name: str) -> bool:
+    return any(name.encode() in code for _, code in project.linted_code(name))
 
 
 def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) -> bool:
@@ -97,41 +108,37 @@ def _asks_for_processes(test: cst.BaseExpression) -> bool:
 
 def _starts(project: Project, arm: cst.CSTNode) -> bool:
     """Whether a branch starts the processes of a job, itself or by calling a function that does."""
-    names = {last_name(call.func) for call in of_class(arm, cst.Call)}
-    if not names.isdisjoint(START_RANKS):
-        return True
-    return any(_calls_one_of(function, START_RANKS) for name in names for function in _functions(project, name))
+    return _calls_one_of(arm, START_RANKS | _callers_of(project, START_RANKS))
 
 
 def _is_of_several(project: Project, code: cst.CSTNode) -> bool:
     """Whether code does what each process of a job does, or calls a function by its name that starts their group."""
-    if _calls_one_of(code, _OF_SEVERAL):
-        return True
-    names = {last_name(call.func) for call in of_class(code, cst.Call)}
-    return any(_calls_one_of(function, _GROUPS) for name in names for function in _functions(project, name))
+    return _calls_one_of(code, _OF_SEVERAL | _callers_of(project, _GROUPS))
 
 
 def _calls_one_of(code: cst.CSTNode, names: frozenset[str]) -> bool:
     return any(last_name(call.func) in names for call in of_class(code, cst.Call))
 
 
-def _functions(project: Project, name: str) -> Iterator[cst.FunctionDef]:
-    """The functions of the linted files with a name."""
-    for module in _mentioning(project, name, b"def " + name.encode()):
-        yield from (each for each in of_class(module.tree, cst.FunctionDef) if each.name.value == name)
+def _callers_of(project: Project, names: frozenset[str]) -> frozenset[str]:
+    """The names of the functions of the linted files that call one of these."""
+    return project.notes.cached((_callers_of, names), lambda: frozenset(_find_callers(project, names)))
+
+
+def _find_callers(project: Project, names: frozenset[str]) -> Iterator[str]:
+    for path in {path for name in names for path, code in project.linted_code(name) if name.encode() in code}:
+        module = project.module(path)
+        functions = () if module is None else of_class(module.tree, cst.FunctionDef)
+        yield from (function.name.value for function in functions if _calls_one_of(function, names))
 
 
 def _uses(project: Project, name: str) -> Iterator[tuple[Module, cst.Name]]:
     """Where the linted files have a name; as a field of something, it may be that of its module."""
-    for module in _mentioning(project, name, name.encode()):
-        yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
-
-
-def _mentioning(project: Project, name: str, text: bytes) -> Iterator[Module]:
     for path, code in project.linted_code(name):
-        module = project.module(path) if name and text in code else None
-        if module is not None:
-            yield module
+        module = project.module(path) if name.encode() in code else None
+        if module is None:
+            continue
+        yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
 
 
 def _is_bound(module: Module, use: cst.Name) -> bool:
