@@ -129,9 +129,14 @@ FAMILIES: Mapping[str, tuple[Callable[[int], str | dict[str, str]], int]] = {
 }
 
 
+def texts_of(program: str | dict[str, str]) -> dict[str, str]:
+    """The files of a program, by their names."""
+    return {"grown.py": program} if isinstance(program, str) else program
+
+
 def seconds(program: str | dict[str, str]) -> float:
     """CPU seconds of a lint of one program, without what is loaded once; the best of two."""
-    texts = {"grown.py": program} if isinstance(program, str) else program
+    texts = texts_of(program)
 
     def once() -> float:
         with tempfile.TemporaryDirectory() as folder:
