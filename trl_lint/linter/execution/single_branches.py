@@ -1,4 +1,4 @@
-"""Code that only the branch of one process runs, next to one that starts several.
+"""Code that only the branch of one process runs, next to one that starts several, or behind an option of one process.
 
 For example:
 
@@ -8,6 +8,9 @@ For example:
         on_all()
     else:
         alone()                                       what only `alone` calls is run by one process
+
+    if args.predict: predict(model)                       so is what only `predict` calls, if commands give this
+                                                          option only where they start one process
 
     class DistributedRunner(SingleRunner):
         def train(self): …                            so is `SingleRunner.train`, which no heir has: this is another
@@ -33,6 +36,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_GROUP, START_RANKS
+from trl_lint.linter.execution.option_branches import is_behind_option
 
 # How many calls lead from the branch to the code.
 _DEEPEST = 3
@@ -43,7 +47,7 @@ _GROUPS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether the function around a node, or its class, is only used in the branch of one process."""
-    if not _start_somewhere(project):
+    if not _has_branches(project):
         return False
     around = definitions_around(module.tree, node)
     match around:
@@ -54,13 +58,17 @@ def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
     return False
 
 
-def _start_somewhere(project: Project) -> bool:
-    """Whether any linted file mentions what starts the processes of a job: without it, no branch does."""
-    return project.notes.cached(_start_somewhere, lambda: any(_mentions(project, name) for name in START_RANKS))
+def _has_branches(project: Project) -> bool:
+    """Whether any linted file mentions what starts processes, or is given options for one: else there is no branch."""
+    return project.notes.cached(_has_branches, lambda: _starts_somewhere(project) or _has_options(project))
 
 
-def _mentions(project: Project, name: str) -> bool:
-    return any(name.encode() in code for _, code in project.linted_code(name))
+def _starts_somewhere(project: Project) -> bool:
+    return any(name.encode() in code for name in START_RANKS for _, code in project.linted_code(name))
+
+
+def _has_options(project: Project) -> bool:
+    return any(project.engines_for(path).single_process_options for path in project.linted)
 
 
 def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) -> bool:
@@ -92,12 +100,14 @@ def _is_created_alone(project: Project, cls: cst.ClassDef, method: str) -> bool:
 
 
 def _is_in_branch(project: Project, module: Module, use: cst.CSTNode, depth: int) -> bool:
-    """Whether a node is in the branch of one process, or in a function that only this branch calls."""
+    """Whether a node is in the branch of one process, behind an option of it, or in a function that only these call."""
     for outer, inner in inwards(module.tree, use):
         if isinstance(outer, cst.If) and inner is not outer.test and outer.orelse is not None:
             other = outer.orelse if inner is outer.body else outer.body
             if _asks_for_processes(outer.test) and _starts(project, other) and not _is_of_several(project, inner):
                 return True
+    if is_behind_option(module, use, module.engines().single_process_options):
+        return True
     around = definitions_around(module.tree, use)
     return bool(around) and isinstance(around[0], cst.FunctionDef) and _is_called_alone(project, around[0], depth - 1)
 
