@@ -60,7 +60,7 @@ def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
 
 def _has_branches(project: Project) -> bool:
     """Whether any linted file mentions what starts processes, or is given options for one: else there is no branch."""
-    return project.notes.cached(_has_branches, lambda: _starts_somewhere(project) or _has_options(project))
+    return project.of_linted(_has_branches, lambda: _starts_somewhere(project) or _has_options(project))
 
 
 def _starts_somewhere(project: Project) -> bool:
@@ -132,7 +132,7 @@ def _calls_one_of(code: cst.CSTNode, names: frozenset[str]) -> bool:
 
 def _callers_of(project: Project, names: frozenset[str]) -> frozenset[str]:
     """The names of the functions of the linted files that call one of these."""
-    return project.notes.cached((_callers_of, names), lambda: frozenset(_find_callers(project, names)))
+    return project.of_linted((_callers_of, names), lambda: frozenset(_find_callers(project, names)))
 
 
 def _find_callers(project: Project, names: frozenset[str]) -> Iterator[str]:

@@ -38,7 +38,7 @@ def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bo
 
 def _versions_beside(project: Project, path: Path) -> set[Path]:
     """The files in the folder of a file that share a word of their names with it: `ppo.py` is none of `grpo.py`."""
-    by_word = project.notes.cached((_by_word, len(project.linted)), lambda: _by_word(project.linted))
+    by_word = project.of_linted(_by_word, lambda: _by_word(project.linted))
     return {each for word in _words(path) for each in by_word[word]} - {path}
 
 
