@@ -205,6 +205,50 @@ def test_what_only_an_option_of_one_process_leads_to_is_asked_for(declared, test
     assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
 
 
+PREDICTS_BY_CALL = """\
+import argparse
+
+import torch
+from predicting import predict
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--do_pred", action="store_true")
+    parser.add_argument("--pred_dir", default=None)
+    parser.add_argument("--epochs")
+    args = parser.parse_args()
+    torch.distributed.init_process_group("nccl")
+    {body}
+
+if __name__ == "__main__":
+    main()
+"""
+PREDICTING = """\
+def predict():
+    write("predicted.txt")
+
+def write(path):
+    open(path, "w")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "by_default"),
+    [
+        ("if args.do_pred: predict()", False),
+        ("if args.do_pred or args.pred_dir is not None: predict()", False),
+        ("if args.do_pred or args.epochs: predict()", True),
+        ("predict()", True),
+        ("if args.do_pred: predict()\n    predict()", True),
+        ("if args.do_pred: run = predict\n    run()", True),
+    ],
+)
+def test_what_is_only_called_with_an_option_of_one_process_is_asked_for(body, by_default, tmp_path):
+    runs = f"{STARTS_BOTH}python train.py --pred_dir out\n"
+    files = {"train.py": PREDICTS_BY_CALL.format(body=body), "predicting.py": PREDICTING, "run.sh": runs}
+    assert by_default_in(tmp_path, files, "predicting.py") is by_default
+
+
 @pytest.mark.parametrize(
     ("path", "by_default"), [("tools/train.py", False), ("train.py", True), ("own/train.py", True)]
 )

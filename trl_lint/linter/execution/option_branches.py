@@ -3,7 +3,7 @@
 For example:
 
     parser.add_argument("--do_pred", action="store_true")
-    if args.do_pred:
+    if args.do_pred or args.do_eval is not None:
         open(path, "w")
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import parts_of
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 
@@ -27,8 +27,9 @@ def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]
     """Whether a node is in a branch taken only with one of these options, none of which is on by default."""
     if not options:
         return False
-    names = {name for test in _tests_around(module, node) if (name := _option(test)) in options}
-    return any(not re.search(_ON % name.encode(), module.source or b"") for name in names)
+    source = module.source or b""
+    off = {each for each in options if not re.search(_ON % each.encode(), source)}
+    return any(off.issuperset(map(_option, alternatives(test))) for test in _tests_around(module, node))
 
 
 def _tests_around(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -1,4 +1,4 @@
-"""Code that only the branch of one process runs, next to one that starts several.
+"""Code that only the branch of one process runs, next to one that starts several, or behind an option of one process.
 
 For example:
 
@@ -8,6 +8,9 @@ For example:
         on_all()
     else:
         alone()                                       what only `alone` calls is run by one process
+
+    if args.predict: predict(model)                       so is what only `predict` calls, if commands give this
+                                                          option only where they start one process
 
     class DistributedRunner(SingleRunner):
         def train(self): …                            so is `SingleRunner.train`, which no heir has: this is another
@@ -33,6 +36,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_GROUP, START_RANKS
+from trl_lint.linter.execution.option_branches import is_behind_option
 
 # How many calls lead from the branch to the code.
 _DEEPEST = 3
@@ -43,6 +47,8 @@ _GROUPS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether the function around a node, or its class, is only used in the branch of one process."""
+    if not _has_branches(project):
+        return False
     around = definitions_around(module.tree, node)
     match around:
         case [cst.FunctionDef() as function, *_]:
@@ -50,6 +56,19 @@ def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
         case [cst.ClassDef() as cls, cst.FunctionDef() as method, *_]:
             return _is_created_alone(project, cls, method.name.value)
     return False
+
+
+def _has_branches(project: Project) -> bool:
+    """Whether any linted file mentions what starts processes, or is given options for one: else there is no branch."""
+    return project.of_linted(_has_branches, lambda: _starts_somewhere(project) or _has_options(project))
+
+
+def _starts_somewhere(project: Project) -> bool:
+    return any(name.encode() in code for name in START_RANKS for _, code in project.linted_code(name))
+
+
+def _has_options(project: Project) -> bool:
+    return any(project.engines_for(path).single_process_options for path in project.linted)
 
 
 def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) -> bool:
@@ -81,12 +100,14 @@ def _is_created_alone(project: Project, cls: cst.ClassDef, method: str) -> bool:
 
 
 def _is_in_branch(project: Project, module: Module, use: cst.CSTNode, depth: int) -> bool:
-    """Whether a node is in the branch of one process, or in a function that only this branch calls."""
+    """Whether a node is in the branch of one process, behind an option of it, or in a function that only these call."""
     for outer, inner in inwards(module.tree, use):
         if isinstance(outer, cst.If) and inner is not outer.test and outer.orelse is not None:
             other = outer.orelse if inner is outer.body else outer.body
             if _asks_for_processes(outer.test) and _starts(project, other) and not _is_of_several(project, inner):
                 return True
+    if is_behind_option(module, use, module.engines().single_process_options):
+        return True
     around = definitions_around(module.tree, use)
     return bool(around) and isinstance(around[0], cst.FunctionDef) and _is_called_alone(project, around[0], depth - 1)
 
@@ -97,41 +118,37 @@ def _asks_for_processes(test: cst.BaseExpression) -> bool:
 
 def _starts(project: Project, arm: cst.CSTNode) -> bool:
     """Whether a branch starts the processes of a job, itself or by calling a function that does."""
-    names = {last_name(call.func) for call in of_class(arm, cst.Call)}
-    if not names.isdisjoint(START_RANKS):
-        return True
-    return any(_calls_one_of(function, START_RANKS) for name in names for function in _functions(project, name))
+    return _calls_one_of(arm, START_RANKS | _callers_of(project, START_RANKS))
 
 
 def _is_of_several(project: Project, code: cst.CSTNode) -> bool:
     """Whether code does what each process of a job does, or calls a function by its name that starts their group."""
-    if _calls_one_of(code, _OF_SEVERAL):
-        return True
-    names = {last_name(call.func) for call in of_class(code, cst.Call)}
-    return any(_calls_one_of(function, _GROUPS) for name in names for function in _functions(project, name))
+    return _calls_one_of(code, _OF_SEVERAL | _callers_of(project, _GROUPS))
 
 
 def _calls_one_of(code: cst.CSTNode, names: frozenset[str]) -> bool:
     return any(last_name(call.func) in names for call in of_class(code, cst.Call))
 
 
-def _functions(project: Project, name: str) -> Iterator[cst.FunctionDef]:
-    """The functions of the linted files with a name."""
-    for module in _mentioning(project, name, b"def " + name.encode()):
-        yield from (each for each in of_class(module.tree, cst.FunctionDef) if each.name.value == name)
+def _callers_of(project: Project, names: frozenset[str]) -> frozenset[str]:
+    """The names of the functions of the linted files that call one of these."""
+    return project.of_linted((_callers_of, names), lambda: frozenset(_find_callers(project, names)))
+
+
+def _find_callers(project: Project, names: frozenset[str]) -> Iterator[str]:
+    for path in {path for name in names for path, code in project.linted_code(name) if name.encode() in code}:
+        module = project.module(path)
+        functions = () if module is None else of_class(module.tree, cst.FunctionDef)
+        yield from (function.name.value for function in functions if _calls_one_of(function, names))
 
 
 def _uses(project: Project, name: str) -> Iterator[tuple[Module, cst.Name]]:
     """Where the linted files have a name; as a field of something, it may be that of its module."""
-    for module in _mentioning(project, name, name.encode()):
-        yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
-
-
-def _mentioning(project: Project, name: str, text: bytes) -> Iterator[Module]:
     for path, code in project.linted_code(name):
-        module = project.module(path) if name and text in code else None
-        if module is not None:
-            yield module
+        module = project.module(path) if name.encode() in code else None
+        if module is None:
+            continue
+        yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
 
 
 def _is_bound(module: Module, use: cst.Name) -> bool:

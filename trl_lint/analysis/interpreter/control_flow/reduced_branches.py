@@ -67,9 +67,8 @@ def reduced_on_one_branch(
 
     both_end: whether both branches reach their end; else there is nothing to join.
     """
-    says_how = job_flags.mentions_job(node.test) or job_flags.names_engine(node.test)
-    is_of_job = not test.rank.differs and says_how
-    if not both_end or not (is_of_job or division.rank.is_by_rank or test.rank == ranks.REDUCED):
+    is_by_rank = division.rank.is_by_rank or test.rank == ranks.REDUCED
+    if not both_end or not (is_by_rank or _is_of_job(node.test, test)):
         return ReducedOnOneBranch()
     differing = partial(_differing, tells=test.rank == ranks.REDUCED)
     heap = skipped.heap
@@ -82,6 +81,11 @@ def reduced_on_one_branch(
     return ReducedOnOneBranch(
         differing(taken.names, skipped.names), differing(taken.attributes, skipped.attributes), tuple(items)
     )
+
+
+def _is_of_job(test: cst.BaseExpression, value: Value) -> bool:
+    """Whether a condition, which has the same value on all ranks, is about how the job is run."""
+    return not value.rank.differs and (job_flags.mentions_job(test) or job_flags.names_engine(test))
 
 
 def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, tells: bool) -> tuple[_Key, ...]:

@@ -122,12 +122,13 @@ def is_wrapped(value: Value) -> bool:
 
 
 def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Assign]]:
-    """The methods of a class, except `__init__`, that assign `self.name` once, with that assignment."""
-    for base in cls.project_lineage():
-        for method in base.methods.values():
-            assigned = _assignments(method).get(name, ())
-            if method.name != "__init__" and len(assigned) == 1:
-                yield method, assigned[0]
+    """The methods, except `__init__`, that assign `self.name` once and have left a value there; with the assignment."""
+    lineage = cls.project_lineage()
+    writers = {writer for base in lineage for writer in base.writers(name)}
+    for method in (each for base in lineage for each in base.methods.values() if id(each.node) in writers):
+        assigned = _assignments(method).get(name, ())
+        if method.name != "__init__" and len(assigned) == 1:
+            yield method, assigned[0]
 
 
 def _assignments(method: FunctionInfo) -> dict[str, tuple[cst.Assign, ...]]:

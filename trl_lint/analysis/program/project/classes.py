@@ -333,10 +333,10 @@ class ClassInfo:
         if name in self.certain_attributes():
             return True
         body = self._init_body()
-        if body is None or not is_assigned_after_base(body, name):
+        values = [] if body is None else self._assigned_in(name, self.methods["__init__"])
+        if body is None or not values or not all(map(may_be_wrapped, values)):
             return False
-        values = self._assigned_in(name, self.methods["__init__"])
-        return bool(values) and all(map(may_be_wrapped, values))
+        return is_assigned_after_base(body, name)
 
     def _init_body(self) -> cst.BaseSuite | None:
         init = self.methods.get("__init__")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +18,7 @@ from trl_lint import files
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.import_search import ImportSearch
 from trl_lint.analysis.program.project.nesting import TooDeep
-from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.project.notes import Notes, NoteT
 from trl_lint.analysis.program.project.partial_trees import is_whole, parsed, partly_parsed
 from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
@@ -226,6 +226,10 @@ class Project(ImportSearch):
     def linted_code(self, name: str) -> Iterator[tuple[Path, bytes]]:
         """The code of the linted files whose text contains a name. Comments are removed from the code."""
         return ((path, self.code(path)) for path in self.linted if self.mentions(path, name))
+
+    def of_linted(self, key: Hashable, work: Callable[[], NoteT]) -> NoteT:
+        """The result of `work`, which depends on the texts of the linted files; again once there are more of them."""
+        return self.notes.cached((key, len(self.linted)), work)
 
     def code(self, path: Path) -> bytes:
         """The content of a file without comments and prose."""

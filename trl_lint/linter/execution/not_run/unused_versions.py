@@ -9,6 +9,8 @@ For example:
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import libcst as cst
@@ -25,17 +27,29 @@ def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bo
     """
     around = definitions_around(module.tree, node)
     top = next((each for each in around if isinstance(each, cst.ClassDef)), None)
-    beside = [path for path in project.linted if path != module.path and _are_versions(path, module.path)]
-    if top is None or not beside or is_program(module.source or b"") or module.engines().imported:
+    if top is None or is_program(module.source or b""):
+        return False
+    beside = _versions_beside(project, module.path)
+    if not beside or module.engines().imported:
         return False
     defines = re.compile(rb"^class +%b\b" % top.name.value.encode(), re.MULTILINE)
     return any(defines.search(project.text(path)) and project.engines_for(path).imported for path in beside)
 
 
-def _are_versions(one: Path, other: Path) -> bool:
-    """Whether two files are in one folder and share a word of their names: `ppo.py` is no version of `grpo.py`."""
-    return one.parent == other.parent and not _words(one).isdisjoint(_words(other))
+def _versions_beside(project: Project, path: Path) -> set[Path]:
+    """The files in the folder of a file that share a word of their names with it: `ppo.py` is none of `grpo.py`."""
+    by_word = project.of_linted(_by_word, lambda: _by_word(project.linted))
+    return {each for word in _words(path) for each in by_word[word]} - {path}
 
 
-def _words(path: Path) -> set[str]:
-    return set(re.findall(r"[^\W\d_]+", path.stem))
+def _by_word(paths: Iterable[Path]) -> dict[tuple[Path, str], list[Path]]:
+    found: dict[tuple[Path, str], list[Path]] = defaultdict(list)
+    for path in paths:
+        for word in _words(path):
+            found[word].append(path)
+    return found
+
+
+def _words(path: Path) -> set[tuple[Path, str]]:
+    """The words of a file's name, each with its folder."""
+    return {(path.parent, word) for word in re.findall(r"[^\W\d_]+", path.stem)}
