@@ -31,10 +31,10 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.idioms.open_files import bound_to, is_only_created, uses_of
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class
+from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import IterableValue
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.effects import APPENDED, LOCK_FILE, LOCKS, WRITE_ROWS
 from trl_lint.knowledge.heuristics import RANK_FIELD
 
@@ -68,7 +68,7 @@ class AppendedFiles(Observer["Frame"]):
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
             iterable = frame.node_values.get(id(statement.iter), UNKNOWN)
-            frame.notes.of(Loops).of_some[id(statement)] = _is_of_some(frame, iterable)
+            frame.notes.of(Loops).of_some[id(statement)] = containers.length_on_some(frame, iterable) is not None
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         events = frame.trace.events
@@ -77,14 +77,6 @@ class AppendedFiles(Observer["Frame"]):
             call = events[key].node
             if is_only_created(frame.root, call) or _is_for_some(frame, call):
                 del events[key]
-
-
-def _is_of_some(frame: Frame, value: Value) -> bool:
-    """Whether an iterable is empty, except on some ranks."""
-    if isinstance(value, IterableValue):
-        return value.length.how == ranks.HELD or (value.view is not None and _is_of_some(frame, value.view[0]))
-    cells = frame.memory.cells(value)
-    return bool(cells) and all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells)
 
 
 def _is_for_some(frame: Frame, call: cst.CSTNode) -> bool:

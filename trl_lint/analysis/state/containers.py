@@ -305,6 +305,18 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     return pairs
 
 
+def length_on_some(frame: Frame, value: Value) -> ranks.Rank | None:
+    """The length of an iterable that is empty on all ranks but some (or on all); None if others may have elements."""
+    if isinstance(value, IterableValue):
+        if value.length.how == ranks.HELD:
+            return value.length
+        return None if value.view is None else length_on_some(frame, value.view[0])
+    cells = frame.memory.cells(value)
+    if not cells or not all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells):
+        return None
+    return next((cell.length for cell in cells if cell.length.how == ranks.HELD), ranks.SAME)
+
+
 def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:
     """The fact of the unknown keys of a dict: whether they are the same on all ranks."""
     found = ranks.SAME
