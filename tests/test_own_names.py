@@ -322,7 +322,7 @@ SINKS = {
     "dict": ("push({'loss': loss})", "`loss` is computed"),
     "second": ("push(3, {'loss': loss}, step=1)", "`loss` is computed"),
     "keyword": ("push(metrics={'loss': loss})", "`loss` is computed"),
-    "value": ("push(loss)", "this value is computed"),
+    "value": ("push(loss)", "`loss` is computed"),
     "named value": ("push('train/loss', loss, 3)", "`train/loss` is computed"),
     "named by keyword": ("push(loss=loss)", "`loss` is computed"),
     "starred": ("push(**{'loss': loss})", "`loss` is computed"),

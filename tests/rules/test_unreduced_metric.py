@@ -72,7 +72,7 @@ def test_values_below_one_name_are_told_with_it(call, name):
 
 
 def test_a_name_of_which_nothing_is_known_is_not_told():
-    sums = "sums = {}\nfor key, value in model(batch).items():\n    sums[key] = value.item()\n"
+    sums = "sums = {}\nfor key, value in model(batch).items():\n    sums[key] = 2 * value.item()\n"
     finding = SNIPPETS.finding(loop(sums + "for key, value in sums.items():\n    wandb.log({prefix + key: value})"))
     assert finding.message.startswith("this value is computed from this rank's own data")
 

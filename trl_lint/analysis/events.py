@@ -262,7 +262,7 @@ class DatasetPrepared(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
-    """A value is logged by `sink`, after `writes` put it into a container (or directly)."""
+    """A value is logged by `sink`, to a writer of each process (`by_each`), after `writes` put it into a container."""
 
     mentions = (LIBRARIES, mentions.SINKS)
     anywhere = True
@@ -271,6 +271,7 @@ class Logged(Event):
     what: str
     value: Value
     writes: frozenset[Write] = frozenset()
+    by_each: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,11 +294,10 @@ class Divergence(Event):
     Attributes:
         node: The call. If those ranks have left before it (`after`): the statement by which they leave, if known, else
             the condition.
-        condition: What divides the ranks; `by`: what kind of thing that is.
+        condition: What divides the ranks; `by`: what kind of thing that is; `origins`: why it differs.
         holds: For a CONDITION, its result on the ranks that leave, or that make the call.
         exit: The keyword of the statement by which they leave, or may leave (`may_stay`).
         caught: Whether they skip a backward pass through an `except`.
-        origins: Why the condition differs.
         missing: All points that they may not reach, in order, unless other points make up for some of them.
         node_values: The facts of the parts of the condition, by the id of the node.
         knows_sharding: Whether the function handles models that an engine shards.

@@ -59,8 +59,10 @@ class Prepared(Step):
     """`prepare` returns a wrapped model or a loader, which only its use shows.
 
     as_model, as_loader: the step once this is known. Each is created only once, as chains are compared by identity.
+    full: whether it drops incomplete batches if it is a loader.
     """
 
+    full: bool = False
     _as_model: Step | None = field(default=None, init=False)
     _as_loader: Step | None = field(default=None, init=False)
 
@@ -74,12 +76,19 @@ class Prepared(Step):
     def as_loader(self) -> Step:
         if self._as_loader is None:
             text = "each rank gets its own batches from this loader"
-            self._as_loader = Step(self.module, self.node, text, self.before)
+            kind = FullBatches if self.full else Step
+            self._as_loader = kind(self.module, self.node, text, self.before)
         return self._as_loader
 
 
 class FullBatches(Step):
     """A loader drops incomplete batches: all its batches have the same number of rows, on all ranks."""
+
+    __slots__ = ()
+
+
+class RowsOfFullBatches(Step):
+    """The sizes of what was computed from full batches: it has as many rows on all ranks, unless some were selected."""
 
     __slots__ = ()
 

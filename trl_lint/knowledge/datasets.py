@@ -44,6 +44,12 @@ SAYS_ONLY = frozenset({"desc"})
 # Sources: https://huggingface.co/docs/datasets/en/about_cache; torch/distributed/launch.py `--local-rank`
 RANK_OPTION = rb"add_argument\(\s*[\"']--local[-_]rank[\"']"
 
+# A method by which webdataset makes batches, with the parameter for an incomplete last one, and its loader, which gives
+# them on as they are.
+# Source: webdataset 0.2.111, filters.py `_batched`; compat.py `FluidInterface.batched`, `WebLoader`
+MAKES_BATCHES, INCOMPLETE_TOO = "batched", "partial"
+WEB_LOADER = "WebLoader"
+
 _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
     "rename_columns", "select", "select_columns", "sort", "with_format", "with_transform",

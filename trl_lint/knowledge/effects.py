@@ -130,8 +130,9 @@ WRITE_TABLE = frozenset({"save_to_disk", "to_csv", "to_excel", "to_feather", "to
                          "to_parquet", "to_pickle", "write_ipc", "write_ndjson", "write_parquet"})
 # The methods of an open file, or of a writer of rows, that write their argument.
 WRITE_ROWS = frozenset({"write", "writelines", "writerow", "writerows"})
-# The methods of an open file that write nothing to it.
-LEAVE_FILE = frozenset({"close", "fileno", "flush"})
+# The methods of an open file that write nothing to it; others may write to what `fileno` returns.
+CLOSE_FILE = frozenset({"close", "flush"})
+LEAVE_FILE = CLOSE_FILE | {"fileno"}
 
 # Functions that lock an open file, given first, for one process; and contexts that let one process in at a time.
 LOCK_FILE = frozenset({"fcntl.flock", "fcntl.lockf", "portalocker.lock"})

@@ -697,11 +697,13 @@ CLOCK_METRIC = Guess(
 METRIC_OF_ONE_RANK = Guess(
     group=METRICS,
     pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d"
-    r"|(^|[_\-/ ])(per[_\-/ ](rank|gpu|device|process|worker)|main[_\-/ ](rank|process))($|[_\-/ ])",
+    r"|(^|[_\-/ ])(per[_\-/ ](rank|gpu|device|process|worker)|(1|one|single)[_\-/ ]?(rank|gpu|device|process)"
+    r"|main[_\-/ ](rank|process)|local[_\-/ ](bs|batch[_\-/ ]?size))($|[_\-/ ])",
     says="A metric with such a name is meant for one rank, for TRL003 and for `trl-lint verify`.",
     because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`; jh5117-debug/Video_inpainting_DPO, "
     "training/dpo/train_stage1.py: `rank0/dpo_loss` beside `global/implicit_acc`; IDEA-Research/V-Reflection, "
-    "src/trainer/lvr_trainer.py: `tokens_per_device`; lzy37ld/attack_sql, run_tst.py: `rewards_main_process`",
+    "src/trainer/lvr_trainer.py: `tokens_per_device`; lzy37ld/attack_sql, run_tst.py: `rewards_main_process`; "
+    "CompVis/zigma, train_acc.py: `bs_1gpu`",
 )
 
 # --- launch commands --------------------------------------------------------------------------------------

@@ -139,5 +139,15 @@ ROWS: tuple[Row, ...] = (
          payload=(1, "value"), form="value"),
 )
 
+# The first parameter of a sink for one metric: its name.
+TAGS = ("key", "main_tag", "name", "tag")
+
+# The sinks that write on each process that calls them, with an object of its own.
+WRITTEN_BY_EACH = frozenset(
+    f"{package}.SummaryWriter.{name}"
+    for package in ("tensorboardX", "torch.utils.tensorboard")
+    for name in ("add_scalar", "add_scalars")
+)
+
 # Methods that only these have. A class of the project with such a method is analysed itself.
 UNIQUE: dict[str, str] = dict.fromkeys(("add_scalar", "add_scalars"), "torch.utils.tensorboard.SummaryWriter")

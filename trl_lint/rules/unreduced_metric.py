@@ -7,8 +7,9 @@ counts the samples of its own process. Means, ratios and `evaluate` metrics of a
 they are printed, as scripts without a tracker do.
 
 ## Why is this bad?
-Trackers show what the main process logs. On eight GPUs that is the loss, accuracy or reward of one eighth of the
-batch. The curves look plausible, are noisier than they should be, and are wrong. Nothing fails.
+Trackers show what the main process logs, or what each process logs, side by side. On eight GPUs that is the loss,
+accuracy or reward of one eighth of the batch. The curves look plausible, are noisier than they should be, and are
+wrong. Nothing fails.
 
 ## Example
 ```python
@@ -127,7 +128,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                 yield Violation(
                     event=replace(event, writes=frozenset({write})),
                     site=site,
-                    message=_message([what] if what else [], event),
+                    message=_message([each for each in (what or _name_of(write),) if each], event),
                     provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
@@ -137,6 +138,16 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
         assert isinstance(violation.event, (Logged, MetricShown))
         return _message(metrics, violation.event)
+
+
+def _name_of(write: Write) -> str:
+    """The variable whose value is logged, of `loss`, `loss.item()`; "" if it is another expression."""
+    from libcst import Attribute, Call, Name
+
+    node = None if write.payload is None else write.payload.expression
+    while isinstance(node, Call) and isinstance(node.func, Attribute) and not node.args:
+        node = node.func.value
+    return node.value if isinstance(node, Name) else ""
 
 
 def _chain(event: Logged, write: Write) -> Step | None:
@@ -185,7 +196,8 @@ def _most_known(metrics: Sequence[str]) -> list[str]:
 
 def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
     if not isinstance(event, MetricShown):
-        return f"the log shows only the main process's {values}"
+        own, of_main = f"each process logs its own {values}", f"the log shows only the main process's {values}"
+        return own if event.by_each else of_main
     divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
     return f"only the main process's {values} {are} shown" if divergent else f"each process shows its own {values}"
 

@@ -1,6 +1,7 @@
 # A dataloader that drops incomplete batches gives all ranks batches with the same number of rows.
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
+from webdataset import WebDataset, WebLoader
 
 
 def train(model, dataset, args):
@@ -17,3 +18,30 @@ def train(model, dataset, args):
     for images, _ in some:
         share = 1 / images.shape[0]
         accelerator.log({"train/share": share})  # expect: TRL003
+
+
+def count(model, dataset, args):
+    accelerator = Accelerator()
+    full = DataLoader(dataset, args.batch_size, drop_last=True)
+    some = DataLoader(dataset, args.batch_size)
+    model, full, some = accelerator.prepare(model, full, some)
+    for images, labels in full:
+        images, kept = images.to(accelerator.device), images[labels > 0]
+        accelerator.log({"train/rows": len(images)})
+        accelerator.log({"train/images": images.shape[0], "train/labels": labels.float().size(0)})
+        accelerator.log({"train/kept": len(kept)})  # expect: TRL003
+        accelerator.log({"train/shape": kept.shape[0]})  # expect: TRL003
+    for images, _ in some:
+        accelerator.log({"train/some": len(images.to(accelerator.device))})  # expect: TRL003
+        accelerator.log({"bs_1gpu": len(images), "train/local_batch_size": len(images)})
+
+
+def count_of_shards(model, args):
+    accelerator = Accelerator()
+    full = WebLoader(WebDataset(args.shards).decode().batched(8, partial=False), batch_size=None)
+    some = WebLoader(WebDataset(args.shards).decode().batched(8), batch_size=None)
+    model, full, some = accelerator.prepare(model, full, some)
+    for batch in full:
+        accelerator.log({"train/rows": len(batch["image"].to(accelerator.device))})
+    for batch in some:
+        accelerator.log({"train/some": len(batch["image"].to(accelerator.device))})  # expect: TRL003

@@ -117,6 +117,8 @@ def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:
     """An event that the interpreter itself has emitted."""
     if reached.steps and isinstance(event, CollectiveCalled) and event.stepping is None:
         return replace(event, stepping=True)
+    if isinstance(event, Logged) and event.by_each and not reached.launched:
+        return replace(event, by_each=False)
     return event
 
 

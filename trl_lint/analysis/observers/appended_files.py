@@ -12,6 +12,7 @@ Events of a program in which only the main process adds anything to `lines`:
         for line in lines:
             file.write(line)
         file.write("end")
+    open("log.txt", "a").close()            none: the file is only created
     with open("log.txt", "a") as file:      none: one process after the other
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write("end")
@@ -28,13 +29,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.analysis.program.idioms.open_files import bound_to
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class, value_names
+from trl_lint.analysis.program.idioms.open_files import bound_to, is_only_created, uses_of
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class
+from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import IterableValue
-from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE, LOCK_FILE, LOCKS, WRITE_ROWS
+from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.knowledge.effects import APPENDED, LOCK_FILE, LOCKS, WRITE_ROWS
 from trl_lint.knowledge.heuristics import RANK_FIELD
 
 if TYPE_CHECKING:
@@ -67,44 +68,31 @@ class AppendedFiles(Observer["Frame"]):
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
             iterable = frame.node_values.get(id(statement.iter), UNKNOWN)
-            frame.notes.of(Loops).of_some[id(statement)] = _is_of_some(frame, iterable)
+            frame.notes.of(Loops).of_some[id(statement)] = containers.length_on_some(frame, iterable) is not None
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         events = frame.trace.events
         opened = [key for key, each in events.items() if isinstance(each, SideEffect) and each.effect is APPENDED]
         for key in opened:
             call = events[key].node
-            if _is_used_by_some(frame, call) or _is_locked(frame, call) or _is_of_each(frame, call):
+            if is_only_created(frame.root, call) or _is_for_some(frame, call):
                 del events[key]
 
 
-def _is_of_some(frame: Frame, value: Value) -> bool:
-    """Whether an iterable is empty, except on some ranks."""
-    if isinstance(value, IterableValue):
-        return value.length.how == ranks.HELD or (value.view is not None and _is_of_some(frame, value.view[0]))
-    cells = frame.memory.cells(value)
-    return bool(cells) and all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells)
-
-
-def _uses(frame: Frame, call: cst.CSTNode) -> list[cst.Name]:
-    """Where the file that is opened here is used; empty if it has no name."""
-    bound = bound_to(frame.root, call)
-    if bound is None:
-        return []
-    name, code = bound
-    uses = (each for each in value_names(code) if each.value == name.value and each is not name)
-    return [each for each in uses if not _closes(frame.root, each)]
+def _is_for_some(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether the file that is opened here is for one process at a time, for some, or for lines that name the rank."""
+    return _is_used_by_some(frame, call) or _is_locked(frame, call) or _is_of_each(frame, call)
 
 
 def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether the file that is opened here is used, and only by some ranks."""
-    uses = _uses(frame, call)
+    uses = uses_of(frame.root, call)
     return bool(uses) and all(_is_under_rank_test(frame, each) for each in uses)
 
 
 def _is_of_each(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether all that is written to the file that is opened here names the rank: a log of all ranks."""
-    uses = _uses(frame, call)
+    uses = uses_of(frame.root, call)
     return bool(uses) and all(any(_names_rank(frame, text) for text in _written(frame, each)) for each in uses)
 
 
@@ -160,12 +148,6 @@ def _is_file(argument: cst.BaseExpression, name: str) -> bool:
         case cst.Call(func=cst.Attribute(value=cst.Name(value), attr=cst.Name("fileno"))) | cst.Name(value):
             return value == name
     return False
-
-
-def _closes(root: cst.CSTNode, name: cst.Name) -> bool:
-    """`file.close()`."""
-    around = ancestors(root, name)[-1]
-    return isinstance(around, cst.Attribute) and around.attr.value in LEAVE_FILE
 
 
 def _is_under_rank_test(frame: Frame, use: cst.CSTNode) -> bool:

@@ -25,7 +25,7 @@ from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, is_literal_none, last_name, of_class
+from trl_lint.analysis.program.syntax import assigned_once, callee_of, is_literal_none, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
@@ -270,23 +270,10 @@ def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cs
 def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(1, "mode"))
     if name == "builtins.open":
-        if effect is not None and not (effect is APPENDED and _is_only_created(frame, node)):
+        if effect is not None:
             _emit(frame, effect, "open", args, node)
     elif effect is OPENED:
         _emit(frame, effect._replace(path=OPENERS[name]), name, args, node)
-
-
-def _is_only_created(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether nothing here writes to the opened file: `with open(path, "a"): os.utime(path)` only creates it.
-
-    If an object keeps the file (`self.log = open(path, "a")`), its methods are checked instead.
-    """
-    around = ancestors(frame.root, node)
-    outer = around[-1] if around else None
-    if isinstance(outer, (cst.Assign, cst.AnnAssign)):
-        targets = [outer.target] if isinstance(outer, cst.AnnAssign) else [each.target for each in outer.targets]
-        return any(isinstance(each, cst.Attribute) for each in targets)
-    return isinstance(outer, cst.WithItem) and outer.asname is None
 
 
 def _of_mode(mode: Value | None) -> Effect | None:

@@ -195,18 +195,26 @@ def _row_count_fact(tensor: Value) -> Rank:
     """Whether a tensor that differs has as many rows on all ranks: one per sample, unless selected by a mask."""
     if tensor.rank.origins == Origin.RNG:
         return ranks.SAME  # each rank draws the same number
+    is_ragged = _are_rows_ragged(tensor)
+    return rows_of_full_batches(tensor) or Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
+
+
+def _are_rows_ragged(tensor: Value) -> bool:
     shape = shape_of(tensor)
-    is_ragged = shape is not None and RAGGED in shape.dims[:1]
-    if not is_ragged and _is_of_full_batches(tensor):
-        return ranks.UNKNOWN  # the same number on all ranks, unless some were selected
-    return Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
+    return shape is not None and RAGGED in shape.dims[:1]
 
 
-def _is_of_full_batches(value: Value) -> bool:
+def rows_of_full_batches(value: Value) -> Rank | None:
+    """The number of rows of a full batch, and of what was computed from one; None for other values.
+
+    All ranks have as many rows, unless some were selected, which only the shape can show.
+    """
     step = value.provenance
     while step is not None and not isinstance(step, FullBatches):
         step = step.before
-    return step is not None
+    if step is None or _are_rows_ragged(value):
+        return None
+    return ranks.SAME if step is value.provenance and role_of(value) is not None else ranks.UNKNOWN
 
 
 def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, ranks.Rank]:
@@ -303,6 +311,18 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     if rest is not None:
         pairs.append(_pair(StringValue(keys, const=REST), rest, form))
     return pairs
+
+
+def length_on_some(frame: Frame, value: Value) -> ranks.Rank | None:
+    """The length of an iterable that is empty on all ranks but some (or on all); None if others may have elements."""
+    if isinstance(value, IterableValue):
+        if value.length.how == ranks.HELD:
+            return value.length
+        return None if value.view is None else length_on_some(frame, value.view[0])
+    cells = frame.memory.cells(value)
+    if not cells or not all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells):
+        return None
+    return next((cell.length for cell in cells if cell.length.how == ranks.HELD), ranks.SAME)
 
 
 def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:

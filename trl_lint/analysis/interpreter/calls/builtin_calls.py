@@ -114,7 +114,8 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return _counted(frame, value.length, value, node)
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
         return NumberValue(ranks.SAME, scalar=True, dtype="int")
-    return _counted(frame, value.rank, value, node)
+    rows = containers.rows_of_full_batches(value) if value.rank.differs else None
+    return _counted(frame, rows or value.rank, value, node)
 
 
 def _may_be_others(cells: Sequence[Cell]) -> bool:

@@ -197,9 +197,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, OneOfProjectObjects) and all(prepared(frame, each, node) is each for each in value.options):
         return value
     stays_unwrapped = value.device == MAYBE_FROZEN and wrapped_models.may_stay_unwrapped(frame, value, node)
-    return PreparedObject(
-        ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED), grad=value.grad and not stays_unwrapped
-    )
+    step = Prepared(frame.module, node, _PREPARED, full=isinstance(value.provenance, FullBatches))
+    return PreparedObject(ranks.SAME, provenance=step, grad=value.grad and not stays_unwrapped)
 
 
 def _wraps_in_fsdp(frame: Frame, node: cst.CSTNode) -> bool:

@@ -11,8 +11,10 @@ from trl_lint.analysis.events import Logged
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
-from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, class_name_of
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.loggers import TAGS, WRITTEN_BY_EACH
 from trl_lint.knowledge.schema import ANY, Sink
 
 
@@ -26,8 +28,7 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
         return NONE
     payload = args.get(*row.payload)
     if payload is not None:
-        tag = args.positional[0].const if args.positional and row.form != "mapping" else ""
-        named = tag.replace("\0", "…") if isinstance(tag, str) else ""
+        named = "" if row.form == "mapping" else _name_of(args)
         argument = args.node(*row.payload)
         expression = None if argument is None else argument.value
         below = row.form == "below"
@@ -38,6 +39,16 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
     return NONE
+
+
+def _name_of(args: Arguments) -> str:
+    """The name that a call gives a metric: a leading string, or one of the keywords for it."""
+    name = (
+        args.positional[0]
+        if args.positional
+        else next((args.keywords[each] for each in TAGS if each in args.keywords), NONE)
+    )
+    return name.const.replace("\0", "…") if isinstance(name.const, str) else ""
 
 
 def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
@@ -52,8 +63,7 @@ def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
 
 def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
     """A sink with unknown parameters logs all its arguments; a leading string is the name."""
-    first = args.positional[0].const if args.positional else ""
-    tag = first.replace("\0", "…") if isinstance(first, str) else ""
+    tag = _name_of(args)
     for index, value in enumerate(args.positional):
         report(frame, row.name, value, node, mapping=True, named=tag, expression=args.expression(index))
     for rest in (args.star, args.double):
@@ -94,7 +104,17 @@ def report(
                 what=what,
                 value=value,
                 writes=writes,
+                by_each=_is_written_by_each(frame, sink, node),
             )
+
+
+def _is_written_by_each(frame: Frame, sink: str, node: cst.CSTNode) -> bool:
+    """Whether each process that runs this has a writer of its own, and nothing here keeps some of them away."""
+    if sink not in WRITTEN_BY_EACH or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    writer = frame.node_values.get(id(node.func.value), UNKNOWN)
+    is_of_each = bool(class_name_of(writer)) and writer.absence is None and not writer.rank.differs
+    return is_of_each and all(each.rank == ranks.SETTING for each in frame.memory.control.conditions)
 
 
 # The most metrics of one call that are checked: containers may hold each other.

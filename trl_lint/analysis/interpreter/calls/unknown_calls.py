@@ -7,6 +7,7 @@ For example:
     reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
     self.criterion(logits, batch["labels"])                computed from this rank's own data
     reduce_loss(loss)                                      unknown: it may reduce it over the ranks
+    data.batched(8, partial=False)                         unknown, but all its batches have as many rows
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, BatchValue
+from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.datasets import INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
 from trl_lint.knowledge.models import GENERATES
 
 
@@ -32,6 +35,9 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return loaded_result(frame, args)
     if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _calls_generate(node):
         return generated(frame, args)
+    batches = _full_batches(frame, args, node)
+    if batches is not None:
+        return batches
     computed = _scaled(args, node) or _computed(frame, args, node)
     rewards = any(map(heuristics.REWARDED.fits, args.keywords)) and _are_rank_local_samples(frame, args)
     if computed is None and not rewards:
@@ -41,6 +47,20 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     if computed is not None:
         return computed.replace(provenance=frame.step(node, "`{}` is computed from this rank's own data"))
     return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
+
+
+def _full_batches(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """The data or the loader of webdataset that has no incomplete batches; None for anything else."""
+    name = last_name(callee_of(node))
+    incomplete = args.keywords.get(INCOMPLETE_TOO)
+    if name == MAKES_BATCHES and incomplete is not None and incomplete.const is False:
+        return Value(provenance=FullBatches(frame.module, node, _FULL))
+    data = args.get(0, "dataset")
+    is_full = name == WEB_LOADER and data is not None and isinstance(data.provenance, FullBatches)
+    return data if is_full else None
+
+
+_FULL = "all its batches have as many rows"
 
 
 def _scaled(args: Arguments, node: cst.CSTNode) -> Value | None:

@@ -53,6 +53,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
             replaced_entries.replace_all(frame, node)
         return through
     element, length = containers.iterate(frame, iterable)
+    length = containers.length_on_some(frame, iterable) or length
     element = element if element.absence is None else element.replace(absence=None)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
@@ -104,7 +105,11 @@ def _is_prepared_batch(element: Value) -> bool:
 def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Value]) -> bool:
     """Run a loop over a known dict once per key, so that each key keeps its own facts."""
     before, exits = frame.memory.control, len(frame.exits)
+    of_some = containers.length_on_some(frame, iterable)
+    trips = SAME if of_some is None else derived(of_some, Kind.NUMBER, iterable)
+    inside = before.under(control_of_condition(frame, node.iter, trips))
     for index, entry in enumerate(entries):
+        frame.memory.control = inside
         frame.unroll_index = (*frame.unroll_index, index)
         loop = Loop()
         frame.loops.append(loop)

@@ -1,10 +1,18 @@
-"""The name of a file that a call opens: `with open(path) as file:`, or `file = open(path)`."""
+"""What becomes of a file that a call opens: its name, where it is used, and whether it is only created.
+
+with open(path) as file:           named
+file = open(path)                  named
+open(path, "a").close()            only created, as nothing can be written to it
+file = open(path, "a")
+file.close()                       the same
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, value_names
+from trl_lint.knowledge.effects import CLOSE_FILE, LEAVE_FILE
 
 
 def bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNode] | None:
@@ -16,3 +24,40 @@ def bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNod
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
             return name, root
     return None
+
+
+def uses_of(root: cst.CSTNode, call: cst.CSTNode) -> list[cst.Name]:
+    """Where the file that is opened here is used, other than to close it; empty if it has no name."""
+    return [each for each in _mentions(root, call) if not _calls_one_of(LEAVE_FILE, root, each)]
+
+
+def is_only_created(root: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether nothing here writes to a file that is opened for appending: `with open(path, "a"): os.utime(path)`.
+
+    If an object keeps the file (`self.log = open(path, "a")`), its methods are checked instead.
+    """
+    around = ancestors(root, call)
+    match around[-1] if around else None:
+        case cst.Assign(targets=targets) if any(isinstance(each.target, cst.Attribute) for each in targets):
+            return True
+        case cst.AnnAssign(target=cst.Attribute()) | cst.WithItem(asname=None):
+            return True
+        case cst.Attribute(attr=cst.Name(name)):
+            return name in CLOSE_FILE
+    bound, mentions = bound_to(root, call), _mentions(root, call)
+    is_closed = bool(mentions) or (bound is not None and bound[1] is not root)
+    return is_closed and all(_calls_one_of(CLOSE_FILE, root, each) for each in mentions)
+
+
+def _mentions(root: cst.CSTNode, call: cst.CSTNode) -> list[cst.Name]:
+    bound = bound_to(root, call)
+    if bound is None:
+        return []
+    name, code = bound
+    return [each for each in value_names(code) if each.value == name.value and each is not name]
+
+
+def _calls_one_of(methods: frozenset[str], root: cst.CSTNode, name: cst.Name) -> bool:
+    """`file.close()`."""
+    around = ancestors(root, name)[-1]
+    return isinstance(around, cst.Attribute) and around.attr.value in methods

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.containers import rows_of_full_batches
 from trl_lint.analysis.transfer.tensors import tensor_devices
 from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, unless_none
 from trl_lint.domain import ranks
@@ -35,7 +36,7 @@ from trl_lint.domain.kinds import (
     role_of,
     with_source,
 )
-from trl_lint.domain.provenance import FullBatches, Step
+from trl_lint.domain.provenance import FullBatches, RowsOfFullBatches, Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
@@ -137,14 +138,12 @@ def _shape(value: Value) -> Value:
     """The sizes of all dimensions, which depend on the data."""
     rank = ranks.SAME if value.scalar else collapsed(value.rank)
     sizes = derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
-    if isinstance(sizes.provenance, FullBatches) and role_of(value) is None:
-        # A value computed from a batch need not have its rows any more.
-        sizes = sizes.replace(
-            provenance=Step(
-                sizes.provenance.module, sizes.provenance.node, sizes.provenance.text, sizes.provenance.before
-            )
-        )
-    return sizes
+    step, rows = sizes.provenance, rows_of_full_batches(value)
+    if step is None or rows is ranks.SAME or (rows is None and not isinstance(step, FullBatches)):
+        return sizes
+    # A value computed from a batch need not have its rows any more.
+    kind = Step if rows is None else RowsOfFullBatches
+    return sizes.replace(provenance=kind(step.module, step.node, step.text, step.before))
 
 
 def dimension(shape: Value, index: Value) -> Value:
@@ -153,8 +152,9 @@ def dimension(shape: Value, index: Value) -> Value:
     if index.kind is Kind.TUPLE:
         return derived(rank, Kind.UNKNOWN, shape, index, dtype="int").as_a(SizesValue)
     if index.const == 0 and type(index.const) is int and rank.differs:
-        if isinstance(shape.provenance, FullBatches) and rank == shape.rank:
-            return NumberValue(ranks.SAME, scalar=True, dtype="int")
+        if isinstance(shape.provenance, (FullBatches, RowsOfFullBatches)) and rank == shape.rank:
+            is_batch = isinstance(shape.provenance, FullBatches)
+            return NumberValue(ranks.SAME if is_batch else ranks.UNKNOWN, scalar=True, dtype="int")
         rank = Rank(State.PARTIAL, rank.origins, "count")
     return derived(rank, Kind.NUMBER, shape, index, scalar=True, dtype="int")
 
