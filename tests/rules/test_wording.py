@@ -266,6 +266,42 @@ mp.spawn(train, nprocs=2)
     assert words in finding.help
 
 
+STARTED = """\
+import os
+import torch.distributed as dist
+import wandb
+
+def set_up(args):
+    if args.distributed:
+        dist.init_process_group("nccl")
+
+def report(args):
+    wandb.init(project=args.name)
+
+def main(args):
+{steps}
+
+main(read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ("report(args)\nset_up(args)", '`if int(os.environ.get("RANK", 0)) == 0:`'),
+        ('report(args)\ndist.init_process_group("nccl")', '`if int(os.environ.get("RANK", 0)) == 0:`'),
+        ("wandb.init()\nset_up(args)", '`if int(os.environ.get("RANK", 0)) == 0:`'),
+        ("set_up(args)\nreport(args)", "`if dist.get_rank() == 0:`"),
+        ("if args.first:\n    set_up(args)\nwandb.init()\nset_up(args)", "`if dist.get_rank() == 0:`"),
+        ("report(args)\nset_up(args)\ntorch.multiprocessing.spawn(step)", "`if dist.get_rank() == 0:`"),
+        ("main_process = args.rank == 0\nif main_process: print(1)\nwandb.init()\nset_up(args)", "`if main_process:`"),
+    ],
+)
+def test_torch_is_not_asked_for_the_rank_before_there_is_a_group(steps: str, words: str):
+    found = Snippets("TRL008").findings(STARTED.format(steps=indent(steps, "    ")))
+    assert [each.help for each in found if "wandb" in each.message] == [f"do it on the main process only: {words}"]
+
+
 CAUGHT = """\
 try:
     loss = model(**batch).loss

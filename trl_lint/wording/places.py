@@ -19,6 +19,7 @@ from trl_lint.knowledge import accelerate, library, lightning
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
+from trl_lint.wording.started_later import is_group_started_later
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -63,6 +64,7 @@ _ALIKE: dict[str, str] = {
 }
 _PLAIN: dict[str, str] = {
     "main": "`if {dist}.get_rank() == 0:`",
+    "main at first": '`if int(os.environ.get("RANK", 0)) == 0:`',
     "gather mean": "`{dist}.all_reduce(value)`, then `value.item() / {dist}.get_world_size()`",
     "gather sum": "`{dist}.all_reduce(value)`, then `value.item()`",
     "gather max": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MAX)`, then `value.item()`",
@@ -166,6 +168,8 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     own_test = _own_test(event) if about == "main" and not accelerator and surroundings in _MAY_HAVE_TESTS else ""
     if own_test:
         return f"`if {own_test}:`"
+    if about == "main" and surroundings is _TORCH and is_group_started_later(event.module, event.function, event.node):
+        about = "main at first"
     names = {
         "accelerator": accelerator or own,
         "state": state_in(event.function) or "state",
