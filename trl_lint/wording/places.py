@@ -19,7 +19,6 @@ from trl_lint.knowledge import accelerate, library, lightning
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
-from trl_lint.wording.started_later import is_group_started_later
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -168,7 +167,7 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     own_test = _own_test(event) if about == "main" and not accelerator and surroundings in _MAY_HAVE_TESTS else ""
     if own_test:
         return f"`if {own_test}:`"
-    if about == "main" and surroundings is _TORCH and is_group_started_later(event.module, event.function, event.node):
+    if about == "main" and surroundings is _TORCH and _is_before_group(event):
         about = "main at first"
     names = {
         "accelerator": accelerator or own,
@@ -184,6 +183,12 @@ def _own_test(event: Any) -> str:
     from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 
     return main_process_test(event.module, event.function, event.node)
+
+
+def _is_before_group(event: Any) -> bool:
+    from trl_lint.wording.started_later import is_group_started_later
+
+    return is_group_started_later(event.module, event.function, event.node)
 
 
 def _has_trl(module: Module) -> bool:
