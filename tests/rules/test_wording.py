@@ -224,6 +224,84 @@ def test_a_helper_is_told_in_the_terms_of_the_file_that_calls_it(tmp_path: Path,
     assert words in finding.help
 
 
+SCENES = {
+    "base.py": """\
+class Scenes:
+    def __init__(self, name):
+        with open(f"cache/{name}.txt", "w") as file:
+            file.write(name)
+""",
+    "small.py": """\
+from base import Scenes
+
+class Small(Scenes):
+    def __init__(self):
+        super().__init__("small")
+""",
+}
+STARTS = {
+    "torch": "import torch.distributed as dist\nimport torch.multiprocessing as mp\n",
+    "accelerate": "import torch.distributed as dist\nimport torch.multiprocessing as mp\nimport accelerate\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [("torch", "`if torch.distributed.get_rank() == 0:`"), ("accelerate", "`if PartialState().is_main_process:`")],
+)
+def test_a_helper_that_no_caller_shows_is_told_in_the_terms_of_the_project(tmp_path: Path, start: str, words: str):
+    program = """
+from small import Small
+
+def train(rank):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    Small()
+
+mp.spawn(train, nprocs=2)
+"""
+    for name, text in {**SCENES, "train.py": STARTS[start] + program}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (finding,) = api.check(tmp_path, Settings(root=tmp_path, select=("TRL008",)))
+    assert finding.path.endswith("base.py")
+    assert words in finding.help
+
+
+STARTED = """\
+import os
+import torch.distributed as dist
+import wandb
+
+def set_up(args):
+    if args.distributed:
+        dist.init_process_group("nccl")
+
+def report(args):
+    wandb.init(project=args.name)
+
+def main(args):
+{steps}
+
+main(read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ("report(args)\nset_up(args)", '`if int(os.environ.get("RANK", 0)) == 0:`'),
+        ('report(args)\ndist.init_process_group("nccl")', '`if int(os.environ.get("RANK", 0)) == 0:`'),
+        ("wandb.init()\nset_up(args)", '`if int(os.environ.get("RANK", 0)) == 0:`'),
+        ("set_up(args)\nreport(args)", "`if dist.get_rank() == 0:`"),
+        ("if args.first:\n    set_up(args)\nwandb.init()\nset_up(args)", "`if dist.get_rank() == 0:`"),
+        ("report(args)\nset_up(args)\ntorch.multiprocessing.spawn(step)", "`if dist.get_rank() == 0:`"),
+        ("main_process = args.rank == 0\nif main_process: print(1)\nwandb.init()\nset_up(args)", "`if main_process:`"),
+    ],
+)
+def test_torch_is_not_asked_for_the_rank_before_there_is_a_group(steps: str, words: str):
+    found = Snippets("TRL008").findings(STARTED.format(steps=indent(steps, "    ")))
+    assert [each.help for each in found if "wandb" in each.message] == [f"do it on the main process only: {words}"]
+
+
 CAUGHT = """\
 try:
     loss = model(**batch).loss

@@ -788,6 +788,18 @@ def test_what_is_saved_and_restored_belongs_together():
     assert [each.start.line for each in found[0].also] == [found[0].start.line + 1, found[0].start.line + 2]
 
 
+def test_what_is_called_on_one_model_in_a_function_is_one_finding():
+    calls = "model.freeze()\nmodel.encode(1)\nmodel.decode(2)\nprint(model.depth, model.width)"
+    found = SNIPPETS.findings(loop(calls))
+    assert [
+        [finding.message.split("`")[1], *(each.message.split("`")[1] for each in finding.also)] for finding in found
+    ] == [
+        [".freeze", ".encode", ".decode"],
+        [".depth"],
+        [".width"],
+    ]
+
+
 def test_the_head_of_a_wrapped_model_is_a_hint_even_if_it_is_unwrapped():
     text = typed("head = accelerator.unwrap_model(model.lm_head)")
     assert reason(text) == MODULE

@@ -44,6 +44,8 @@ _TRACKING = "tracking.py::GeneralTracker"
 
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
 # It prepares its arguments, but not what is inside one of them: accelerator.py::Accelerator._prepare_one.
+# A file that imports it, or trains with the Trainer of Transformers, which does.
+SHOWN = rb"(?m)^\s*(?:from|import)\s+accelerate\b|\bTrainingArguments\b"
 PREPARE = "accelerate.Accelerator.prepare"
 # Classes of settings for an engine that shards: utils/dataclasses.py.
 ENGINE_PLUGINS = frozenset({"DeepSpeedPlugin", "FullyShardedDataParallelPlugin", "MegatronLMPlugin"})

@@ -315,7 +315,7 @@ TORCH_DISTRIBUTED = Guess(
     group=SYNCHRONISATION,
     pattern=r"torch\.distributed|from torch import distributed|\b(?:Distributed)?DataParallel|\bDistributedSampler",
     says="In a file with this and no Accelerator, help uses torch.distributed. If a file has none of this, those that "
-    "call it, or whose values it uses, are asked.",
+    "call it, or whose values it uses, are asked, and then all linted files.",
     because="tests/rules/test_wording.py: scripts that wrap a model in torch's own wrappers have no accelerator to "
     "be told of",
 )

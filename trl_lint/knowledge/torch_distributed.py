@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.domain.constants import WORLD_TRUE
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.schema import (
@@ -119,7 +120,8 @@ _CLASSES: tuple[Row, ...] = (
           others=SAME),
     Class(name=DATA_LOADER, source="torch/utils/data/dataloader.py::DataLoader",
           makes=LOADER),
-    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER),
+    # One process has none, and its number of rows is not 0.
+    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER.replace(const=WORLD_TRUE)),
     *(
         Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", makes=SAME)
         for name in ("RandomSampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler")

@@ -182,6 +182,7 @@ class Operation(NamedTuple):
         has_order: Whether the first argument selects the quantile, or the norm.
         has_other: Whether it is the element-wise maximum or minimum if it is passed another tensor.
         detaches: Whether the result has no gradient.
+        shares: Whether the result has the memory of the tensor, so that what changes one in place changes the other.
         grows: Whether one element becomes several.
         takes_batches: Whether batches and strings have it as well, and keep their kind.
         is_method: Whether the function of this name does something else (`re.split`).
@@ -202,6 +203,7 @@ class Operation(NamedTuple):
     has_order: bool = False
     has_other: bool = False
     detaches: bool = False
+    shares: bool = False
     grows: bool = False
     takes_batches: bool = False
     is_method: bool = False
@@ -239,6 +241,7 @@ def _keeping(
     dtype: DtypeTransfer = T.KEEPS,
     device: DeviceTransfer = D.KEEPS,
     detaches: bool = False,
+    shares: bool = False,
     grows: bool = False,
     takes_batches: bool = False,
     is_method: bool = False,
@@ -246,7 +249,8 @@ def _keeping(
 ) -> Operation:
     return Operation(
         name, rank, "", shape, dtype, device, A.KEEPS, elements,
-        detaches=detaches, grows=grows, takes_batches=takes_batches, is_method=is_method, repeatable=repeatable,
+        detaches=detaches, shares=shares, grows=grows, takes_batches=takes_batches, is_method=is_method,
+        repeatable=repeatable,
     )  # fmt: skip
 
 
@@ -315,9 +319,9 @@ OPERATIONS: tuple[Operation, ...] = (
 
     # --- the same elements: as they are, as another dtype, elsewhere, on the host ---
     _keeping("clone", S.KEEPS, H.SAME),
-    _keeping("contiguous", S.KEEPS, H.SAME),
-    _keeping("detach", S.KEEPS, H.SAME, detaches=True),
-    _keeping("data", S.KEEPS, detaches=True),
+    _keeping("contiguous", S.KEEPS, H.SAME, shares=True),
+    _keeping("detach", S.KEEPS, H.SAME, detaches=True, shares=True),
+    _keeping("data", S.KEEPS, detaches=True, shares=True),
     *_for_names(_keeping("", S.KEEPS, H.FLOATS, dtype=FLOAT), "bfloat16 double float half"),
     *_for_names(_keeping("", S.KEEPS, H.INTEGERS, dtype=INT), "int long"),
     *_for_names(_keeping("", S.KEEPS, dtype=INT), "byte short"),
@@ -334,27 +338,28 @@ OPERATIONS: tuple[Operation, ...] = (
     *_for_names(_keeping(""), "coalesce mtia pin_memory positive real resolve_conj resolve_neg to_dense"),
     _keeping("copy", takes_batches=True),
     *_for_names(_keeping("", repeatable=False), "retain_grad share_memory_"),
-    _keeping("requires_grad_", S.KEEPS, repeatable=False),
+    _keeping("requires_grad_", S.KEEPS, shares=True, repeatable=False),
     Operation("item", R.TO_NUMBER, averages=A.KEEPS, elements=H.NUMBER, repeatable=True),
     Operation("tolist", R.TO_LIST, averages=A.KEEPS, elements=H.NUMBERS, repeatable=True),
     *_for_names(Operation("", R.TO_NUMBER, averages=A.KEEPS, repeatable=True), "__bool__ __float__ __index__ __int__"),
 
     # --- the same elements in other dimensions ---
     *_for_names(_keeping("", S.KEEPS), "flip roll"),
-    *_for_names(_keeping("", S.FLATTENS), "flatten ravel"),
-    *_for_names(_keeping("", S.VIEWS), "reshape view"),
-    *_for_names(_keeping("", S.TRANSPOSES), "swapaxes swapdims transpose"),
-    _keeping("permute", S.PERMUTES),
-    _keeping("squeeze", S.SQUEEZES),
-    _keeping("t", S.SEQUENTIAL),
-    _keeping("unsqueeze", S.UNSQUEEZES),
+    *_for_names(_keeping("", S.FLATTENS, shares=True), "flatten ravel"),
+    *_for_names(_keeping("", S.VIEWS, shares=True), "reshape view"),
+    *_for_names(_keeping("", S.TRANSPOSES, shares=True), "swapaxes swapdims transpose"),
+    _keeping("permute", S.PERMUTES, shares=True),
+    _keeping("squeeze", S.SQUEEZES, shares=True),
+    _keeping("t", S.SEQUENTIAL, shares=True),
+    _keeping("unsqueeze", S.UNSQUEEZES, shares=True),
     _keeping("repeat_interleave", S.REPEATS, grows=True),
     *_for_names(_keeping("", grows=True), "expand repeat"),
     _keeping("split", takes_batches=True, is_method=True),
+    *_for_names(_keeping("", shares=True), "H T mH mT movedim moveaxis reshape_as unflatten view_as"),
     *_for_names(
         _keeping(""),
-        "H T as_strided broadcast_to chunk diagonal expand_as mH mT movedim moveaxis narrow reshape_as rot90 select "
-        "split_with_sizes tensor_split tile unbind unflatten unfold view_as",
+        "as_strided broadcast_to chunk diagonal expand_as narrow rot90 select split_with_sizes tensor_split tile "
+        "unbind unfold",
     ),
 
     # --- element by element ---

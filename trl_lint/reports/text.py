@@ -72,7 +72,9 @@ class Report(reports.Report):
         """The other places of the same cause, up to a limit."""
         for each in finding.also[:MOST_PLACES]:
             place = f"{display_path(each.path)}:{each.start.row}"
-            text = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
+            text = f"{each.code}: {each.message}"
+            if each.code == finding.code:  # what follows the colon is what both lead to
+                text = "the same" if each.message == finding.message else each.message.partition(": ")[0]
             yield [(f"{margin} also: ", "cyan"), (text, ""), (f" ({place})", "dim")]
         left = len(finding.also) - MOST_PLACES
         if left > 0:

@@ -162,7 +162,8 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
             provenance=event.model.provenance,
             help=_help(event, bare),
             by_default=False if _is_handed_on(event, likely=True) else None,
-            cause=(id(event.function), event.module.path, model, name, event.called),
+            # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
+            cause=(id(event.function), event.module.path, model, event.called or name),
         )
 
 

@@ -2,7 +2,7 @@
 
 A subclass of Trainer has its own accelerator, a callback has the trainer's state, a training loop its Accelerator, the
 classes of Lightning have its trainer, and a script with plain torch.distributed has none of them. A helper that shows
-none of this is told in the terms of the files through which it is reached.
+none of this is told in the terms of the files through which it is reached, or else of the project.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import Step, steps
-from trl_lint.knowledge import library, lightning
+from trl_lint.knowledge import accelerate, library, lightning
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 from trl_lint.knowledge.torch_distributed import MODULE
 from trl_lint.wording.shown_code import shown_source
@@ -63,6 +63,7 @@ _ALIKE: dict[str, str] = {
 }
 _PLAIN: dict[str, str] = {
     "main": "`if {dist}.get_rank() == 0:`",
+    "main at first": '`if int(os.environ.get("RANK", 0)) == 0:`',
     "gather mean": "`{dist}.all_reduce(value)`, then `value.item() / {dist}.get_world_size()`",
     "gather sum": "`{dist}.all_reduce(value)`, then `value.item()`",
     "gather max": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MAX)`, then `value.item()`",
@@ -166,6 +167,8 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     own_test = _own_test(event) if about == "main" and not accelerator and surroundings in _MAY_HAVE_TESTS else ""
     if own_test:
         return f"`if {own_test}:`"
+    if about == "main" and surroundings is _TORCH and _is_before_group(event):
+        about = "main at first"
     names = {
         "accelerator": accelerator or own,
         "state": state_in(event.function) or "state",
@@ -180,6 +183,12 @@ def _own_test(event: Any) -> str:
     from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 
     return main_process_test(event.module, event.function, event.node)
+
+
+def _is_before_group(event: Any) -> bool:
+    from trl_lint.wording.started_later import is_group_started_later
+
+    return is_group_started_later(event.module, event.function, event.node)
 
 
 def _has_trl(module: Module) -> bool:
@@ -213,7 +222,7 @@ def surroundings_of(
     if accelerator:
         return _ACCELERATE
     shown = (_shown_by(each) for each in (module, *around))
-    return next((each for each in shown if each is not None), _ACCELERATE)
+    return next((each for each in shown if each is not None), None) or _shown_by_project(module)
 
 
 def _shown_by(module: Module) -> Surroundings | None:
@@ -223,6 +232,15 @@ def _shown_by(module: Module) -> Surroundings | None:
     if module.shows(TORCH_DISTRIBUTED):
         return _TORCH
     return _LIGHTNING_SCRIPT if any(map(module.mentions, lightning.IMPORTS)) else None
+
+
+def _shown_by_project(module: Module) -> Surroundings:
+    """What the linted files show together: if they show nothing, an Accelerator is available without one, too."""
+    if module.project_mentions(accelerate.SHOWN):
+        return _ACCELERATE
+    if any(map(module.project_mentions, lightning.IMPORTS)):
+        return _LIGHTNING_SCRIPT
+    return _TORCH if module.project_mentions(TORCH_DISTRIBUTED.pattern.encode()) else _ACCELERATE
 
 
 def _around(event: Any) -> Iterator[Module]:

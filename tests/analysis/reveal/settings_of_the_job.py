@@ -26,11 +26,11 @@ def train(local_rank, args):
         reveal_rank(loss)  # revealed: local(data)
 
     # Without a known group, it may be the only sign of other processes.
-    b = loss
+    b = loss.clone()
     if args.ddp:
         dist.all_reduce(b)
     reveal_rank(b)  # revealed: unknown
-    c = loss
+    c = loss.clone()
     if args.fast:
         dist.all_reduce(c)
     reveal_rank(c)  # revealed: local(data)

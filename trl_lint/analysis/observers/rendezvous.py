@@ -42,7 +42,13 @@ from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exit, Observer
-from trl_lint.analysis.state.point_sequences import certainly_synchronises, conditional_points_before, first_unmatched
+from trl_lint.analysis.state.point_sequences import (
+    BranchPoints,
+    certainly_synchronises,
+    conditional_points_before,
+    first_unmatched,
+    with_loops_alike,
+)
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import single_process_value
@@ -56,14 +62,6 @@ if TYPE_CHECKING:
 
 # The methods that run when a `with` block is entered and left.
 _HALVES = frozenset({"__enter__", "__exit__"})
-
-
-class BranchPoints(NamedTuple):
-    """A condition with the synchronisation points of its two branches, and the loop iterations in which it is."""
-
-    branch: Branch
-    arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
-    unroll_index: tuple[int, ...]
 
 
 class Branches:
@@ -220,6 +218,8 @@ def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> l
         points = branch.points_after(frame.sync_points)
         rest = [each for each in points if id(each) not in inside and _is_after(each, branch_points)]
         sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
+    if any(each.unroll_index != branch_points.unroll_index for points in sequences for each in points):
+        sequences = with_loops_alike(frame.root, sequences, branch_points)
     groups = groups_of(branch.test, partial(_differs, frame)) if branch.origins == Origin.RANK else frozenset[str]()
     if not groups:
         return sequences

@@ -34,6 +34,7 @@ from trl_lint.analysis.transfer.processes import (
     device_counts,
     job_flags,
     main_process_tests,
+    prepared_files,
     tracker_runs,
     wide_conditions,
 )
@@ -154,6 +155,7 @@ class SideEffects(Observer["Frame"]):
 
         So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter.
         """
+        prepared_files.note(frame, run.trace)
         is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
         if is_for_all and function.cls is not None and function.cls is frame.cls:
             _note_all_ranks(frame)
@@ -186,7 +188,7 @@ class SideEffects(Observer["Frame"]):
                 return True
             return isinstance(event, SideEffect) and event.function in starters
 
-        return [each for each in events if not logs_to_own_run(each)]
+        return [each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each))]
 
 
 def _logged_to(event: Logged | SideEffect) -> str:

@@ -10,11 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
+
+import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
+
+_LOOPS = (cst.For, cst.While, cst.BaseComp)
+
+
+class BranchPoints(NamedTuple):
+    """A condition with the synchronisation points of its two branches, and the loop iterations in which it is."""
+
+    branch: Branch
+    arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
+    unroll_index: tuple[int, ...]
 
 
 def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
@@ -37,6 +51,39 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
         or (point.by_settings and branch.asks_rank and not point.subgroup)
     ]
     return min(lacking, key=_rarity, default=None)
+
+
+def with_loops_alike(
+    root: cst.CSTNode, sequences: list[list[SyncPoint]], inside: BranchPoints
+) -> list[list[SyncPoint]]:
+    """Count what a loop that is run once per item calls as often as an ordinary loop of the other branch is counted.
+
+    if rank == 0:
+        for tensor, parts in zip(tensors, received): gather(tensor, parts)       one point
+    else:
+        for tensor in tensors: gather(tensor)                                    one per tensor, if these are known
+    """
+    found = [
+        {each.kind for each in points if each.unroll_index == inside.unroll_index and _is_in_loop(root, each, inside)}
+        for points in sequences
+    ]
+    return [_once_per_loop(points, kinds, inside) for points, kinds in zip(sequences, reversed(found), strict=True)]
+
+
+def _is_in_loop(root: cst.CSTNode, point: SyncPoint, inside: BranchPoints) -> bool:
+    """Whether a point is in a loop that the condition itself is not in."""
+    around = {id(each) for each in ancestors(root, inside.branch.test)}
+    loops = (each for each in ancestors(root, point.node) if isinstance(each, _LOOPS))
+    return any(id(each) not in around for each in loops)
+
+
+def _once_per_loop(points: list[SyncPoint], kinds: set[str], inside: BranchPoints) -> list[SyncPoint]:
+    kept: list[SyncPoint] = []
+    for point in points:
+        is_again = any(each.node is point.node and each.kind == point.kind for each in kept)
+        if not (is_again and point.kind in kinds and point.unroll_index != inside.unroll_index):
+            kept.append(point)
+    return kept
 
 
 def _rarity(point: SyncPoint) -> tuple[bool, bool, int]:

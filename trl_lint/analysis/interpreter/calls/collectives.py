@@ -210,3 +210,5 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
         if result.kind is Kind.CONTAINER:
             result = Value(ranks.REDUCED)
         assignment.rebind(frame, target, result)
+        if isinstance(target, cst.Name):
+            assignment.rebind_aliases(frame, target.value, receiver, result)

@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import subscripts
 from trl_lint.analysis.program import syntax
+from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -17,7 +18,7 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
-from trl_lint.domain.sync_points import without_awaited
+from trl_lint.domain.sync_points import place_of, without_awaited
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 
 
@@ -32,7 +33,7 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     if not args.positional:
         return NONE
     value = args.positional[-1]
-    length = _division(frame)
+    length = _division(frame, node)
     if frame.is_stored(receiver):
         value = frame.written(value, _name_of(frame, receiver), args.expression(-1))
         length = ranks.SAME
@@ -64,9 +65,14 @@ def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
     return ranks.join_lengths(cell.length, length)
 
 
-def _division(frame: Frame) -> ranks.Rank:
+def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
     """Whether all ranks add an element here; in a loop over the samples of a batch, one per sample."""
     control = without_awaited(frame.memory.control, frame.sync_points)
+    differing = (each for each in control.conditions if each.rank.differs)
+    tests = ((each, place_of(each)) for each in differing)
+    alike = {id(each.provenance) for each, test in tests if test and is_appended_alike(frame.root, test, node)}
+    if alike:
+        control = control.without_conditions(frozenset(alike))
     divided = [each.rank for each in control.conditions if each.rank.differs]
     if divided and all(each.how == "count" for each in divided):
         return divided[0]
@@ -90,7 +96,7 @@ def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     element, length = containers.iterate(frame, args.positional[0])
     if frame.is_stored(receiver):
         element = frame.written(element, _name_of(frame, receiver), syntax.only_element(args.expression(0)))
-    grown = ranks.join_lengths(length, _division(frame))
+    grown = ranks.join_lengths(length, _division(frame, node))
     frame.update(
         receiver,
         lambda cell: Cell(

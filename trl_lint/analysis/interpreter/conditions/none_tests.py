@@ -5,13 +5,14 @@ For example:
     rank = get_rank() if args.several else None       a number on all ranks, or None on all
     writer = make_writer() if rank == 0 else None     None on some ranks
     self.dist = dist if size > 1 else None            there on all of several ranks
+    sampler = DistributedSampler(rows)                so is this, and whoever asks means the number of processes
     target = target.to(device)                        there: None has no such method
 """
 
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT
+from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT, WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.kinds import LibraryName, flag
 from trl_lint.domain.provenance import NoneWhere
@@ -39,6 +40,8 @@ def answer(value: Value, negated: bool) -> Value:
         return flag(not negated)
     if value.const in (CREATED, PRESENT) or (isinstance(value, LibraryName) and value.name == MODULE):
         return flag(negated)
+    if value.const is WORLD_TRUE and value.kind is Kind.INSTANCE and not value.rank.differs:
+        return flag(WORLD_TRUE if negated else WORLD_FALSE)
     known = presence_of(value)
     if known is not None:
         return known

@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
     trained_losses,
 )
 from trl_lint.analysis.program.idioms.samplers import as_sharding
+from trl_lint.analysis.program.syntax import assigned_once
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -27,6 +28,7 @@ from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge import torch_ops
 
 
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
@@ -210,8 +212,11 @@ def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank
 
 def _is_memory_of(tensor: Value, target: cst.Attribute) -> bool:
     """Whether an attribute is the memory of a tensor: `loss.data`."""
-    may_be_tensor = tensor.kind is Kind.TENSOR or (tensor.kind in (Kind.BATCH, Kind.UNKNOWN) and tensor.rank.differs)
-    return may_be_tensor and target.attr.value == "data"
+    return _may_be_tensor(tensor) and target.attr.value == "data"
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return value.kind is Kind.TENSOR or (value.kind in (Kind.BATCH, Kind.UNKNOWN) and value.rank.differs)
 
 
 def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
@@ -231,4 +236,45 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             key = containers.constant_key(subscripts.subscript_value(frame, target))
             frame.update(container, lambda cell: _put(cell, key, value, len(container.identities) > 1))
         elif container.kind in (Kind.TENSOR, Kind.BATCH):
-            rebind(frame, target.value, join(container, value))
+            rebind(frame, target.value, _with_part(container, value))
+    else:
+        _rebind_viewed(frame, target, value)
+
+
+def _with_part(tensor: Value, value: Value) -> Value:
+    """A tensor of which a part has a new value: if ranks agree on that, it is not known whether they do on the rest."""
+    merged = join(tensor, value)
+    is_agreed = tensor.kind is Kind.TENSOR and merged.rank.differs and value.rank == ranks.REDUCED
+    return merged.replace(rank=ranks.AGREED, provenance=None) if is_agreed else merged
+
+
+def _rebind_viewed(frame: Frame, target: cst.CSTNode, value: Value) -> None:
+    """Give the variable of a tensor a new value where another view of its memory has changed: `x.detach()`."""
+    viewed = viewed_by(target)
+    known = None if viewed is None else frame.engine.evaluate(frame, viewed)
+    if viewed is not None and known is not None and _may_be_tensor(known):
+        rebind(frame, viewed, value.replace(shape=known.shape, grad=known.grad))
+
+
+def viewed_by(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The tensor of which a method returns a view: the `x` of `x.detach()`; None for any other expression."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=viewed, attr=cst.Name(name))) if torch_ops.of_method(name).shares:
+            return viewed
+    return None
+
+
+def rebind_aliases(frame: Frame, name: str, before: Value, value: Value) -> None:
+    """Give a tensor a new value that has changed in place under another name: `flat = loss.view(-1)`.
+
+    name: that name. before: its value before the change. Nothing is done if either name has got another value since.
+    """
+    assigned = assigned_once(frame.root, name) if _may_be_tensor(before) and before.rank.differs else None
+    aliased: cst.CSTNode | None = assigned
+    while aliased is not None and (viewed := viewed_by(aliased)) is not None:
+        aliased = viewed
+    if not isinstance(aliased, cst.Name) or aliased.value == name:
+        return
+    known = frame.memory.names.get(aliased.value)
+    if known is not None and _may_be_tensor(known) and frame.node_values.get(id(aliased)) is known:
+        rebind(frame, aliased, value.replace(shape=known.shape, grad=known.grad))

@@ -48,6 +48,8 @@ class Module:
         self.heap: dict[Identity, Cell] = {}
         # Which engines its project is shown to use, determined on demand.
         self.engines: Callable[[], EnginesInUse] = no_engines
+        # Whether any linted file of its project has one of the texts, determined on demand.
+        self.project_mentions: Callable[[bytes], bool] = lambda _: False
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
@@ -192,6 +194,7 @@ class Project(ImportSearch):
         module = self._modules[path] = Module(path, name, tree, top)
         module.source = source
         module.engines = partial(self.engines_for, path)
+        module.project_mentions = self.mentions_anywhere
         return module
 
     def module(self, path: Path) -> Module | None:
@@ -230,6 +233,14 @@ class Project(ImportSearch):
     def of_linted(self, key: Hashable, work: Callable[[], NoteT]) -> NoteT:
         """The result of `work`, which depends on the texts of the linted files; again once there are more of them."""
         return self.notes.cached((key, len(self.linted)), work)
+
+    def mentions_anywhere(self, pattern: bytes) -> bool:
+        """Whether a regular expression matches anywhere in the code of the linted files."""
+        found = partial(self._mentions_anywhere, re.compile(pattern))
+        return self.of_linted((Project.mentions_anywhere, pattern), found)
+
+    def _mentions_anywhere(self, wanted: re.Pattern[bytes]) -> bool:
+        return any(wanted.search(self.code(path)) for path in self.linted if wanted.search(self.text(path)))
 
     def code(self, path: Path) -> bytes:
         """The content of a file without comments and prose."""

@@ -1,0 +1,56 @@
+"""Lists to which both branches of a condition append as often, so that its length says nothing of the branch.
+
+if rank == 0:
+    parts.append(first)         the length of `parts` is the same on all ranks
+else:
+    parts.append(other)
+if rank == 0:
+    parts.append(first)         it is one more on the first rank
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import branch_of
+from trl_lint.analysis.program.syntax import ancestors, of_class
+
+# Not in torch_ops: methods of lists that make them longer by one.
+_ADD_ONE = frozenset({"append", "appendleft", "insert"})
+_LEAVES = (cst.Break, cst.Continue, cst.Return)
+
+
+def is_appended_alike(root: cst.CSTNode, test: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether the `if` with this test appends as often in all of its branches to what this call in one appends to."""
+    branch, receiver = branch_of(root, test), _receiver(call)
+    if branch is None or receiver is None or not any(each is branch for each in ancestors(root, call)):
+        return False
+    leaves = any(any(of_class(branch, each)) for each in _LEAVES)
+    return not leaves and _added(branch, receiver) is not None
+
+
+def _receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
+    match call:
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(name))) if name in _ADD_ONE:
+            return receiver
+    return None
+
+
+def _added(code: cst.CSTNode | None, receiver: cst.BaseExpression) -> int | None:
+    """How many elements some code adds to a list, whichever way is taken; None if that depends on it."""
+    match code:
+        case None:
+            return 0
+        case cst.If():
+            arms = {_added(code.body, receiver), _added(code.orelse, receiver)}
+            return arms.pop() if len(arms) == 1 else None
+        case cst.Else(body=body) | cst.With(body=body):
+            return _added(body, receiver)
+        case cst.IndentedBlock() | cst.SimpleStatementSuite() | cst.SimpleStatementLine():
+            counts = [_added(each, receiver) for each in code.body]
+            return None if None in counts else sum(each for each in counts if each is not None)
+        case cst.Expr(value=value) if (appended := _receiver(value)) is not None and appended.deep_equals(receiver):
+            return 1
+    # What else mentions the list may change it: a loop, `extend`, an assignment.
+    mentions = (each for kind in (cst.Name, cst.Attribute) for each in of_class(code, kind))
+    return None if any(each.deep_equals(receiver) for each in mentions) else 0
