@@ -272,6 +272,7 @@ class Logged(Event):
     value: Value
     writes: frozenset[Write] = frozenset()
     by_each: bool = False
+    evaluates: bool | None = None  # not if it is of a training or a test; None: what leads there tells, if anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,8 +293,7 @@ class Divergence(Event):
     """Some ranks do not reach a synchronisation point at which the others wait.
 
     Attributes:
-        node: The call. If those ranks have left before it (`after`): the statement by which they leave, if known, else
-            the condition.
+        node: The call; if those ranks have left before it (`after`), the statement by which they do, or the condition.
         condition: What divides the ranks; `by`: what kind of thing that is; `origins`: why it differs.
         holds: For a CONDITION, its result on the ranks that leave, or that make the call.
         exit: The keyword of the statement by which they leave, or may leave (`may_stay`).

@@ -44,7 +44,7 @@ from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import call_of, text_of, with_keyword, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.library import reduces
-from trl_lint.knowledge.lightning import OF_EVALUATION, OF_TRAINING, TRAINS
+from trl_lint.knowledge.lightning import OF_EPOCHS, OF_EVALUATION, OF_TRAINING, TRAINS
 from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
@@ -107,7 +107,8 @@ def _reduced_by_library(event: Logged, keyword: str) -> FixPlan | NoFix:
 def _also_trains(function: FunctionInfo) -> bool:
     """Whether what a module trains on may come here, too: a hook of a training calls it, or that of a subclass may."""
     cls = function.cls
-    if cls is None:
+    # What a hook of a training or a test logs for its epoch is reported as such.
+    if cls is None or function.name in OF_TRAINING | OF_EPOCHS:
         return False
     if cls.find(TRAINS) is None and function.name not in OF_EVALUATION:
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.kinds import BatchRole, BatchValue, IterableValue
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
     LOCAL_TENSOR,
@@ -26,8 +26,14 @@ from trl_lint.knowledge.schema import (
 
 # Represents all classes of torchmetrics: their instances are metrics, or collections of metrics.
 METRIC = "torchmetrics.Metric"
+# The same for those whose results are dicts, made anew each time, which code adds its own metrics to.
+METRICS = "torchmetrics.MetricCollection"
+_GIVE_DICTS = frozenset({"ClasswiseWrapper", "MetricCollection"})
 IMPORTS = rb"(?m)^\s*(?:from|import)\s+torchmetrics\b"
 _SOURCE = "torchmetrics/metric.py::Metric"
+_METRICS_SOURCE = "torchmetrics/collections.py::MetricCollection"
+# What a call of one returns for a batch: each rank's own value, unless the metric was told to synchronise it as well.
+RESULTS_OF_BATCH = BatchValue(ranks.UNKNOWN, BatchRole.METRICS)
 # A list of what this rank has added so far.
 _ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
@@ -52,6 +58,13 @@ ROWS: tuple[Row, ...] = (
     Class(name=METRIC, source=_SOURCE),
     Function(name=f"{METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
              synchronises=Synchronisation("metric")),
+    Class(name=METRICS, source=_METRICS_SOURCE, bases=(METRIC,)),
+    Function(name=f"{METRICS}.compute", source=f"{_METRICS_SOURCE}.compute",
+             returns=BatchValue(ranks.REDUCED, BatchRole.METRICS), synchronises=Synchronisation("metric")),
+    *(
+        Function(name=f"{METRICS}.{name}", source=f"{_METRICS_SOURCE}.{name}", returns=instance(METRICS))
+        for name in ("clone", "cpu", "cuda", "eval", "to", "train")
+    ),
     *(
         Attribute(name=f"{METRIC}.{name}", source=f"{_SOURCE}.add_state", value=_ADDED)
         for name in (
@@ -86,4 +99,5 @@ def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
     """An instance of a class of torchmetrics; unknown if the arguments say with whom it synchronises."""
     if not is_metric_class(name):
         return None
-    return instance(METRIC) if WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN
+    made = METRICS if name.rpartition(".")[2] in _GIVE_DICTS else METRIC
+    return instance(made) if WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN

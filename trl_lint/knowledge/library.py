@@ -476,9 +476,11 @@ def reduces(sink: str) -> str:
     return next((row.reduces for row in rows(sink) if isinstance(row, Sink)), "")
 
 
-def shown_only_in(sink: str) -> frozenset[str]:
-    """The functions in which, or in whose helpers, a sink shows metrics of all data; empty: any function."""
-    return next((row.only_in for row in rows(sink) if isinstance(row, Sink)), frozenset())
+def shown_only_in(sink: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The functions in which, or in whose helpers, a sink shows metrics of all data (empty: any function), and those in
+    which it does where nothing is chosen by them.
+    """
+    return next(((row.only_in, row.also_in) for row in rows(sink) if isinstance(row, Sink)), (frozenset(), frozenset()))
 
 
 def unique_method(attr: str) -> str | None:

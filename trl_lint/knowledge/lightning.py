@@ -69,6 +69,7 @@ _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist"
 TRAINS = "training_step"
 _STEPS = (TRAINS, "validation_step")
 _EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
+_GET_OUTPUTS = ("test_epoch_end", "validation_epoch_end")
 _EVENTS = (
     "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
     "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
@@ -82,8 +83,13 @@ _HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS)
 # ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
 OF_EVALUATION = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
-# What it logs in other hooks is shown for a batch, or of a test, which is to be run on one device.
-_SHOW_OTHERS = frozenset({"on_test_epoch_end", "predict_step", "test_epoch_end", "test_step", *_HOOKS}) - OF_EVALUATION
+# So are those of a test, which is better run on one device, and what it logs when an epoch of a training ends.
+# Source: lightning/pytorch/trainer/connectors/data_connector.py `_DataConnector._check_eval_shuffling` and above
+_TEST = "test_step"
+OF_EPOCHS = frozenset({"on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "training_epoch_end"})
+# What it logs in other hooks is shown for a batch, unless it says so.
+_OF_EPOCH = "on_epoch"
+_SHOW_OTHERS = frozenset({"predict_step", *_HOOKS}) - OF_EVALUATION - OF_EPOCHS
 # The methods of a module that Lightning runs while it trains.
 OF_TRAINING = frozenset(each for each in _HOOKS if "train" in each and each not in _OF_DATA)
 # A file with one of these is for several processes.
@@ -194,7 +200,8 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
-           reduces="sync_dist", only_in=OF_EVALUATION, not_in=_SHOW_OTHERS, synchronises=_REDUCED)
+           reduces="sync_dist", only_in=OF_EVALUATION, also_in=OF_EPOCHS, always=_OF_EPOCH, not_in=_SHOW_OTHERS,
+           synchronises=_REDUCED)
       for package in _PACKAGES
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
@@ -280,7 +287,7 @@ _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in _STEPS and is_module(bases):
+    if method in (*_STEPS, _TEST) and is_module(bases):
         return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
@@ -289,6 +296,15 @@ def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     parameters = {"trainer": created(f"{trainer}.{_IN_FIT}" if is_wrapped else trainer), "pl_module": UNKNOWN}
     # All ranks load the same checkpoint.
     return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
+
+
+def step_before(method: str, bases: Iterable[str]) -> str:
+    """The step whose results this method of a class with these bases gets as a list, if it is the end of an epoch.
+
+    So does that of a training, but there Lightning keeps the loss alone.
+    Source: pytorch_lightning 1.9, loops/epoch/evaluation_epoch_loop.py and loops/dataloader/evaluation_loop.py
+    """
+    return f"{method.removesuffix('_epoch_end')}_step" if method in _GET_OUTPUTS and is_module(bases) else ""
 
 
 def _package_of_callback(base: str) -> str:

@@ -266,6 +266,8 @@ class Sink(Row):
     form: "mapping" (a dict of them), "value" (one, after its name) or "below" (a dict, after a name for all of them).
     reduces: a keyword that, unless it is known to be false, makes the call reduce them over the ranks.
     only_in: the functions in which, or in whose helpers, it shows metrics of all data; any function if there are none.
+    also_in: those in which it shows metrics of all data by which nothing is chosen: of a training or of a test.
+    always: a keyword that, if it is true, says that it does in any function.
     not_in: those in which it does not, even if they are called by one of these.
     """
 
@@ -273,6 +275,8 @@ class Sink(Row):
     form: str = "mapping"
     reduces: str = ""
     only_in: frozenset[str] = frozenset()
+    also_in: frozenset[str] = frozenset()
+    always: str = ""
     not_in: frozenset[str] = frozenset()
 
 

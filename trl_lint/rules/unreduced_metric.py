@@ -49,7 +49,9 @@ values.
 What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
 that show that they are for several processes, or whose base classes' files do: Lightning also trains on one. Nor is it
 in a project whose programs do other things, and where nothing runs Lightning's `Trainer` or `LightningCLI`. What it
-logs in its training steps is that of a batch, as noisy on one rank as on all of them, and not reported.
+logs in its training steps is that of a batch, as noisy on one rank as on all of them, and not reported. What it logs
+of a whole epoch of training (`on_epoch=True`, or at its end) and of a test, which Lightning advises to run on one
+device, is not in the default set.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
@@ -132,7 +134,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
-                    by_default=False if _is_training_loss(event, write) or _may_be_of_one_process(event) else None,
+                    by_default=False if _does_little_harm(event, write) or _may_be_of_one_process(event) else None,
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
@@ -221,6 +223,11 @@ def _is_of_one_rank(event: Logged) -> bool:
 
     code = event.module.tree if event.function is None else event.function.node
     return any(METRIC_OF_ONE_RANK.fits(each.value) for each in of_class(code, SimpleString))
+
+
+def _does_little_harm(event: Logged, write: Write) -> bool:
+    """Whether nothing is chosen by it: a library shows it of a training or a test, or it is the loss of a loop."""
+    return event.evaluates is False or _is_training_loss(event, write)
 
 
 def _is_training_loss(event: Logged, write: Write) -> bool:

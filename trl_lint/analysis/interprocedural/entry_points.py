@@ -10,7 +10,7 @@ from trl_lint.analysis.events import Event, StepReturned
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interprocedural import reachability
+from trl_lint.analysis.interprocedural import epoch_outputs, reachability
 from trl_lint.analysis.interprocedural.binding import bind, rest_from
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
@@ -154,9 +154,11 @@ class Engine(Runs):
         function.reached = True
         return self._enter_with(function, None, {})
 
-    def _enter_with(self, function: FunctionInfo, cls: ClassInfo | None, parameters: Mapping[str, Value]) -> Summary:
-        """Run a function as a library would call it."""
-        frame = Frame(self, function.module)
+    def _enter_with(
+        self, function: FunctionInfo, cls: ClassInfo | None, parameters: Mapping[str, Value], frame: Frame | None = None
+    ) -> Summary:
+        """Run a function as a library would call it. frame: has the containers that it is passed."""
+        frame = frame or Frame(self, function.module)
         names = self._entry_names(frame, function, cls, parameters)
         return self._enter_names(frame, function, cls, names)
 
@@ -298,7 +300,7 @@ class Engine(Runs):
             contexts = list(self._called_by_bases(cls, method))
             yield from contexts
             if not contexts and not method.reached:
-                yield self._enter_with(method, cls, lightning.parameters_of(method.name, cls.library_bases()))
+                yield self._enter_with(method, cls, *epoch_outputs.arguments(self, cls, method, self._enter_with))
             elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
         yield from self._enter_inherited(cls)

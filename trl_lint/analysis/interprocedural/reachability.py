@@ -69,7 +69,9 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
         for event in trace.events.values():
             refine = observers.reached.get(type(event), _emitted_by_interpreter)
             known = refine(event, reached)
-            if known is not None and showing.shows(known, name):
+            if isinstance(known, Logged):
+                known = showing.shown(known, name)
+            if known is not None:
                 found.append(known)
     return found
 
@@ -81,11 +83,14 @@ class _Showing:
         self._every = every
         self._reached: dict[frozenset[str], set[int]] = {}
 
-    def shows(self, event: Event, trace: int) -> bool:
-        """Whether an event in this run is none of a sink, or shows metrics of all data."""
-        functions = shown_only_in(event.sink) if isinstance(event, Logged) else None
-        if not functions:
-            return True
+    def shown(self, event: Logged, trace: int) -> Logged | None:
+        """What a sink shows in this run, if it shows metrics of all data."""
+        functions, others = shown_only_in(event.sink)
+        if not functions or self._is_in(functions, trace):
+            return replace(event, evaluates=True)
+        return replace(event, evaluates=False) if event.evaluates is False or self._is_in(others, trace) else None
+
+    def _is_in(self, functions: frozenset[str], trace: int) -> bool:
         if functions not in self._reached:
             starts = (each for each in self._every if each.name in functions)
             self._reached[functions] = _closure(starts, _callees)

@@ -19,7 +19,7 @@ from trl_lint.analysis.interpreter.objects import assignment, present_on_some
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
-from trl_lint.analysis.program.project.classes import FunctionInfo, is_module_class
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of, is_super, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -40,8 +40,9 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.knowledge import engines, models
+from trl_lint.knowledge import engines, evaluation, models
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
+from trl_lint.knowledge.lightning import is_module
 from trl_lint.knowledge.model_libraries import STEPS
 from trl_lint.knowledge.python import PASS_FIRST_ARGUMENT
 from trl_lint.knowledge.schema import SOME_MODEL
@@ -157,13 +158,15 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
         return wrapped_models.redirected(frame, args, node)
     match callee:
         case ProjectInstance(cls=cls):
-            method = cls.find("__call__") or (cls.find("forward") if is_module_class(cls) else None)
+            method = cls.find("__call__") or (cls.find("forward") if _has_forward_called(cls) else None)
             if method is not None:
                 return method_calls.call_method(frame, callee, cls, method, args, node)
         case PreparedObject():
             return _call_model(frame, callee, args, node)
         case LibraryInstance(name=engines.ENGINE):
             return _call_model(frame, SOME_MODEL, args, node)
+        case LibraryInstance(name=evaluation.METRICS):
+            return row_transfers.opened(frame, evaluation.RESULTS_OF_BATCH, node)
         case LibraryInstance(name=name) if name in STEPS and args.positional:
             frame.trace.backward = True
             return method_calls.call_member(frame, args.positional[0], "backward", Arguments(), node)
@@ -172,6 +175,11 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
         case PureObject():
             return pure_result(pure_calls.spread(frame, args))
     return unresolved(frame, args, node)
+
+
+def _has_forward_called(cls: ClassInfo) -> bool:
+    """Whether a call of an object of this class runs its `forward`: it is a module of torch or of Lightning."""
+    return is_module_class(cls) or is_module(cls.library_bases())
 
 
 def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:

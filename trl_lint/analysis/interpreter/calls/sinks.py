@@ -31,9 +31,16 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
         named = "" if row.form == "mapping" else _name_of(args)
         argument = args.node(*row.payload)
         expression = None if argument is None else argument.value
-        below = row.form == "below"
         report(
-            frame, row.name, payload, node, mapping=row.form != "value", named=named, expression=expression, below=below
+            frame,
+            row.name,
+            payload,
+            node,
+            mapping=row.form != "value",
+            named=named,
+            expression=expression,
+            below=row.form == "below",
+            evaluates=False if _says_all(row, args) else None,
         )
     elif row.form == "mapping":
         for value in args.keywords.values():
@@ -53,12 +60,18 @@ def _name_of(args: Arguments) -> str:
 
 def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
     """Whether a call reduces what it logs itself, or logs it for one batch."""
-    if row.only_in and (frame.function is None or frame.function.name in row.not_in):
+    if row.only_in and not _says_all(row, args) and (frame.function is None or frame.function.name in row.not_in):
         return True
     if not row.reduces:
         return False
     given = args.keywords.get(row.reduces)
     return args.double is not None or (given is not None and given.const is not False)
+
+
+def _says_all(row: Sink, args: Arguments) -> bool:
+    """Whether a call says that it logs a metric of all data."""
+    given = args.keywords.get(row.always) if row.always else None
+    return given is not None and given.const is True
 
 
 def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
@@ -83,11 +96,12 @@ def report(
     named: str = "",
     expression: cst.CSTNode | None = None,
     below: bool = False,
+    evaluates: bool | None = None,
 ) -> None:
     """Report to the rules every value in a sink's argument that differs between ranks.
 
     For a single value, `named` is its name, and `expression` its code. below: whether the values are logged below that
-    name. Outside of any statement, the one that wrote the value is reported, if it is known.
+    name. Outside of any statement, the one that wrote the value is reported, if it is known. evaluates: see `Logged`.
     """
     for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
         what = f"{named}/{key}" if below and named and key else key or named
@@ -105,6 +119,7 @@ def report(
                 value=value,
                 writes=writes,
                 by_each=_is_written_by_each(frame, sink, node),
+                evaluates=evaluates,
             )
 
 
