@@ -77,6 +77,43 @@ def test_a_callback_may_inherit_from_one_of_the_library():
     assert saves("1 > 2", base="pl.callbacks.ModelCheckpoint", hook=positional)
 
 
+WRITES = """\
+import os
+import torch
+from lightning.pytorch.callbacks import {base}
+
+
+class Writer({base}):
+    def {hook}:
+        {body}
+"""
+OF_EPOCH = "write_on_epoch_end(self, trainer, pl_module, predictions, batch_indices)"
+OF_BATCH = "write_on_batch_end(self, trainer, pl_module, prediction, batch_indices, batch, batch_idx, dataloader_idx)"
+MAKES_FOLDER = "if not os.path.exists(self.output_dir):\n            os.mkdir(self.output_dir)"
+
+
+@pytest.mark.parametrize(
+    ("hook", "body", "is_reported"),
+    [
+        (OF_EPOCH, MAKES_FOLDER, True),
+        (OF_EPOCH, 'torch.save(predictions, os.path.join(self.output_dir, "all.pt"))', True),
+        (OF_BATCH, 'torch.save(prediction, os.path.join(self.output_dir, f"{batch_idx}.pt"))', True),
+        (OF_EPOCH, "os.makedirs(self.output_dir, exist_ok=True)", False),
+        (OF_EPOCH, 'torch.save(predictions, os.path.join(self.output_dir, f"{trainer.global_rank}.pt"))', False),
+        (OF_EPOCH, "if trainer.is_global_zero:\n            torch.save(predictions, self.output_dir)", False),
+        (OF_BATCH, 'torch.save(prediction, os.path.join(self.output_dir, batch["name"][0]))', False),
+    ],
+)
+def test_predictions_are_written_by_all_ranks(hook, body, is_reported):
+    assert bool(WRITERS.findings(WRITES.format(base="BasePredictionWriter", hook=hook, body=body))) is is_reported
+
+
+def test_others_write_no_predictions():
+    text = WRITES.format(base="BasePredictionWriter", hook=OF_EPOCH, body=MAKES_FOLDER)
+    assert WRITERS.findings(text)
+    assert not WRITERS.findings(text.replace("from lightning.pytorch.callbacks", "from somewhere"))
+
+
 def test_a_module_may_be_made_with_anything():
     assert not saves("not self.every", **OF_MODULE)
 

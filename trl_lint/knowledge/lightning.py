@@ -1,7 +1,8 @@
 """What Lightning runs on every process of a distributed run, and what Fabric does. Read from its documentation.
 
 Its `Trainer` starts one process per device, each with the script's module and callbacks. `prepare_data` runs on one of
-them, and so does a function with `rank_zero_only`. Testing and predicting are documented for one device.
+them, and so does a function with `rank_zero_only`. Testing is documented for one device; what each device predicts is
+written by callbacks for that.
 
 With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6, those of `Trainer`, of its
 strategy and of `LightningModule` from lightning 2.6.0.
@@ -77,7 +78,12 @@ _EVENTS = (
 )  # fmt: skip
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
 _OF_DATA = ("setup", "train_dataloader", "val_dataloader")
-_HOOKS = frozenset((*_STEPS, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA))
+# A BasePredictionWriter gets here, on each process, what that one has predicted.
+# Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
+_WRITES = ("write_on_batch_end", "write_on_epoch_end")
+_HOOKS = frozenset(
+    (*_STEPS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
+)
 # The values that a module, or a helper, logs here are means over all batches of an evaluation: without `sync_dist=True`
 # over those of the first rank.
 # ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
@@ -290,7 +296,7 @@ def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     if method in (*_STEPS, _TEST) and is_module(bases):
         return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
-    if not trainer or not (method.startswith("on_") or method in ("setup", "teardown")):
+    if not trainer or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
     is_wrapped = method.startswith(_WRAPPED)
     parameters = {"trainer": created(f"{trainer}.{_IN_FIT}" if is_wrapped else trainer), "pl_module": UNKNOWN}
