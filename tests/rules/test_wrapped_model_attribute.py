@@ -1731,3 +1731,48 @@ class Trainer:
 )
 def test_an_accelerator_that_is_made_where_none_is_given(made, is_known):
     assert bool(SNIPPETS.findings(MADE_INSTEAD.format(made=made))) is is_known
+
+
+DECLARED = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from somewhere import Net
+
+
+class Base:
+    def __init__(self):
+        self.is_ddp = dist.is_initialized()
+        self.network = None
+
+    def initialize(self):
+        self.network = self.build()
+        if self.is_ddp:
+            self.network = DistributedDataParallel(self.network)
+
+
+class Heir(Base):
+    def __init__(self):
+        super().__init__()
+        {declared}
+
+    def build(self):
+        return Net()
+
+    def save(self):
+        if self.is_ddp:
+            torch.save(self.network.encoder.state_dict(), "net.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_reported"),
+    [
+        ("self.network: Net = ...", True),
+        ("self.network: Net", True),
+        ("self.network: Net = Net()", False),
+        ("self.network = somewhere()", False),
+    ],
+)
+def test_what_only_says_what_an_attribute_is_sets_nothing(declared, is_reported):
+    assert bool(SNIPPETS.findings(DECLARED.format(declared=declared))) is is_reported

@@ -346,6 +346,11 @@ _OPERANDS: dict[type, Callable[..., list[cst.CSTNode]]] = {
 }
 
 
+def declares(node: cst.AnnAssign) -> bool:
+    """Whether a statement only says what an attribute is, which other code has set, or will: `self.net: Net = ...`."""
+    return isinstance(node.target, cst.Attribute) and isinstance(node.value, cst.Ellipsis)
+
+
 def self_attribute(node: cst.CSTNode) -> str:
     """The name in `self.name`; "" for anything else."""
     match node:

@@ -17,6 +17,7 @@ from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.program.definitions.lightning_trainers import trainer_by_use
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
+from trl_lint.analysis.program.syntax import declares
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -86,7 +87,7 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
 
 
 def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
-    if node.value is not None:
+    if node.value is not None and not declares(node):
         value = evaluate(frame, node.value)
         if value is UNKNOWN:
             value = frame.engine.annotated(frame, node.annotation.annotation) or value

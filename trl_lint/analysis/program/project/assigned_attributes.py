@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import names_in
+from trl_lint.analysis.program.syntax import declares, names_in
 
 
 def assigned_in(body: cst.BaseSuite) -> set[str]:
@@ -76,7 +76,7 @@ def _collect_line(line: cst.SimpleStatementLine, found: set[str]) -> None:
 def _targets(small: cst.BaseSmallStatement) -> list[cst.BaseAssignTargetExpression]:
     if isinstance(small, cst.Assign):
         return [target.target for target in small.targets]
-    if isinstance(small, cst.AnnAssign) and small.value is not None:
+    if isinstance(small, cst.AnnAssign) and small.value is not None and not declares(small):
         return [small.target]
     return []
 
