@@ -48,6 +48,8 @@ inputs, targets = batch
         ("training_step", "", False),
         ("test_step", "", True),
         ("test_step", ", sync_dist=True", False),
+        ("test_step", ", on_step=True, on_epoch=False", False),
+        ("validation_step", ", on_step=True, on_epoch=False", False),
         ("predict_step", "", False),
     ],
 )

@@ -267,7 +267,7 @@ class Sink(Row):
     reduces: a keyword that, unless it is known to be false, makes the call reduce them over the ranks.
     only_in: the functions in which, or in whose helpers, it shows metrics of all data; any function if there are none.
     also_in: those in which it shows metrics of all data by which nothing is chosen: of a training or of a test.
-    always: a keyword that, if it is true, says that it does in any function.
+    always: a keyword that, if it is true, says that it does in any function, and if it is false, that it does not.
     not_in: those in which it does not, even if they are called by one of these.
     """
 

@@ -40,7 +40,7 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
             named=named,
             expression=expression,
             below=row.form == "below",
-            evaluates=False if _says_all(row, args) else None,
+            evaluates=False if _says(row, args, True) else None,
         )
     elif row.form == "mapping":
         for value in args.keywords.values():
@@ -60,18 +60,20 @@ def _name_of(args: Arguments) -> str:
 
 def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
     """Whether a call reduces what it logs itself, or logs it for one batch."""
-    if row.only_in and not _says_all(row, args) and (frame.function is None or frame.function.name in row.not_in):
-        return True
+    if row.only_in and not _says(row, args, True):
+        name = frame.function.name if frame.function is not None else ""
+        if not name or name in row.not_in or _says(row, args, False):
+            return True
     if not row.reduces:
         return False
     given = args.keywords.get(row.reduces)
     return args.double is not None or (given is not None and given.const is not False)
 
 
-def _says_all(row: Sink, args: Arguments) -> bool:
-    """Whether a call says that it logs a metric of all data."""
+def _says(row: Sink, args: Arguments, of_epoch: bool) -> bool:
+    """Whether a call says that it logs a metric of all data, or that it logs that of a batch."""
     given = args.keywords.get(row.always) if row.always else None
-    return given is not None and given.const is True
+    return given is not None and given.const is of_epoch
 
 
 def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
