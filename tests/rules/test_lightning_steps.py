@@ -218,3 +218,28 @@ def test_a_loss_of_any_origin_is_the_own_one_of_each_rank(test, is_found):
 )
 def test_what_the_step_returns_is_the_loss(loss, result, is_found):
     assert bool(SNIPPETS.findings(OF_THE_MODEL.format(loss=loss, test="torch.isnan(loss)", result=result))) is is_found
+
+
+DRAWN = """\
+import torch
+import lightning as L
+from torch.nn.functional import mse_loss
+STRATEGY = "ddp"
+
+
+class Net(L.LightningModule):
+    def forward(self, batch):
+        noise = torch.randn_like(batch["x"])
+        return mse_loss(self.decoder(batch["x"] + noise), noise), noise
+
+    def training_step(self, batch, batch_idx):
+        loss, noise = self(batch)
+        if {}.isnan():
+            return None
+        return loss
+"""
+
+
+@pytest.mark.parametrize(("tested", "is_sure"), [("loss", True), ("noise", False)])
+def test_noise_that_is_drawn_for_a_loss_does_not_matter(tested, is_sure):
+    assert any(each.by_default for each in SNIPPETS.findings(DRAWN.format(tested))) is is_sure

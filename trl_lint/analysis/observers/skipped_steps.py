@@ -84,7 +84,10 @@ class SkippedSteps(Observer["Frame"]):
         returns = frame.notes.of(Returns)
         for statement, found, holds in returns.without.values() if returns.with_loss else ():
             is_known = found.uniformity is not Uniformity.UNKNOWN
-            condition = found if is_known else _of_loss(frame, found, returns.losses())
+            # Of a loss it does not matter that noise is drawn for it.
+            is_plain = is_known and Origin.RNG not in found.rank.origins
+            own = None if is_plain else _of_loss(frame, found, returns.losses())
+            condition = own or (found if is_known else None)
             if condition is None or not condition.rank.origins & Origin.DATA:
                 continue
             frame.emit(
