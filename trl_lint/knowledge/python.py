@@ -135,9 +135,13 @@ COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_c
 # The names by which code reads environment variables: `os.environ` and `os.getenv` without the module.
 ENVIRONMENT = frozenset({"environ", "getenv"})
 
-# Functions that end the calling process, with a status; those that need no import.
-ENDS_PROCESS = frozenset({"os._exit", "sys.exit"})
+# Functions that end the calling process: with a status, as failed, and those that need no import.
+ABORTS = "os.abort"
+ENDS_PROCESS = frozenset({"os._exit", "sys.exit", ABORTS})
 ENDS_PROCESS_UNBOUND = frozenset({"exit", "quit"})
+# The function that ends the process of this number, and the one that has the number of the calling process.
+KILLS = "os.kill"
+OWN_PROCESS = "os.getpid"
 # The exception that does the same.
 END_OF_PROCESS = "SystemExit"
 
