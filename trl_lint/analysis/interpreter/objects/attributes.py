@@ -256,7 +256,7 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
 def _is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
     """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
     return any(
-        wrapper_attributes.is_set_on_wrapper(each.module.tree, each.node, name, frame.root, node)
+        wrapper_attributes.is_set_on_wrapper(frame.engine.project, each, name, frame.root, node)
         for each in steps(model.provenance)
     )
 
