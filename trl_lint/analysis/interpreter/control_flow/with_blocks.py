@@ -8,12 +8,13 @@ from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.kinds import IterableValue
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import BOTTOM, Value
 
 
 def run_with(frame: Frame, node: cst.With) -> bool:
@@ -44,8 +45,20 @@ def _entered(frame: Frame, item: cst.WithItem) -> Value:
     for observe in frame.observers.enter:
         observe(frame, item.item, value)
     if bound is None:
-        bound = value.element if isinstance(value, IterableValue) else value
+        bound = value.element if isinstance(value, IterableValue) else _given(frame, value, item)
         first_rank.note_unknown(frame, item.item, value)
     if item.asname is not None:
         bind_target(frame, item.asname.name, bound)
     return value
+
+
+def _given(frame: Frame, manager: Value, item: cst.WithItem) -> Value:
+    """What a context manager gives to its block: what the `__enter__` of its class returns, as a rule itself."""
+    enter = manager.cls.find("__enter__") if isinstance(manager, ProjectInstance) else None
+    if item.asname is None or enter is None:
+        return manager
+    start = len(frame.sync_points)
+    given = frame.engine.call_property(frame, manager, enter, item.item)
+    # Some ranks may wait here, and the others at the end of the block.
+    del frame.sync_points[start:]
+    return manager if given is BOTTOM else given
