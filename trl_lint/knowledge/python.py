@@ -180,6 +180,8 @@ COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 # Decorators that make the function a command with options (click, typer), and those that are used with them.
 COMMAND_DECORATORS = frozenset({"command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
+# Decorators of functions that have other bodies for other types of their first argument.
+CHOOSES_BY_TYPE = frozenset({"singledispatch", "singledispatchmethod"})
 # Decorators that pass the function its first argument, which its callers omit (accelerate/utils/memory.py).
 PASS_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | PASS_FIRST_ARGUMENT | frozenset({

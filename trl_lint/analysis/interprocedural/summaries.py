@@ -55,6 +55,7 @@ from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
+from trl_lint.knowledge.python import CHOOSES_BY_TYPE
 
 # How deep calls are followed, and how many contexts one function has before they are joined.
 MAX_DEPTH = 14
@@ -145,6 +146,8 @@ class Runs(Definitions):
                 value, exchanged = self._summarised(frame, function, names, memory, node, receiver)
         finally:
             self.earlier_points, self.caller_values = earlier_points, caller_values
+        if function.decorators & CHOOSES_BY_TYPE:
+            value = UNKNOWN
         for name, argument in exchanged.items():
             expressions = expression_of(function, name, args, receiver)
             if expressions is not None:
