@@ -55,7 +55,6 @@ from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
-from trl_lint.knowledge.python import CHOOSES_BY_TYPE
 
 # How deep calls are followed, and how many contexts one function has before they are joined.
 MAX_DEPTH = 14
@@ -146,8 +145,6 @@ class Runs(Definitions):
                 value, exchanged = self._summarised(frame, function, names, memory, node, receiver)
         finally:
             self.earlier_points, self.caller_values = earlier_points, caller_values
-        if function.decorators & CHOOSES_BY_TYPE:
-            value = UNKNOWN
         for name, argument in exchanged.items():
             expressions = expression_of(function, name, args, receiver)
             if expressions is not None:
@@ -204,6 +201,8 @@ class Runs(Definitions):
         result = early_returns.with_early_returns(frame, result, divided)
         result = wrapped_returns.with_wrapped_way(frame, result)
         result = absences.of_returned(frame, entry, result)
+        if decorators.change_result(frame, function):
+            result = UNKNOWN
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
         if memory is not None:
