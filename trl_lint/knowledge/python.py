@@ -135,9 +135,13 @@ COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_c
 # The names by which code reads environment variables: `os.environ` and `os.getenv` without the module.
 ENVIRONMENT = frozenset({"environ", "getenv"})
 
-# Functions that end the calling process, with a status; those that need no import.
-ENDS_PROCESS = frozenset({"os._exit", "sys.exit"})
+# Functions that end the calling process: with a status, as failed, and those that need no import.
+ABORTS = "os.abort"
+ENDS_PROCESS = frozenset({"os._exit", "sys.exit", ABORTS})
 ENDS_PROCESS_UNBOUND = frozenset({"exit", "quit"})
+# The function that ends the process of this number, and the one that has the number of the calling process.
+KILLS = "os.kill"
+OWN_PROCESS = "os.getpid"
 # The exception that does the same.
 END_OF_PROCESS = "SystemExit"
 
@@ -176,6 +180,8 @@ COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 # Decorators that make the function a command with options (click, typer), and those that are used with them.
 COMMAND_DECORATORS = frozenset({"command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
+# Decorators of functions that have other bodies for other types of their first argument.
+CHOOSES_BY_TYPE = frozenset({"singledispatch", "singledispatchmethod"})
 # Decorators that pass the function its first argument, which its callers omit (accelerate/utils/memory.py).
 PASS_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | PASS_FIRST_ARGUMENT | frozenset({

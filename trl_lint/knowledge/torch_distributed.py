@@ -40,6 +40,8 @@ _NN = "torch/distributed/nn/functional.py"
 MODULE = "torch.distributed"
 DDP = "torch.nn.parallel.DistributedDataParallel"
 DATA_PARALLEL = "torch.nn.DataParallel"
+# The parameter of DDP and FSDP for the group whose ranks they synchronise; by default, all ranks.
+GROUP_OF_WRAPPER = "process_group"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"

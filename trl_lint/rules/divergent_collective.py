@@ -67,9 +67,9 @@ the same everywhere. So is whether a list that all ranks fill in the same places
 that are not known to differ are not reported, nor are those that combine the rank with something unknown. Branches
 that call the same collectives in the same order are correct, and a branch that raises ends the job.
 
-A collective over its own process group under a condition on the rank is assumed to be within that group, unless it was
-made of all ranks. A group made with `use_local_synchronization=True` is made by its members alone. Code that fills an
-attribute where it is `None` may have run before, on all ranks.
+A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
+within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its
+members alone. Code that fills an attribute where it is `None` may have run before, on all ranks.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,

@@ -31,8 +31,14 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.kinds import LibraryName
-from trl_lint.knowledge.python import HARMLESS_DECORATORS, PASS_SETTINGS, RANK_DECORATORS
+from trl_lint.knowledge import library
+from trl_lint.knowledge.python import CHOOSES_BY_TYPE, HARMLESS_DECORATORS, PASS_SETTINGS, RANK_DECORATORS
+from trl_lint.knowledge.schema import Collective
 
+# The names of collectives that exchange data, without their module.
+_COLLECTIVES = frozenset(
+    row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier"
+)
 # Nodes that may skip a part of the expression or the statement.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
 
@@ -47,6 +53,47 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     if all(_lets_all_ranks_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
         return UNIFORM
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))
+
+
+def change_result(frame: Frame, function: FunctionInfo) -> bool:
+    """Whether callers get something else than what the body of a function returns: a decorator may reduce it."""
+    if function.decorators & CHOOSES_BY_TYPE:
+        return True
+    if function.decorators <= HARMLESS_DECORATORS:
+        return False
+    return any(_changes_result(frame, each.decorator) for each in getattr(function.node, "decorators", ()))
+
+
+def _changes_result(frame: Frame, decorator: cst.BaseExpression) -> bool:
+    target = callee_of(decorator)
+    if last_name(target) in HARMLESS_DECORATORS or not isinstance(target, (cst.Attribute, cst.Name)):
+        return False
+    value = frame.engine.settle(expressions.evaluate(frame, target))
+    function = value.function.node if isinstance(value, FunctionValue) else None
+    if isinstance(decorator, cst.Call) and function is not None:
+        function = _returned_function(function)
+    inner = _returned_function(function) if isinstance(function, cst.FunctionDef) else None
+    if not isinstance(function, cst.FunctionDef) or inner is None or len(function.params.params) != 1:
+        return False
+    name = function.params.params[0].name.value
+    if not _COLLECTIVES.isdisjoint(last_name(each.func) for each in of_class(inner, cst.Call)):
+        return True
+    returned = [each.value for each in of_class(inner, cst.Return) if each.value is not None]
+    return any(_is_made_of_result(inner, each, name) for each in returned)
+
+
+def _is_made_of_result(inner: cst.FunctionDef, returned: cst.BaseExpression, name: str) -> bool:
+    """Whether a wrapper returns what it computes from the result of the decorated function, not the result itself."""
+    given = [(target.value, value) for target, value in assignments(inner) if isinstance(target, cst.Name)]
+    results = {target for target, value in given if _calls(value, name)}
+    made = [value for target, value in given if isinstance(returned, cst.Name) and target == returned.value] or [
+        returned
+    ]
+    return any(not _calls(each, name) and not (results | {name}).isdisjoint(names_in(each)) for each in made)
+
+
+def _calls(expression: cst.BaseExpression, name: str) -> bool:
+    return isinstance(expression, cst.Call) and last_name(expression.func) == name
 
 
 def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:

@@ -21,6 +21,7 @@ from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assignments,
+    is_literal_none,
     last_name,
     loop_targets,
     names_in,
@@ -35,7 +36,7 @@ from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ran
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, class_name_of
+from trl_lint.domain.kinds import NONE, BoundMethod, LibraryInstance, ModelValue, PreparedObject, class_name_of
 from trl_lint.domain.model_roles import is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
@@ -55,7 +56,13 @@ from trl_lint.knowledge.schema import (
     Synchronisation,
     Transfer,
 )
-from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, OF_APEX, POINT_TO_POINT
+from trl_lint.knowledge.torch_distributed import (
+    ASKS_FOR_STATE,
+    GROUP_OF_WRAPPER,
+    LOADS_STATE,
+    OF_APEX,
+    POINT_TO_POINT,
+)
 from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
@@ -83,6 +90,7 @@ class CollectiveOrder(Observer["Frame"]):
                 last,
                 synchronisation.kind,
                 engines=synchronisation.engines,
+                subgroup=synchronisation is WRAP and not is_of_all_ranks(args.keywords.get(GROUP_OF_WRAPPER, NONE)),
                 symmetric=synchronisation.symmetric,
             )
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
@@ -105,7 +113,7 @@ class CollectiveOrder(Observer["Frame"]):
         if not frame.memory.control.grad and _is_of_apex(model):
             return
         if _may_be_prepared(model) or _is_wrapped(model):
-            _note(frame, node, "forward", "forward")
+            _note(frame, node, "forward", "forward", subgroup=_is_of_a_group(model))
         elif _may_be_sharded(frame, model):
             _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
 
@@ -115,7 +123,7 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
         if is_loss and _has_forward(frame):
-            _note(frame, node, name, BACKWARD.kind)
+            _note(frame, node, name, BACKWARD.kind, subgroup=_only_in_groups(frame))
         elif is_loss and frame.function is not None:
             point = SyncPoint(node, name, BACKWARD.kind, frame.memory.control, frame.unroll_index)
             _leave_to_caller(frame, node, point)
@@ -158,6 +166,7 @@ class CollectiveOrder(Observer["Frame"]):
             copy = SyncPoint(node, point.name, point.kind, frame.memory.control, frame.unroll_index)
             _describe(frame, copy, point, function, run.entry, False)
             if _has_forward(frame):
+                copy.subgroup = _only_in_groups(frame)
                 frame.sync_points.append(copy)
             else:
                 _leave_to_caller(frame, node, copy)
@@ -185,6 +194,12 @@ def _leave_to_caller(frame: Frame, node: cst.CSTNode, point: SyncPoint) -> None:
 def _has_forward(frame: Frame) -> bool:
     """Whether a wrapper's forward has run by now, here or in something unknown that has got the wrapper."""
     return frame.notes.of(RunByUnknown).is_passed or any(point.kind == "forward" for point in frame.sync_points)
+
+
+def _only_in_groups(frame: Frame) -> bool:
+    """Whether all wrappers whose forward has run are those of process groups."""
+    forwards = [point for point in frame.sync_points if point.kind == "forward"]
+    return bool(forwards) and all(point.subgroup for point in forwards)
 
 
 def _is_result_used(frame: Frame, node: cst.CSTNode) -> bool:
@@ -258,6 +273,16 @@ def _may_be_sharded(frame: Frame, model: Value) -> bool:
 def _is_wrapped(model: Value) -> bool:
     """Whether a model is wrapped, if only on the branch on which the program runs with DDP: on others no ranks wait."""
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
+
+
+def _is_of_a_group(model: Value) -> bool:
+    """Whether a model is wrapped for a process group: `DDP(model, process_group=group)`."""
+    calls = (step.node for step in steps(model.provenance) if isinstance(step.node, cst.Call))
+    return any(
+        arg.keyword is not None and arg.keyword.value == GROUP_OF_WRAPPER and not is_literal_none(arg.value)
+        for call in calls
+        for arg in call.args
+    )
 
 
 def _is_of_apex(model: Value) -> bool:

@@ -222,7 +222,7 @@ def is_blank(suite: cst.BaseSuite) -> bool:
 
 def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
     """Whether a block ends with a statement after which nothing in the block runs."""
-    return isinstance(_last_statement(block), (cst.Return, cst.Raise, cst.Break, cst.Continue))
+    return isinstance(last_statement(block), (cst.Return, cst.Raise, cst.Break, cst.Continue))
 
 
 def exits_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.If]:
@@ -236,10 +236,11 @@ def exits_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.If]:
 
 def raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether an `except` clause ends with a `raise`."""
-    return isinstance(_last_statement(handler.body), cst.Raise)
+    return isinstance(last_statement(handler.body), cst.Raise)
 
 
-def _last_statement(block: cst.CSTNode) -> cst.CSTNode | None:
+def last_statement(block: cst.CSTNode) -> cst.CSTNode | None:
+    """The last statement of a block; None if it has none."""
     last = block.body[-1] if isinstance(block, (cst.IndentedBlock, cst.SimpleStatementSuite)) and block.body else None
     return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
 

@@ -90,6 +90,11 @@ def generates_init(cls: ClassInfo) -> bool:
     return "__init__" not in cls.methods and _is_dataclass(cls)
 
 
+def is_named_tuple(cls: ClassInfo) -> bool:
+    """Whether a class is a NamedTuple itself."""
+    return cls.bases == (TUPLE,)
+
+
 def _is_dataclass(cls: ClassInfo) -> bool:
     return "dataclass" in decorators_of(cls.node)
 

@@ -37,7 +37,7 @@ def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             return chosen
         is_same = receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME
         return SAME if is_same and default is None else UNKNOWN
-    if receiver.kind is Kind.MODEL and own_wrappers.has(receiver, name):
+    if receiver.kind is Kind.MODEL and own_wrappers.has(frame, receiver, name):
         return UNKNOWN
     if receiver.kind is Kind.MODEL and default is not None and not (receiver.wrapping and receiver.wrapping.is_bare):
         if receiver.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:

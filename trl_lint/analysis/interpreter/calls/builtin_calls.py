@@ -313,7 +313,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = args.positional[1].const if len(args.positional) > 1 else None
     if wrapping_of(receiver) in WRAPPED_ON_SOME_WAY and isinstance(name, str):
         attributes.note_attribute_test(frame, receiver, name, node)
-    if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(receiver, name):
+    if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(frame, receiver, name):
         return flag(WORLD_TRUE)
     if wrapping_of(receiver) is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE

@@ -75,7 +75,7 @@ def _instantiate(
     if init is not None and is_own and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, instance)
     elif init is None:
-        _fill_record(frame, cls, args)
+        _fill_record(frame, instance.cls if isinstance(instance, ProjectInstance) else cls, args)
         library_calls.note_loader(frame, instance, args, node)
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, instance)
@@ -96,21 +96,24 @@ def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: c
 
 
 def _has_site_facts(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether objects of a class are distinguished by allocation site: small ones, such as counters."""
-    if "__init__" not in cls.methods or len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
+    """Whether objects of a class are distinguished by allocation site: small ones, such as counters, and records."""
+    if len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
         return False
-    return not cls.bases
+    if "__init__" in cls.methods:
+        return not cls.bases
+    return records.is_named_tuple(cls) or (records.generates_init(cls) and not cls.bases)
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
     """Store the arguments of a dataclass or NamedTuple under the field names that it and its bases list.
 
-    Those of `Sample(**batch)` may be any of the other fields.
+    Those of `Sample(**batch)` and `Sums(*totals)` may be any of the other fields.
     """
     names = records.fields_of(cls) or list(cls.variables)
     given = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
-    if args.double is not None:
-        given = {**dict.fromkeys(names, args.double), **given}
+    for rest in (args.star, args.double):
+        if rest is not None:
+            given = {**dict.fromkeys(names, rest), **given}
     for name, value in given.items():
         if name in names:
             frame.write_attribute(cls, name, value)

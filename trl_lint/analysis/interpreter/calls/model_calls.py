@@ -40,7 +40,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         for observe in frame.observers.model_method:
             observe(frame, inner, "forward", node)
         return forward(frame, receiver, args)
-    if own_wrappers.has(receiver, name):
+    if own_wrappers.has(frame, receiver, name):
         return UNKNOWN
     attributes.of_model(frame, receiver, name, callee, called=True)
     if name in models.ADD_WHAT_IS_TRAINED:

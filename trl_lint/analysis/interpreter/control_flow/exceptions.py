@@ -91,7 +91,8 @@ def _run_handler(
     # A process that ends because of an exception has failed, whatever its status says.
     leaving = process_exits.exits_in(frame, exits)
     frame.exits[exits:] = leaving
-    if (leaving or not raises_again(handler)) and _is_of_some_ranks(handler):
+    goes_on = through and not raises_again(handler)
+    if (leaving or goes_on) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         provenance = frame.step(handler, _CAUGHT)
         refused = _is_raised_in_a_forward(frame, handler)

@@ -6,6 +6,8 @@ For example:
         sys.exit()     only the main process continues
     if not found:
         sys.exit(2)    the launcher ends all ranks
+    if not found:
+        fail("none")   so does a function of the project that ends with `sys.exit(2)`
 """
 
 from __future__ import annotations
@@ -13,14 +15,24 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.syntax import last_name, last_statement
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Exits
 from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.values import Kind
-from trl_lint.knowledge.python import END_OF_PROCESS, ENDS_PROCESS, ENDS_PROCESS_UNBOUND
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.knowledge.python import (
+    ABORTS,
+    END_OF_PROCESS,
+    ENDS_PROCESS,
+    ENDS_PROCESS_UNBOUND,
+    KILLS,
+    OWN_PROCESS,
+)
 
-_NAMES = frozenset(name.rpartition(".")[2] for name in ENDS_PROCESS) | ENDS_PROCESS_UNBOUND
+_NAMES = frozenset(name.rpartition(".")[2] for name in (*ENDS_PROCESS, KILLS)) | ENDS_PROCESS_UNBOUND
+_FAILING = frozenset(name.rpartition(".")[2] for name in (ABORTS, KILLS))
 
 
 def ends(frame: Frame, call: cst.Call) -> bool:
@@ -30,12 +42,38 @@ def ends(frame: Frame, call: cst.Call) -> bool:
         return False
     if isinstance(func, cst.Name) and frame.engine.lookup(frame, func.value) is None:
         return func.value in ENDS_PROCESS_UNBOUND
-    return library_name_of(evaluate(frame, func)) in ENDS_PROCESS
+    name = library_name_of(evaluate(frame, func))
+    return name in ENDS_PROCESS or (name == KILLS and _is_of_this_process(frame, call))
+
+
+def _is_of_this_process(frame: Frame, call: cst.Call) -> bool:
+    """`os.kill(os.getpid(), signal)`"""
+    process = call.args[0].value if call.args else None
+    return isinstance(process, cst.Call) and library_name_of(evaluate(frame, process.func)) == OWN_PROCESS
+
+
+def never_returns(frame: Frame, call: cst.Call, result: Value) -> bool:
+    """Whether a call ends this rank's process in a function of the project, whose last statement does that.
+
+    A function that raises may be one that a subclass replaces.
+    """
+    if result is not BOTTOM:
+        return False
+    callee = evaluate(frame, call.func) if _is_dotted(call.func) else UNKNOWN
+    function = callee.function if isinstance(callee, FunctionValue) else function_of(frame, call.func)
+    last = None if function is None or isinstance(function.node, cst.Lambda) else last_statement(function.node.body)
+    return isinstance(last, cst.Expr) and isinstance(last.value, cst.Call) and last_name(last.value.func) in _NAMES
+
+
+def _is_dotted(callee: cst.BaseExpression) -> bool:
+    return isinstance(callee, cst.Name) or (isinstance(callee, cst.Attribute) and _is_dotted(callee.value))
 
 
 def leave(frame: Frame, statement: cst.Expr | cst.Raise, raised: cst.BaseExpression | None) -> None:
     """Note that some ranks end here while the others continue. An error status would end the others, too."""
     arguments = raised.args if isinstance(raised, cst.Call) else ()
+    if isinstance(raised, cst.Call) and last_name(raised.func) in _FAILING:
+        return
     if not arguments or _is_success(frame, arguments[0].value):
         frame.exits.append(statement)
 

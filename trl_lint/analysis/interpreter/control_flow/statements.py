@@ -67,12 +67,14 @@ def _simple_line(frame: Frame, line: cst.SimpleStatementLine | cst.SimpleStateme
 
 def _expression(frame: Frame, node: cst.Expr) -> bool:
     frame.discarded = node.value
-    evaluate(frame, node.value)
+    result = evaluate(frame, node.value)
     frame.discarded = None
-    if type(node.value) is cst.Call and process_exits.ends(frame, node.value):
+    if type(node.value) is not cst.Call:
+        return True
+    if process_exits.ends(frame, node.value):
         process_exits.leave(frame, node, node.value)
         return False
-    return True
+    return not process_exits.never_returns(frame, node.value, result)
 
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:

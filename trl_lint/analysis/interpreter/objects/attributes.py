@@ -179,7 +179,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return wrapped_models.module_of(frame, model, node)
     if name == "training":
         return flag()
-    if own_wrappers.has(model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
+    if own_wrappers.has(frame, model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, name, node)
     if not is_there and not _is_wrapped_later(frame, model) and not _is_set_on_wrapper(frame, model, name, node):
@@ -222,7 +222,7 @@ def note_attribute_test(frame: Frame, model: Value, name: str, node: cst.CSTNode
     """`if hasattr(model, name): …` of a wrapped model: under DDP the body never runs, and no `else` does the work."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
         return
-    if own_wrappers.has(model, name):
+    if own_wrappers.has(frame, model, name):
         return
     if not isinstance(node, cst.Call) or not _is_plain(node) or not only_guards_uses(frame.root, node, name):
         return
@@ -256,7 +256,7 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
 def _is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
     """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
     return any(
-        wrapper_attributes.is_set_on_wrapper(each.module.tree, each.node, name, frame.root, node)
+        wrapper_attributes.is_set_on_wrapper(frame.engine.project, each, name, frame.root, node)
         for each in steps(model.provenance)
     )
 

@@ -10,11 +10,16 @@
     if is_exported(model):    a function whose source is unavailable may know the wrapper, so what depends on its
         model.export()        answer is not reported
 
+A project may also replace the `__getattr__` of a wrapper of torch, which then has all attributes of the model.
+
 Nothing is known of a class that may have any attribute (`__getattr__`, `setattr`), nor of one whose `__init__` does not
 pass its first argument to the base class.
 """
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -28,9 +33,15 @@ from trl_lint.domain.provenance import WrappedByProjectClass, steps
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Project
+
 _WRAPPERS = (DDP, DATA_PARALLEL)
 # Names used by classes whose attributes cannot be known statically.
 _ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "setattr"})
+_FORWARDS = re.compile(
+    rb"""\b(?:DDP|\w*DataParallel)(?:\.__getattr__\s*=(?!=)|,\s*["']__getattr__["'],)"""  # the latter in `setattr`
+)
 
 # Builtins that treat a wrapper like any other object.
 _OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
@@ -52,9 +63,19 @@ def wrapped_by_project_class(frame: Frame, cls: ClassInfo, args: Arguments, node
     )
 
 
-def has(model: Value, name: str) -> bool:
-    """Whether a model is wrapped in a class of the project that has an attribute of this name."""
-    return any(isinstance(each, WrappedByProjectClass) and name in each.names for each in steps(model.provenance))
+def has(frame: Frame, model: Value, name: str) -> bool:
+    """Whether a model is wrapped in a class of the project that has an attribute of this name, or may have any."""
+    return _forward_attributes(frame.engine.project) or any(
+        isinstance(each, WrappedByProjectClass) and name in each.names for each in steps(model.provenance)
+    )
+
+
+def _forward_attributes(project: Project) -> bool:
+    """Whether the project makes a wrapper of torch forward attributes: `DistributedDataParallel.__getattr__ = …`."""
+    return project.notes.cached(
+        _forward_attributes,
+        lambda: any(_FORWARDS.search(code) for _, code in project.linted_code("__getattr__")),
+    )
 
 
 def is_guarded_by_unknown_test(frame: Frame, model: Value, node: cst.CSTNode) -> bool:

@@ -24,9 +24,11 @@ Nor are those that are set where the model is taken for bare:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions import set_by_name
 from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
@@ -38,19 +40,23 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.knowledge.models import INNER_MODEL
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Project
+    from trl_lint.domain.provenance import Step
+
 # Statements whose code may not run when their function is called for the first time.
 _CONDITIONS = (cst.If, cst.IfExp, cst.BooleanOperation, cst.Try, cst.While, cst.Match)
 
 
-def is_set_on_wrapper(
-    tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode, read: cst.CSTNode
-) -> bool:
+def is_set_on_wrapper(project: Project, step: Step, name: str, reader: cst.CSTNode, read: cst.CSTNode) -> bool:
     """Whether code sets the attribute `name` on the result of a call that wraps a model.
 
-    tree: the file of that call. In the function of the call the assignment has to be below the call; if an object keeps
+    step: that call. In the function of the call the assignment has to be below the call; if an object keeps
     the wrapper (`self.model = DDP(model)`), it may be in another method of the class. Assignments in `reader`, the
-    function with the `read`, do not count: the analysis of that function already knows what came before.
+    function with the `read`, do not count: the analysis of that function already knows what came before. It does not
+    know what is set by its name (`setattr(model, name, value)`).
     """
+    tree, wrapping = step.module.tree, step.node
     wrapping_assignment = next(
         (each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None
     )
@@ -61,6 +67,8 @@ def is_set_on_wrapper(
     if any(self_attribute(each) for each in holders):
         around = [each for each in around if isinstance(each, cst.ClassDef)]
     root = around[-1] if around else tree
+    if set_by_name.may_be_set(project, step.module.path, of_class(root, cst.Call), name, holders):
+        return True
     assignments = list(of_class(root, cst.Assign))
     later = assignments[next(place for place, each in enumerate(assignments) if each is wrapping_assignment) + 1 :]
     in_reader = {id(each) for each in of_class(reader, cst.Assign)}

@@ -300,7 +300,9 @@ class ClassInfo:
         Readers are not invalidated by one more container if it has the same contents as a known one.
         """
         if self.origin is not self:
-            self.origin.flush(name, value, writer, heap)
+            # A function may make several records, each with values of its own.
+            run = writer if isinstance(writer, tuple) else (writer,)
+            self.origin.flush(name, value, writer if "__init__" in self.methods else (*run, id(self)), heap)
         by_writer = self._assigned_values.setdefault(name, {})
         if may_be_wrapped(value) and not (writer in by_writer and may_be_wrapped(by_writer[writer])):
             self.count(name)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Averaged
+from trl_lint.analysis.program.idioms.overlap_scores import is_overlap_score
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -312,6 +313,8 @@ def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Aver
         return fact._replace(stage=Stage.SHARED)
     one_each = (left.scalar or fact.total) and _is_sum(left)
     if below.total and one_each and _is_of_data(left) and _is_of_data(right):
+        if is_overlap_score(frame.root, node):
+            return None
         return _new_mean(frame, node, MeanForm.RATIO, right)
     return _scaled(left, right)
 

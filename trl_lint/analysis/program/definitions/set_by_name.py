@@ -1,0 +1,72 @@
+"""Attributes that code sets on a wrapper by their names: which ones, only a run shows.
+
+for name in NAMES:
+    setattr(model, name, getattr(net, name))
+model.__dict__.update(width=4)
+copy_attributes(model, net, include=NAMES)      a function of the project that does so with this argument
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.import_lines import imported_files
+from trl_lint.analysis.program.syntax import of_class
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Project
+
+
+def may_be_set(
+    project: Project, path: Path, calls: Iterable[cst.Call], name: str, holders: Sequence[cst.BaseExpression]
+) -> bool:
+    """Whether one of the calls in a file may set the attribute `name` of what one of the `holders` is."""
+    return any(
+        _sets(call, name, holder) or any(_passes_to_setter(project, path, call, name, holder))
+        for call in calls
+        for holder in holders
+    )
+
+
+def _sets(call: cst.Call, name: str, holder: cst.BaseExpression) -> bool:
+    """`setattr(model, name, value)`, `model.__dict__.update(…)`, `vars(model).update(…)`"""
+    match call.func:
+        case cst.Name(value="setattr") if len(call.args) > 1 and call.args[0].value.deep_equals(holder):
+            text = call.args[1].value
+            return not isinstance(text, cst.SimpleString) or text.evaluated_value == name
+        case cst.Attribute(value=cst.Attribute(value=owner, attr=cst.Name(value="__dict__")), attr=cst.Name("update")):
+            return owner.deep_equals(holder)
+        case cst.Attribute(value=cst.Call(func=cst.Name("vars"), args=[cst.Arg(value=owner)]), attr=cst.Name("update")):
+            return owner.deep_equals(holder)
+    return False
+
+
+def _passes_to_setter(
+    project: Project, path: Path, call: cst.Call, name: str, holder: cst.BaseExpression
+) -> Iterator[bool]:
+    """For each function that a call may be of: whether it sets the attribute of the argument that is the holder."""
+    index = next((place for place, arg in enumerate(call.args) if arg.value.deep_equals(holder)), None)
+    if index is None or not isinstance(call.func, (cst.Name, cst.Attribute)):
+        return
+    called = call.func if isinstance(call.func, cst.Name) else call.func.attr
+    for function in _functions(project, path, called.value):
+        keyword = call.args[index].keyword
+        parameters = [each.name.value for each in function.params.params]
+        parameter = keyword.value if keyword is not None else parameters[index] if index < len(parameters) else ""
+        yield (
+            any(_sets(each, name, cst.Name(parameter)) for each in of_class(function, cst.Call)) if parameter else False
+        )
+
+
+def _functions(project: Project, path: Path, name: str) -> Iterator[cst.FunctionDef]:
+    """The functions of this name at the top of a file, and of those that it imports."""
+    start = f"def {name}(".encode()
+    for each in dict.fromkeys((path, *imported_files(project, path, project.text(path)))):
+        module = project.module(each) if start in project.text(each) else None
+        for statement in () if module is None else module.tree.body:
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                yield statement
