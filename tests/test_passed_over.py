@@ -287,6 +287,9 @@ def test_a_file_that_trains_what_a_function_of_another_has_wrapped_need_not_name
     # The model that the other function returns, or through the wrapper.
     assert found(with_train("other, setup", "other")) == []
     assert found(with_train(read="model(batch)")) == []
+    # A file without a function that wraps a model.
+    written(tmp_path, {"script.py": "from torch.nn import DataParallel\n\nmodel = DataParallel(make())\n"})
+    assert found(with_train()) == reported
 
 
 def test_a_setting_of_another_name_says_nothing_of_the_wrapper_of_a_receiver(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 
 # A file that trains or evaluates calls one of these methods.
 _TRAINS = (b".backward(", b".train(", b".eval(")
@@ -44,8 +45,8 @@ def returning_wrapped(sources: Iterable[bytes]) -> frozenset[bytes]:
 
 def _returning_wrapped(source: bytes) -> Iterator[bytes]:
     starts = [*re.finditer(_FUNCTION, source, re.MULTILINE)]
-    ends = [*(each.start() for each in starts[1:]), len(source)]
-    for start, end in zip(starts, ends, strict=True):
+    for start, following in zip_longest(starts, starts[1:]):
+        end = len(source) if following is None else following.start()
         body, _, returned = source[start.end() : end].rpartition(b"return")
         models = {each[1] for each in re.finditer(_WRAPS, body, re.MULTILINE)}
         if models and not models.isdisjoint(re.findall(rb"\w+", returned)):
