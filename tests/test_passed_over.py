@@ -261,3 +261,43 @@ def test_ranks_that_a_decorator_keeps_out_are_not_reported_there(tmp_path: Path)
     )
     folder = written(tmp_path, {"ranks.py": ranks, "helper.py": helper, "train.py": train})
     assert not any(name == "helper.py" for name, _, _ in found(folder))
+
+
+SETUP = (
+    "from torch.nn import DataParallel\n\n\ndef setup(config):\n    model = build(config)\n"
+    "    if config.data_parallel:\n        model = DataParallel(model)\n"
+    "    return (\n        model,\n        rows(config),\n    )\n\n\n"
+    "def other(config):\n    return build(config), rows(config)\n"
+)
+RECEIVER = (
+    "from prepared import {names}\n\n\ndef step(model, batch):\n    loss = {read}\n    loss.backward()\n\n\n"
+    "def main(config):\n    model, loader = {called}(config)\n    for batch in loader:\n        step(model, batch)\n"
+)
+
+
+def test_a_file_that_trains_what_a_function_of_another_has_wrapped_need_not_name_a_library(tmp_path: Path) -> None:
+    def with_train(names: str = "setup", called: str = "setup", read: str = "model.loss(batch)") -> Path:
+        train = RECEIVER.format(names=names, called=called, read=read)
+        return written(tmp_path, {"prepared.py": SETUP, "train.py": train})
+
+    reported = [("train.py", 5, "TRL002")]
+    assert found(with_train()) == reported
+    assert found(with_train("other, setup as prepare", "prepare")) == reported
+    assert found(with_train("(\n    setup,\n)")) == [("train.py", 7, "TRL002")]
+    # The model that the other function returns, or through the wrapper.
+    assert found(with_train("other, setup", "other")) == []
+    assert found(with_train(read="model(batch)")) == []
+    # A file without a function that wraps a model.
+    written(tmp_path, {"script.py": "from torch.nn import DataParallel\n\nmodel = DataParallel(make())\n"})
+    assert found(with_train()) == reported
+
+
+def test_a_setting_of_another_name_says_nothing_of_the_wrapper_of_a_receiver(tmp_path: Path) -> None:
+    train = (
+        "from prepared import setup\n\n\ndef run(config, model, loader):\n    wanted = config.{setting}\n"
+        "    if wanted is None:\n        return\n    for batch in loader:\n        loss = model.loss(batch)\n"
+        "        loss.backward()\n\n\ndef main(config):\n    run(config, *setup(config))\n"
+    )
+    for setting, is_reported in (("depth", True), ("data_parallel", False), ("gpus", False)):
+        folder = written(tmp_path, {"prepared.py": SETUP, "train.py": train.format(setting=setting)})
+        assert found(folder) == [("train.py", 9, "TRL002")] * is_reported

@@ -70,3 +70,67 @@ if accelerator.is_main_process:
 
 def test_a_class_in_sight_is_what_it_is():
     assert SNIPPETS.findings(OWN) == []
+
+
+KEPT = """\
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torchmetrics import MeanMetric
+
+
+class Meter:
+    def __init__(self):
+        self.total = 0.0
+
+    def update(self, value):
+        self.total += value
+{more}
+
+class Method:
+    def __init__(self, model, loader):
+        self.model = DistributedDataParallel(model)
+        self.loader = loader
+        self.rank = dist.get_rank()
+
+    def fit(self):
+        for batch in self.loader:
+            loss = self.model(batch)
+            loss.backward()
+            self.add(loss)
+        self.validate()
+
+    def validate(self):
+        self.stats = None
+        for batch in self.loader:
+            self.add(self.model(batch), test=True)
+        if {guard}:
+            print({{name: each.{result} for name, each in self.stats.items()}})
+        self.stats = None
+
+    def add(self, found, test=False):
+        if self.stats is None:
+            kind = {kind}
+            self.stats = {{name: kind() for name in found.keys()}}
+        for name, value in found.items():
+            self.stats[name].update(value.item())
+"""
+EITHER = "MeanMetric if test else Meter"
+OWN_RESULT = "\n    def compute(self):\n        return self.total\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "guard", "result", "more", "is_reported"),
+    [
+        ("MeanMetric", "self.rank == 0", "compute()", "", True),
+        # Of the two, only the metric has the method.
+        (EITHER, "self.rank == 0", "compute()", "", True),
+        (EITHER, "self.rank == 0", "compute()", OWN_RESULT, False),
+        (EITHER, "self.rank == 0", "total", "", False),
+        (EITHER, "self.loader", "compute()", "", False),
+        ("Meter", "self.rank == 0", "compute()", OWN_RESULT, False),
+        ("Meter", "self.rank == 0", "compute()", "", False),
+    ],
+)
+def test_metrics_that_another_method_puts_into_an_attribute(kind, guard, result, more, is_reported):
+    text = KEPT.format(kind=kind, guard=guard, result=result, more=more)
+    assert SNIPPETS.places(text) == ["each.compute()"] * is_reported

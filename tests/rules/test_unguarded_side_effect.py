@@ -1327,3 +1327,33 @@ class Runner:
 def test_an_object_that_starts_the_processes_trains_on_each_of_them(method, annotation, called, is_reported):
     text = RUNNER.format(method, annotation, called)
     assert SNIPPETS.places(text) == ['torch.save({}, "x.pt")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("waits", "is_reported"),
+    [
+        ("args.distributed", True),
+        ("args.local_rank != -1", True),
+        # It may be one on the rank: then the others make the folder while some wait.
+        ("args.waits", False),
+        ("args.helper", False),
+        ("dist.get_rank() != 0", False),
+        ("args.distributed and dist.get_rank() != 0", False),
+        ("args.local_rank not in [-1, 0]", False),
+    ],
+)
+def test_a_barrier_of_all_ranks_lets_no_rank_go_first(waits: str, is_reported: bool):
+    text = f"""\
+import os
+
+import torch.distributed as dist
+
+
+def main(args):
+    dist.init_process_group("nccl")
+    if {waits}:
+        dist.barrier()
+    if not os.path.exists("logs"):
+        os.mkdir("logs")
+"""
+    assert [each.start.line for each in SNIPPETS.findings(text)] == [11] * is_reported

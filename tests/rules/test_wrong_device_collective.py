@@ -440,6 +440,24 @@ def test_a_backend_that_is_an_option_is_the_default_of_it(option: str, speaks: b
     assert bool(SNIPPETS.findings(text)) is speaks
 
 
+@pytest.mark.parametrize(
+    ("backend", "speaks"),
+    [
+        ('"nccl" if torch.cuda.is_available() else "gloo"', True),
+        ('"gloo" if not torch.cuda.is_available() else "nccl"', True),
+        ('"gloo" if torch.cuda.is_available() else "nccl"', False),
+        # A choice that a machine with GPUs leaves open.
+        ('"nccl" if torch.cuda.is_available() and os.environ["FAST"] else "gloo"', False),
+        ('"nccl" if os.environ["FAST"] else "gloo"', False),
+    ],
+)
+def test_a_backend_that_is_nccl_where_there_are_gpus_takes_tensors_on_gpus(backend: str, speaks: bool):
+    text = plain("dist.all_reduce(torch.zeros(1))")
+    assert bool(SNIPPETS.findings(text.replace('"nccl"', backend))) is speaks
+    named = text.replace("dist.init_process_group", f"backend = {backend}\ndist.init_process_group", 1)
+    assert bool(SNIPPETS.findings(named.replace('("nccl")', "(backend=backend)"))) is speaks
+
+
 @pytest.mark.parametrize("start", ['("nccl")', '("gloo")', "()"])
 def test_a_group_of_its_own_has_a_backend_of_its_own(start: str):
     code = "dist.all_reduce(torch.zeros(1), group=dist.new_group([0, 1], backend='nccl'))"

@@ -143,10 +143,15 @@ def _is_name(value: Value) -> bool:
 
 
 def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
-    """The choice between these objects; None if one is of no class of the project, or they are too many."""
+    """The choice between these objects; None if one is neither of the project nor a metric, or they are too many."""
     options = _options_of_both(a, b)
-    is_known = all(isinstance(each, InstanceValue) and each.is_of_project for each in options)
+    is_known = all(isinstance(each, InstanceValue) and (each.is_of_project or is_metric(each)) for each in options)
     return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= MAX_OPTIONS else None
+
+
+def is_metric(value: Value) -> bool:
+    """Whether an object is a metric of torchmetrics, in whose place code may have a running mean of its own."""
+    return isinstance(value, LibraryInstance) and value.name.startswith("torchmetrics.")
 
 
 def one_of_modules(a: Value, b: Value) -> OneOfModules | None:

@@ -26,6 +26,8 @@ NAMES_BACKEND = ("ddp_backend",)
 MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 # Functions that choose the GPU of this process: it is `cuda:0` if all processes choose that one.
 CHOOSE_GPU = frozenset({"torch.cuda.set_device"})
+# Functions that tell whether there are GPUs.
+FIND_GPUS = frozenset({"torch.cuda.is_available"})
 # Code that a class of these runs is one process, unless it starts others itself.
 ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"})
 # What pytest takes for a test by default (`python_files`, `python_classes` and `python_functions`): it runs all of them

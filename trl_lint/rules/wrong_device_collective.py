@@ -44,7 +44,7 @@ node (`--nnodes=1`, `--standalone`).
 A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
 `cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), programs that
-choose gloo or the CPU, leave the backend open or change the default device, torch.distributed collectives where
+choose gloo or the CPU, leave the backend open on GPUs or change the default device, torch.distributed collectives where
 neither nccl nor a library that chooses it is used (in the file or by a program that calls it), and unit tests, which
 run as one process.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.syntax import assigned_once
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes.groups import is_for_gpus
@@ -28,6 +29,7 @@ from trl_lint.knowledge.backends import (
     ALL_RANKS,
     CHOOSE_GPU,
     CHOOSE_NCCL,
+    FIND_GPUS,
     LOCAL_ADDRESS,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
@@ -96,6 +98,7 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
         has_all_arguments = args.star is None and args.double is None
         is_gpu = is_for_gpus(args.get(*parameter), has_all_arguments and name.startswith(TAKE_NCCL))
         is_gpu = is_gpu or _is_nccl_by_default(frame, args.node(*parameter))
+        is_gpu = is_gpu or _is_nccl_on_gpus(frame, args.node(*parameter))
         _record(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
     elif _chooses(name):
         is_cpu = _names_cpu(args)
@@ -110,6 +113,26 @@ def _is_nccl_by_default(frame: Frame, backend: cst.Arg | None) -> bool:
 
     default = None if backend is None else option_default(frame.module, backend.value)
     return default is not None and default.lower() == "nccl"
+
+
+def _is_nccl_on_gpus(frame: Frame, backend: cst.Arg | None) -> bool:
+    """Whether the backend is NCCL wherever there are GPUs: `"nccl" if torch.cuda.is_available() else "gloo"`."""
+    import libcst as cst
+
+    chosen = None if backend is None else backend.value
+    if isinstance(chosen, cst.Name):
+        chosen = assigned_once(frame.root, chosen.value)
+    if not isinstance(chosen, cst.IfExp):
+        return False
+    match chosen.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Call() as call):
+            on_gpus = chosen.orelse
+        case cst.Call() as call:
+            on_gpus = chosen.body
+        case _:
+            return False
+    asked = library_name_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))
+    return asked in FIND_GPUS and is_for_gpus(frame.engine.evaluate(frame, on_gpus))
 
 
 def _names_cpu(args: Arguments) -> bool:

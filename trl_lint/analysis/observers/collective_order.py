@@ -28,6 +28,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     self_attribute,
 )
+from trl_lint.analysis.state.agreed_points import agreed_points
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
@@ -148,7 +149,8 @@ class CollectiveOrder(Observer["Frame"]):
                 frame.notes.of(RunByUnknown).is_passed |= _is_result_used(frame, node)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        passed = run.sync_points[:_MAX_PASSED]
+        agreed = agreed_points(function.node, run.sync_points, run.entry)
+        passed = agreed.points[:_MAX_PASSED]
         fills = bool(passed) and _fills_missing(frame, node)
         for point in passed:
             copy = _note(
@@ -160,11 +162,12 @@ class CollectiveOrder(Observer["Frame"]):
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
-            _describe(frame, copy, point, function, run.entry, fills)
+            inner = [each for each in _inner_conditions(point.control, run.entry) if agreed.matters(point, each)]
+            _describe(frame, copy, point, function, run.entry, inner, fills)
         left = run.trace.notes.of(LeftToCallers).points if run.trace is not frame.trace else {}
         for point in left.values():
             copy = SyncPoint(node, point.name, point.kind, frame.memory.control, frame.unroll_index)
-            _describe(frame, copy, point, function, run.entry, False)
+            _describe(frame, copy, point, function, run.entry, _inner_conditions(point.control, run.entry), False)
             if _has_forward(frame):
                 copy.subgroup = _only_in_groups(frame)
                 frame.sync_points.append(copy)
@@ -208,10 +211,18 @@ def _is_result_used(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _describe(
-    frame: Frame, copy: SyncPoint, point: SyncPoint, function: FunctionInfo, entry: Control, fills: bool
+    frame: Frame,
+    copy: SyncPoint,
+    point: SyncPoint,
+    function: FunctionInfo,
+    entry: Control,
+    inner: Sequence[Control],
+    fills: bool,
 ) -> None:
-    """Say of the point at a call how certain it is, and where in the called function it happens."""
-    inner = _inner_conditions(point.control, entry)
+    """Say of the point at a call how certain it is, and where in the called function it happens.
+
+    inner: the conditions in the function under which ranks reach it.
+    """
     copy.grad = point.grad
     copy.certain = point.certain and not inner and not point.control.engine and not fills
     known = (point.certain or point.by_settings) and (entry.engine or not point.control.engine)

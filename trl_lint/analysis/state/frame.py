@@ -13,7 +13,7 @@ from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.event_trace import trace_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
-from trl_lint.domain.heap import Cell, Memory, reachable
+from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.kinds import (
     ContainerValue,
     Identity,
@@ -265,11 +265,10 @@ class Frame:
 
     def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Identity]) -> None:
         """A callee changed these attributes and cells: drop or join what was known of them here."""
-        from trl_lint.domain.heap import join_cells
-
         for key in attributes:
-            self.memory.attributes.pop(key, None)
             self.objects.dirty.discard(key)
+            if self.memory.attributes.pop(key, None) is not None:
+                self.read_attribute(*key)  # at once: where paths meet, what was known before must not count on all
         for identity in cells:
             owner = self.objects.class_cells.get(identity)
             mine = self.memory.heap.get(identity)

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
+from trl_lint.knowledge import heuristics
 
 _LOOPS = (cst.For, cst.While, cst.BaseComp)
 
@@ -45,10 +46,11 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
         start += 1
     lacking = [
         point
-        for side, opposite_side in ((one[start:], other[start:]), (other[start:], one[start:]))
-        for point in _unmatched(side, opposite_side)
+        for side, opposite in ((one, other), (other, one))
+        for point in _unmatched(side[start:], opposite[start:])
         if certainly_synchronises(point, branch.origins)
         or (point.by_settings and branch.asks_rank and not point.subgroup)
+        or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
     ]
     return min(lacking, key=_rarity, default=None)
 
@@ -119,6 +121,24 @@ def certainly_synchronises(point: SyncPoint, origins: Origin) -> bool:
     if point.subgroup and Origin.RANK in origins:
         return False
     return point.certain and point.kind not in UNSEEN
+
+
+def _is_of_group_asked(point: SyncPoint, opposite: Sequence[SyncPoint], test: cst.CSTNode) -> bool:
+    """Whether all ranks that a test divides are in the group of a point: it asks for the rank in this group.
+
+    if dist.get_rank(group) == source: send(x, group)               and both branches communicate in it
+    else: send(None, group); send_all(None, group)
+    """
+    asking = (call for call in of_class(test, cst.Call) if heuristics.is_rank_name(last_name(call.func)))
+    groups = [arg.value for call in asking for arg in call.args]
+    return any(
+        _is_passed(group, point.node) and any(each.subgroup and _is_passed(group, each.node) for each in opposite)
+        for group in groups
+    )
+
+
+def _is_passed(value: cst.BaseExpression, node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and any(arg.value.deep_equals(value) for arg in node.args)
 
 
 def conditional_points_before(found: SyncPoint, branch: Sequence[SyncPoint]) -> Iterator[SyncPoint]:

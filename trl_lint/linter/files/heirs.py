@@ -24,6 +24,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from trl_lint import files
+from trl_lint.linter.files.receivers import called_by_trainer, returning_wrapped
 
 # The limits on how many heirs are analysed, and on the size of each.
 MOST_HEIRS = 40
@@ -66,22 +67,35 @@ def _in_lines_of_their_own(pattern: bytes, source: bytes) -> Iterator[re.Match[b
 
 
 class Heirs:
-    """The heirs among the skipped files. classes: of all skipped files. contents: of those that are analysed."""
+    """The heirs and the receivers among the skipped files.
+
+    classes: of all skipped files. called: what each skipped file imports and calls, if it trains. contents: of those
+    that are analysed.
+    """
 
     def __init__(self) -> None:
         self.classes: dict[Path, Classes] = {}
+        self.called: dict[Path, tuple[bytes, ...]] = {}
         self.contents: dict[Path, bytes] = {}
 
     def skim(self, path: Path, source: bytes) -> None:
-        """Note the classes of a skipped file."""
-        classes = classes_of(source) if path.suffix == ".py" else ()
-        if classes:
+        """Note the classes of a skipped file, and what it calls."""
+        if path.suffix != ".py":
+            return
+        if classes := classes_of(source):
             self.classes[path] = classes
+        if called := called_by_trainer(source):
+            self.called[path] = called
 
     def of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        """The heirs of the files that are analysed, with their contents."""
-        self.contents = heirs(matter, self.classes)
+        """The heirs and receivers of the files that are analysed, with their contents."""
+        self.contents = heirs(matter, self.classes) | self._receivers(matter)
         return self.contents
+
+    def _receivers(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
+        functions = returning_wrapped(matter.values()) if self.called else frozenset()
+        calling = (path for path, names in sorted(self.called.items()) if not functions.isdisjoint(names))
+        return {path: source for path in islice(calling, MOST_HEIRS) if (source := _read(path))}
 
 
 def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> dict[Path, bytes]:

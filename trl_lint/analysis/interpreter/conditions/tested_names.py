@@ -148,7 +148,7 @@ def settings_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | 
     """The names in a test, without loop variables and parts that depend on the rank; None if one may be anything.
 
     A parameter `n` may be the number of processes. `epoch` is not, nor is a container in which a key is looked up, nor
-    the batch of a loop.
+    the batch of a loop. A name to which only a setting is assigned, `n = config.n`, stands for the setting.
     """
     names: set[str] = set()
     for part in _parts_without_rank(frame, test):
@@ -159,16 +159,32 @@ def settings_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | 
         ):
             return None
         names |= names_tested(frame, part)
+        names |= {setting for each in _tested(frame, part) if (setting := _setting_held(frame, each))}
     return frozenset(names - loop_targets(frame.root))
 
 
 def _may_be_anything(frame: Frame, part: cst.BaseExpression, tested: _Tested) -> bool:
     if not isinstance(tested, cst.Name) or tested.value in _BUILTINS or COUNTER.fits(tested.value):
         return False
+    if _setting_held(frame, tested):
+        return False
     if _tests_kind_or_emptiness(part, tested) and _holds_several(frame, tested.value):
         return False
     is_unknown = frame.node_values.get(id(tested), UNKNOWN).kind is Kind.UNKNOWN
     return is_unknown and tested.value not in loop_targets(frame.root)
+
+
+def _setting_held(frame: Frame, tested: _Tested) -> str:
+    """The name of the setting that a local name stands for, `depth` for `d` after `d = config.model.depth`."""
+    if not isinstance(tested, cst.Name):
+        return ""
+    parameters = frame.function.parameters if frame.function is not None else ()
+    if tested.value in loop_targets(frame.root) or any(each.name == tested.value for each in parameters):
+        return ""
+    match [value for target, value in assigned(frame) if target == tested.value]:
+        case [cst.Attribute() as setting]:
+            return setting.attr.value
+    return ""
 
 
 def _tests_kind_or_emptiness(part: cst.BaseExpression, tested: cst.Name) -> bool:

@@ -13,6 +13,7 @@ from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import replaced_entries, write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
+from trl_lint.analysis.interpreter.control_flow.collators import run_collators
 from trl_lint.analysis.interpreter.control_flow.training_loops import evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import aliases, present_on_some
@@ -67,7 +68,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     outside = frame.stepping
     if _is_prepared_batch(element):
         frame.stepping = _trains(node)
-    through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element))
+    through = _loop(frame, node, trips, lambda: _enter_for(frame, node, element))
     frame.stepping = outside
     frozen_by(frame, node)
     if through:
@@ -76,6 +77,11 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         agreed = aliases.became_uniform(node.body, {node.target.value: element}, frame.memory.names)
         aliases.write_back_all(frame, node.iter, iterable, agreed)
     return through
+
+
+def _enter_for(frame: Frame, node: cst.For, element: Value) -> None:
+    run_collators(frame, node)
+    bind_target(frame, node.target, element)
 
 
 def _trains(loop: cst.For) -> bool:

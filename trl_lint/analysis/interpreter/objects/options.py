@@ -7,15 +7,20 @@ from trl_lint.analysis.program.definitions.changed_state import is_set_outside_c
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.choices import ProjectChoice
-from trl_lint.domain.values import Value
+from trl_lint.domain.choices import OneOfProjectObjects, ProjectChoice, is_metric
+from trl_lint.domain.values import UNKNOWN, Value
 
 
 def having(frame: Frame, choice: ProjectChoice, name: str) -> tuple[Value, ...]:
-    """The options that may have an attribute or a method of this name; all of them if none has."""
+    """The options that may have an attribute or a method of this name; all of them if none has.
+
+    What both a metric of torchmetrics and an object of the project have is unknown: ranks meet in that of the metric.
+    """
     found = [
         each for each in choice.options if not (isinstance(each, ProjectInstance) and _lacks(frame, each.cls, name))
     ]
+    if isinstance(choice, OneOfProjectObjects) and 0 < sum(map(is_metric, found)) < len(found):
+        return (UNKNOWN,)
     return tuple(found) or choice.options
 
 

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.control import Control, FirstRank, Uniformity
 from trl_lint.domain.kinds import FirstRankContext, IterableValue
 from trl_lint.domain.provenance import OneByOne
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import HIDDEN, SyncPoint
+from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.heuristics import MAY_WAIT
 
@@ -121,13 +122,21 @@ def first_rank_after(
 
     branches: the controls at the ends of its branches, if they reach the end. waits: their synchronisation points.
     """
-    by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
+    by_rank = Origin.RANK in test.rank.origins or (
+        test.uniformity is Uniformity.UNKNOWN and not _asks_for_several(test)
+    )
     if test.uniformity and by_rank and sum(_barriers(points) for points in waits) % 2:
         return _toggled(before)
     found: Iterator[FirstRank | None] = (
         branch.first_rank for branch in branches if branch.first_rank is not before.first_rank
     )
     return next(found, before.first_rank)
+
+
+def _asks_for_several(test: Control) -> bool:
+    """Whether an unknown condition lets all ranks of a job in, by its names: `if args.distributed: dist.barrier()`."""
+    node = place_of(test)
+    return isinstance(node, cst.BaseExpression) and job_flags.asks_for_several(node)
 
 
 def note_waits(frame: Frame, points: Sequence[SyncPoint]) -> None:
