@@ -15,9 +15,10 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import assigned_once, below, last_name
 
+# Not in torch_ops: names as written, of what is done with two masks.
 _BOTH = frozenset({"bitwise_and", "logical_and", "mul", "multiply"})
 _EITHER = frozenset({"bitwise_or", "logical_or"})
-# Methods whose result has the same elements, as another type or in another shape.
+# Methods whose result has the same elements, as another type or in another shape. Not in torch_ops: names as written.
 _SAME_ELEMENTS = frozenset({
     "bool", "byte", "contiguous", "cpu", "detach", "double", "flatten", "float", "int", "long", "reshape", "squeeze",
     "to", "view",
