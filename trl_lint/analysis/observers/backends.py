@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.definitions.objects import ClassValue
-from trl_lint.analysis.program.syntax import assigned_once
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes.groups import is_for_gpus
@@ -118,6 +117,8 @@ def _is_nccl_by_default(frame: Frame, backend: cst.Arg | None) -> bool:
 def _is_nccl_on_gpus(frame: Frame, backend: cst.Arg | None) -> bool:
     """Whether the backend is NCCL wherever there are GPUs: `"nccl" if torch.cuda.is_available() else "gloo"`."""
     import libcst as cst
+
+    from trl_lint.analysis.program.syntax import assigned_once
 
     chosen = None if backend is None else backend.value
     if isinstance(chosen, cst.Name):
