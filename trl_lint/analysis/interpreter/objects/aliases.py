@@ -6,12 +6,13 @@ For example:
     for x in (total, count): dist.all_reduce(x)        and so has this loop
     for x in sums.values(): dist.all_reduce(x)         the values in the dict are reduced
     [dist.all_reduce(x) for x in (total, count)]       a comprehension acts like a loop
+    def sync(xs): …                                    sync([total, count]) has reduced both
     def wrap(m): return DDP(m)                         after wrap(net), `net` is the module inside the wrapper
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -21,7 +22,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.kinds import Identity, IterableValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 
@@ -77,6 +78,34 @@ def _bound_in(code: cst.CSTNode) -> Iterator[str]:
     for target in targets:
         if isinstance(target, (cst.List, cst.Name, cst.Tuple)):
             yield from names_in(target)
+
+
+# --- calls ----------------------------------------------------------------------------------------------
+
+
+def listed_in(frame: Frame, args: Iterable[Value]) -> list[tuple[Identity, Cell]]:
+    """The contents of the lists and dicts among the arguments of a call, before the call."""
+    identities = (next(iter(each.identities)) for each in args if each.kind is Kind.CONTAINER and each.identities)
+    cells = ((each, frame.memory.heap.get(each)) for each in identities)
+    return [
+        (identity, cell) for identity, cell in cells if cell is not None and any(map(_is_own_tensor, cell.values()))
+    ]
+
+
+def rename_reduced(frame: Frame, listed: Iterable[tuple[Identity, Cell]]) -> None:
+    """Give the other names of tensors that a call has reduced in a list or dict their new values."""
+    for identity, cell in listed:
+        after = frame.memory.heap.get(identity, cell)
+        for key, old in cell.entries.items() if after is not cell else ():
+            new = after.entries.get(key, old)
+            if new is not old and _is_own_tensor(old) and _is_reduced(old, new):
+                for name, known in frame.memory.names.items():
+                    if known is old:
+                        frame.memory.names[name] = new
+
+
+def _is_own_tensor(value: Value) -> bool:
+    return value.kind is Kind.TENSOR and value.rank.differs
 
 
 # --- loops ----------------------------------------------------------------------------------------------

@@ -148,7 +148,18 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             # What is assigned is copied to the buffer's device.
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
+            if value.kind is Kind.TENSOR and _is_whole(target):
+                merged = value.replace(dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
+
+
+def _is_whole(target: cst.Subscript) -> bool:
+    """Whether all elements are assigned: `x[:] = total`, `x[...] = total`."""
+    parts = [each.slice for each in target.slice]
+    match parts:
+        case [cst.Slice(lower=None, upper=None, step=None)] | [cst.Index(value=cst.Ellipsis())]:
+            return True
+    return False
 
 
 def _are_gathered(frame: Frame, container: ContainerValue) -> bool:
