@@ -5,6 +5,7 @@ import torch
 import torch.distributed as dist
 import wandb
 from torch import nn
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
@@ -15,6 +16,20 @@ def reduce_all(tensors):
     for tensor in tensors:
         works.append(dist.all_reduce(tensor, async_op=True))
     for work in works:
+        work.wait()
+
+
+def reduce_flat(tensors):
+    flat = _flatten_dense_tensors(tensors)
+    dist.all_reduce(flat)
+    for tensor, part in zip(tensors, _unflatten_dense_tensors(flat, tensors), strict=True):
+        tensor.copy_(part)
+
+
+def reduce_numbered(tensors):
+    for number, tensor in enumerate(tensors):
+        work = dist.all_reduce(tensor, async_op=True)
+        print(number, work)
         work.wait()
 
 
@@ -51,6 +66,10 @@ def main(dataset):
     reduce_all([right, rows])
     first, other = count(model, loader)
     reduce_first([other, first])
+    second, its_rows = count(model, loader)
+    reduce_flat([second, its_rows])
+    third, other = count(model, loader)
+    reduce_numbered([other, third])
     total = torch.cat(count(model, loader))
     write_total(total)
     part = torch.cat(count(model, loader))
@@ -59,6 +78,8 @@ def main(dataset):
         wandb.init()
         wandb.log({"accuracy": (right / rows).item()})
         wandb.log({"right": first.item()})  # expect: TRL003
+        wandb.log({"accuracy": (second / its_rows).item()})
+        wandb.log({"right": third.item()})
         wandb.log({"accuracy": (total[0] / total[1]).item()})
         wandb.log({"accuracy": (part[0] / part[1]).item()})  # expect: TRL003
 

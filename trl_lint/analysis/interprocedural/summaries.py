@@ -132,7 +132,7 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, receiver)
         names.update(passed_fields.of_arguments(frame, function, args, receiver))
-        before, listed = len(frame.sync_points), aliases.listed_in(frame, args.positional)
+        before, listed = len(frame.sync_points), aliases.listed_in(frame, args)
         earlier_points, caller_values = self.earlier_points, self.caller_values
         if frame.memory.control.uniformity is not Uniformity.UNIFORM:
             self.earlier_points = (*earlier_points, *frame.sync_points)

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import assignment
-from trl_lint.analysis.program.syntax import names_in, of_class
+from trl_lint.analysis.program.syntax import assigned_once, names_in, of_class
 from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
@@ -83,24 +84,30 @@ def _bound_in(code: cst.CSTNode) -> Iterator[str]:
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def listed_in(frame: Frame, args: Iterable[Value]) -> list[tuple[Identity, Cell]]:
-    """The contents of the lists and dicts among the arguments of a call, before the call."""
-    identities = (next(iter(each.identities)) for each in args if each.kind is Kind.CONTAINER and each.identities)
-    cells = ((each, frame.memory.heap.get(each)) for each in identities)
-    return [
-        (identity, cell) for identity, cell in cells if cell is not None and any(map(_is_own_tensor, cell.values()))
-    ]
+def listed_in(frame: Frame, args: Arguments) -> list[tuple[Identity, Cell, frozenset[str]]]:
+    """The lists and dicts of tensors that a call is passed, before the call, with the names of what is in them."""
+    found = []
+    for place, value in enumerate(args.positional):
+        identity = next(iter(value.identities), None) if value.kind is Kind.CONTAINER else None
+        cell = None if identity is None else frame.memory.heap.get(identity)
+        expression = args.expression(place)
+        if identity is None or cell is None or expression is None or not any(map(_is_own_tensor, cell.values())):
+            continue
+        listed = assigned_once(frame.root, expression.value) if isinstance(expression, cst.Name) else expression
+        if listed is not None:
+            found.append((identity, cell, frozenset(names_in(listed))))
+    return found
 
 
-def rename_reduced(frame: Frame, listed: Iterable[tuple[Identity, Cell]]) -> None:
-    """Give the other names of tensors that a call has reduced in a list or dict their new values."""
-    for identity, cell in listed:
+def rename_reduced(frame: Frame, lists: Iterable[tuple[Identity, Cell, frozenset[str]]]) -> None:
+    """Give the names of tensors that a call has reduced in a list or dict their new values."""
+    for identity, cell, names in lists:
         after = frame.memory.heap.get(identity, cell)
         for key, old in cell.entries.items() if after is not cell else ():
             new = after.entries.get(key, old)
             if new is not old and _is_own_tensor(old) and _is_reduced(old, new):
-                for name, known in frame.memory.names.items():
-                    if known is old:
+                for name in names:
+                    if frame.memory.names.get(name) is old:
                         frame.memory.names[name] = new
 
 
@@ -154,6 +161,34 @@ def write_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, re
         elements: Sequence[cst.BaseElement] = listed.elements if isinstance(listed, (cst.List, cst.Tuple)) else ()
         for element in elements:
             assignment.rebind(frame, element.value, value)
+
+
+def write_back_zipped(frame: Frame, node: cst.For, element: Value, of_one: bool = False) -> None:
+    """Write the tensors reduced in a loop over several lists back to them: `for x, y in zip(sums, totals): x.copy_(y)`.
+
+    element: what the loop variables were at the start of an iteration. of_one: only this iteration has been run.
+    """
+    for target, listed in _zipped(node):
+        before = dict(_variables(node.target, element))
+        name = target.value if isinstance(target, cst.Name) else ""
+        reduced = became_uniform(node.body, {name: before[name]}, frame.memory.names) if name in before else {}
+        if reduced and of_one:
+            _replace(frame, frame.engine.evaluate(frame, listed), before[name], reduced[name])
+        elif reduced:
+            write_back_all(frame, listed, frame.engine.evaluate(frame, listed), reduced)
+
+
+def _zipped(node: cst.For) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """The loop variables of a loop over `zip(…)` or `enumerate(…)`, each with the expression of its list."""
+    match node:
+        case cst.For(target=cst.Tuple(elements=targets), iter=cst.Call(func=cst.Name("zip"), args=lists)):
+            given = [each for each in lists if each.keyword is None]
+        case cst.For(target=cst.Tuple(elements=[_, *targets]), iter=cst.Call(func=cst.Name("enumerate"), args=lists)):
+            given = [*lists[:1]]
+        case _:
+            return
+    if not any(each.star for each in lists):
+        yield from ((target.value, each.value) for target, each in zip(targets, given, strict=False))
 
 
 def _differing(frame: Frame, iterable: Value) -> Iterator[Value]:
