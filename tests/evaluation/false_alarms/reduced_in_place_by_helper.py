@@ -1,4 +1,4 @@
-# Helpers that reduce the tensors of a list, or write all of a tensor.
+# Helpers that reduce the tensors of a list or tuple, or write all of a tensor.
 import os
 
 import torch
@@ -31,6 +31,21 @@ def reduce_numbered(tensors):
         work = dist.all_reduce(tensor, async_op=True)
         print(number, work)
         work.wait()
+
+
+def reduce_each(*tensors):
+    for tensor in tensors:
+        dist.all_reduce(tensor)
+
+
+def reduce_pair(pair):
+    works = [dist.all_reduce(tensor, async_op=True) for tensor in pair]
+    for work in works:
+        work.wait()
+
+
+def reduce_one_of(*tensors):
+    dist.all_reduce(tensors[0])
 
 
 def reduce_first(tensors):
@@ -70,6 +85,12 @@ def main(dataset):
     reduce_flat([second, its_rows])
     third, other = count(model, loader)
     reduce_numbered([other, third])
+    fourth, of_fourth = count(model, loader)
+    reduce_each(fourth, of_fourth)
+    fifth, of_fifth = count(model, loader)
+    reduce_pair((fifth, of_fifth))
+    sixth, of_sixth = count(model, loader)
+    reduce_one_of(of_sixth, sixth)
     total = torch.cat(count(model, loader))
     write_total(total)
     part = torch.cat(count(model, loader))
@@ -80,6 +101,9 @@ def main(dataset):
         wandb.log({"right": first.item()})  # expect: TRL003
         wandb.log({"accuracy": (second / its_rows).item()})
         wandb.log({"right": third.item()})
+        wandb.log({"accuracy": (fourth / of_fourth).item()})
+        wandb.log({"accuracy": (fifth / of_fifth).item()})
+        wandb.log({"right": sixth.item()})  # expect: TRL003
         wandb.log({"accuracy": (total[0] / total[1]).item()})
         wandb.log({"accuracy": (part[0] / part[1]).item()})  # expect: TRL003
 

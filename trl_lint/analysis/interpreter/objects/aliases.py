@@ -6,7 +6,8 @@ For example:
     for x in (total, count): dist.all_reduce(x)        and so has this loop
     for x in sums.values(): dist.all_reduce(x)         the values in the dict are reduced
     [dist.all_reduce(x) for x in (total, count)]       a comprehension acts like a loop
-    def sync(xs): …                                    sync([total, count]) has reduced both
+    def sync(xs): …                                    sync([total, count]) has reduced both, as has
+    def sync(*xs): …                                   sync(total, count)
     def wrap(m): return DDP(m)                         after wrap(net), `net` is the module inside the wrapper
 """
 
@@ -23,7 +24,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import Identity, IterableValue
+from trl_lint.domain.kinds import Identity, IterableValue, TupleValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 
@@ -60,10 +61,22 @@ def _is_reduced(before: Value, after: Value) -> bool:
 
 def changed_for_caller(code: cst.CSTNode, before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
     """The arguments that a function has changed: tensors that became uniform, and models that it has wrapped."""
-    wrapped = {name: after[name] for name, value in before.items() if name in after and _is_inside(value, after[name])}
-    for name in _bound_in(code) if wrapped else ():
-        wrapped.pop(name, None)
-    return {**became_uniform(code, before, after), **wrapped}
+    changed = {
+        name: after[name]
+        for name, value in before.items()
+        if name in after and (_is_inside(value, after[name]) or _has_reduced(value, after[name]))
+    }
+    for name in _bound_in(code) if changed else ():
+        changed.pop(name, None)
+    return {**became_uniform(code, before, after), **changed}
+
+
+def _has_reduced(before: Value, after: Value) -> bool:
+    """Whether tensors of a tuple differed between ranks and do not any more."""
+    if not isinstance(before, TupleValue) or not isinstance(after, TupleValue) or before is after:
+        return False
+    pairs = list(zip(before.items, after.items, strict=False))
+    return any(_is_own_tensor(old) and _is_reduced(old, new) for old, new in pairs)
 
 
 def _is_inside(before: Value, after: Value) -> bool:
@@ -213,9 +226,14 @@ def _expression(listed: cst.BaseExpression, index: int) -> cst.BaseExpression | 
 
 
 def _replace(frame: Frame, iterable: Value, old: Value, new: Value) -> None:
-    """Replace a value by another in a container, or in the dict behind a view."""
+    """Replace a value by another in a container, in the dict behind a view, or in a tuple of the function."""
     if isinstance(iterable, IterableValue) and iterable.view is not None:
         iterable = iterable.view[0]
+
+    if isinstance(iterable, TupleValue):
+        for name, known in frame.memory.names.items():
+            if isinstance(known, TupleValue) and any(each is old for each in known.items):
+                frame.memory.names[name] = known.with_parts(tuple(new if each is old else each for each in known.items))
 
     def replaced(cell: Cell) -> Cell:
         entries = {key: new if value is old else value for key, value in cell.entries.items()}

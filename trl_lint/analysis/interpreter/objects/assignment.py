@@ -25,7 +25,16 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join, join_all
-from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
+from trl_lint.domain.kinds import (
+    BatchRole,
+    ContainerValue,
+    NumberValue,
+    SizesValue,
+    TupleValue,
+    in_role,
+    library_name_of,
+    role_of,
+)
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import torch_ops
@@ -241,6 +250,9 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             attributes.assign_attribute(frame, receiver, target, value)
         elif _is_memory_of(receiver, target):
             rebind(frame, target.value, value)
+    elif isinstance(target, cst.Tuple) and isinstance(value, TupleValue):
+        for element, item in zip(target.elements, value.items, strict=False):
+            rebind(frame, element.value, item)
     elif isinstance(target, cst.Subscript):
         container = frame.engine.evaluate(frame, target.value)
         if isinstance(container, ContainerValue):
