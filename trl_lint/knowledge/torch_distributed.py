@@ -142,6 +142,9 @@ _FUNCTIONS: tuple[Row, ...] = (
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=SAME)
         for name in ("get_backend", "is_gloo_available", "is_mpi_available")
     ),
+    # The parts of a flat tensor, in the shapes of the tensors that it was made of.
+    Function(name="torch._utils._unflatten_dense_tensors", source="torch/_utils.py::_unflatten_dense_tensors",
+             returns=Transfer.FIRST),
     Function(name="torch.distributed.new_group", source=f"{_C10D}::new_group", returns=SAME,
              synchronises=Synchronisation("group", symmetric=True, unless="use_local_synchronization")),
     *(

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import aliases, given_fields
+from trl_lint.analysis.interpreter.objects import aliases, assignment, given_fields
 from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.interprocedural.returned_arguments import returned_name
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -83,6 +83,7 @@ def apply(
 ) -> None:
     """Note, at a call of a function, what it has left on its arguments and on what it returns (among `exchanged`)."""
     returned = {}
+    _rebind_starred(frame, function, args, receiver, exchanged)
     for name, value in exchanged.items():
         owner, dot, field = name.partition(".")
         if not dot:
@@ -96,3 +97,19 @@ def apply(
                 given_fields.put(frame, expression, {field: value})
     if returned:
         frame.notes.of(given_fields.Fields).returned[id(node)] = returned
+
+
+def _rebind_starred(
+    frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None, exchanged: Mapping[str, Value]
+) -> None:
+    """Give the arguments that a function gets in `*tensors` the values that it has left in this tuple."""
+    place = 0 if receiver is None else -1
+    for parameter in function.parameters:
+        if parameter.star == "*":
+            items = exchanged[parameter.name].items if parameter.name in exchanged else ()
+            for index, item in enumerate(items, place):
+                expression = args.expression(index)
+                if expression is not None:
+                    assignment.rebind(frame, expression, item)
+            return
+        place += 1

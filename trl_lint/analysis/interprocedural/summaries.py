@@ -11,7 +11,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interpreter.objects import assignment
+from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
     decorators,
     early_returns,
@@ -132,7 +132,7 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, receiver)
         names.update(passed_fields.of_arguments(frame, function, args, receiver))
-        before = len(frame.sync_points)
+        before, listed = len(frame.sync_points), aliases.listed_in(frame, args)
         earlier_points, caller_values = self.earlier_points, self.caller_values
         if frame.memory.control.uniformity is not Uniformity.UNIFORM:
             self.earlier_points = (*earlier_points, *frame.sync_points)
@@ -150,6 +150,7 @@ class Runs(Definitions):
             if expressions is not None:
                 assignment.rebind(frame, expressions, argument)
         passed_fields.apply(frame, function, args, node, receiver, exchanged)
+        aliases.rename_reduced(frame, listed)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:

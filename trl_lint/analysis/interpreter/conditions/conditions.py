@@ -66,7 +66,7 @@ def truth(frame: Frame, value: Value) -> bool | None:
     """The truth of a value if it is the same on every rank of a run with several ranks; None if it is not known."""
     const = value.const
     if const is MISSING:
-        return None
+        return True if none_tests.is_defined(value) else None
     if const is CREATED:
         return True
     if isinstance(const, World):

@@ -7,6 +7,7 @@ For example:
     self.dist = dist if size > 1 else None            there on all of several ranks
     sampler = DistributedSampler(rows)                so is this, and whoever asks means the number of processes
     target = target.to(device)                        there: None has no such method
+    total(values, reduce=all_sum)                     `if reduce is not None`: there, as is every function
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from trl_lint.knowledge.torch_distributed import MODULE
 # Values of these kinds that depend on the rank exist on all ranks or on none, unless known to be None on some: a
 # variable that the launcher sets, the number of the rank.
 _ON_ALL_OR_NONE = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR})
+_DEFINITIONS = frozenset({Kind.BOUND, Kind.CLASS, Kind.FUNCTION})
 _NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
 # What is known of values of these kinds does not say whether they are None.
 _MAY_BE_NONE = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
@@ -32,6 +34,12 @@ def present(value: Value) -> Value:
     """The result of something that returns no None."""
     is_open = value.const is MISSING and value.kind in _MAY_BE_NONE and value.rank.state is not State.BOTTOM
     return value.replace(const=PRESENT) if is_open else value
+
+
+def is_defined(value: Value) -> bool:
+    """Whether a value is a function, method or class, on all ranks."""
+    is_open = value.const is MISSING and presence_of(value) is None and not isinstance(value.provenance, NoneWhere)
+    return value.kind in _DEFINITIONS and is_open
 
 
 def answer(value: Value, negated: bool) -> Value:
@@ -45,6 +53,8 @@ def answer(value: Value, negated: bool) -> Value:
     known = presence_of(value)
     if known is not None:
         return known
+    if is_defined(value):
+        return flag(negated)
     by_rank = value.rank.is_by_rank
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
         return flag()

@@ -76,6 +76,8 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     if through and isinstance(node.target, cst.Name):
         agreed = aliases.became_uniform(node.body, {node.target.value: element}, frame.memory.names)
         aliases.write_back_all(frame, node.iter, iterable, agreed)
+    elif through:
+        aliases.write_back_zipped(frame, node, element)
     return through
 
 
@@ -131,6 +133,7 @@ def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Valu
         memory.control = before
         frame.memory = memory
         aliases.write_back(frame, node, iterable, entry, index)
+        aliases.write_back_zipped(frame, node, entry, of_one=True)
     _drop_loop_exits(frame, exits)
     return run_else(frame, node.orelse)
 

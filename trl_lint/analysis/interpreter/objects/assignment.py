@@ -25,7 +25,16 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join, join_all
-from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
+from trl_lint.domain.kinds import (
+    BatchRole,
+    ContainerValue,
+    NumberValue,
+    SizesValue,
+    TupleValue,
+    in_role,
+    library_name_of,
+    role_of,
+)
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import torch_ops
@@ -148,7 +157,18 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             # What is assigned is copied to the buffer's device.
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
+            if value.kind is Kind.TENSOR and _is_whole(target):
+                merged = value.replace(dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
+
+
+def _is_whole(target: cst.Subscript) -> bool:
+    """Whether all elements are assigned: `x[:] = total`, `x[...] = total`."""
+    parts = [each.slice for each in target.slice]
+    match parts:
+        case [cst.Slice(lower=None, upper=None, step=None)] | [cst.Index(value=cst.Ellipsis())]:
+            return True
+    return False
 
 
 def _are_gathered(frame: Frame, container: ContainerValue) -> bool:
@@ -230,6 +250,9 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             attributes.assign_attribute(frame, receiver, target, value)
         elif _is_memory_of(receiver, target):
             rebind(frame, target.value, value)
+    elif isinstance(target, cst.Tuple) and isinstance(value, TupleValue):
+        for element, item in zip(target.elements, value.items, strict=False):
+            rebind(frame, element.value, item)
     elif isinstance(target, cst.Subscript):
         container = frame.engine.evaluate(frame, target.value)
         if isinstance(container, ContainerValue):
