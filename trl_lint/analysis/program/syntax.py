@@ -229,9 +229,16 @@ def exits_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.If]:
     """The `if` statements before a place, in the blocks around it, whose body ends with an exit."""
     for block, inner in inwards(root, node):
         if isinstance(block, (cst.IndentedBlock, cst.Module)):
-            for statement in block.body[: block.body.index(inner)]:
-                if isinstance(statement, cst.If) and ends_outside(statement.body):
-                    yield statement
+            here = block.body.index(inner)
+            yield from (statement for place, statement in _exits(block) if place < here)
+
+
+# Asked for each finding in a block.
+@lru_cache(maxsize=512)
+def _exits(block: cst.IndentedBlock | cst.Module) -> tuple[tuple[int, cst.If], ...]:
+    """The `if` statements directly in a block whose body ends with an exit, each with its place in the block."""
+    placed = enumerate(block.body)
+    return tuple((place, each) for place, each in placed if isinstance(each, cst.If) and ends_outside(each.body))
 
 
 def raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

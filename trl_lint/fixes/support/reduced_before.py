@@ -6,11 +6,13 @@ accelerator.log({"loss": loss.item()})                           ->  avg_loss.it
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import dropwhile, takewhile
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement
@@ -34,13 +36,22 @@ def reduced_before(place: LogSite, core: cst.BaseExpression, value: Value) -> cs
     subject = _subject(core, copies=False)
     if reduction is None or not subject or value.kind is Kind.NUMBER:
         return None
-    bindings = (as_binding(node) for node in nodes(place.root) if isinstance(node, cst.Assign))
-    for binding in bindings:
-        if binding is not None and _gathered_subject(binding.value, reduction) == subject:
-            known = place.value_of(binding.value)
-            if known is not None and known.rank.state is State.SAME and _has_it_there(place, binding, subject):
-                return cst.Name(binding.name.value)
+    for binding in _gathered(place.root, reduction).get(subject, ()):
+        known = place.value_of(binding.value)
+        if known is not None and known.rank.state is State.SAME and _has_it_there(place, binding, subject):
+            return cst.Name(binding.name.value)
     return None
+
+
+# Asked for each metric that a function logs.
+@lru_cache(maxsize=64)
+def _gathered(root: cst.CSTNode, reduction: str) -> Mapping[str, Sequence[Binding]]:
+    """The assignments of what is gathered and reduced so, by what that is."""
+    found: dict[str, list[Binding]] = {}
+    for binding in filter(None, map(as_binding, of_class(root, cst.Assign))):
+        if subject := _gathered_subject(binding.value, reduction):
+            found.setdefault(subject, []).append(binding)
+    return found
 
 
 def _subject(node: cst.BaseExpression, *, copies: bool) -> str:

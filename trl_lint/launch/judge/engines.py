@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePath
 from typing import NamedTuple
@@ -164,6 +165,8 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+")
 _BEFORE = 40
 
 
+# Asked for each finding in a file.
+@lru_cache(maxsize=64)
 def is_program(data: bytes) -> bool:
     """Whether Python code is a program: `if __name__ == "__main__":`."""
     return _MAIN.search(data) is not None

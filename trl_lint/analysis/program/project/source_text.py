@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import AnyStr
 
 
@@ -77,6 +78,8 @@ def _may_be_code(source: bytes, match: re.Match[bytes], start: int) -> bool:
 _HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
 
 
+# Asked for each finding in a definition.
+@lru_cache(maxsize=256)
 def count_of(name: str, code: bytes) -> int:
     """How often a name occurs in code, as a whole word."""
     return len(re.findall(rb"(?<!\w)%b(?!\w)" % re.escape(name).encode(), code))
