@@ -27,9 +27,13 @@ def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]
     """Whether a node is in a branch taken only with one of these options, none of which is on by default."""
     if not options:
         return False
-    source = module.source or b""
-    off = {each for each in options if not re.search(_ON % each.encode(), source)}
-    return any(off.issuperset(map(_option, alternatives(test))) for test in _tests_around(module, node))
+    asked = (frozenset(map(_option, alternatives(test))) for test in _tests_around(module, node))
+    return any(names.issubset(options) and not any(_is_on(module, name) for name in names) for names in asked)
+
+
+def _is_on(module: Module, option: str) -> bool:
+    """Whether an option is on by default."""
+    return re.search(_ON % option.encode(), module.source or b"") is not None
 
 
 def _tests_around(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
