@@ -93,6 +93,8 @@ def _showing(least: Shows) -> frozenset[str]:
 CALLED_BY_EACH = _showing(Shows.FUNCTION)
 SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
 START_GROUP = _showing(Shows.GROUP)
+# The same, without their module.
+STARTS_OF_GROUP = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}
 NAME_STRATEGY = {row.name: row.strategies for row in STARTS if row.strategies}
 NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import definitions_around, last_name, of_class, precedes
-from trl_lint.knowledge.process_starts import START_GROUP, START_RANKS
+from trl_lint.knowledge.process_starts import START_RANKS, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
-
-_STARTS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 
 def is_group_started_later(module: Module, function: FunctionInfo | None, place: cst.CSTNode) -> bool:
@@ -31,7 +29,7 @@ def is_group_started_later(module: Module, function: FunctionInfo | None, place:
     """
     if any(last_name(each.func) in START_RANKS for each in of_class(module.tree, cst.Call)):
         return False
-    starts = _STARTS | {each.name for each in module.functions if any(_calls(each.node, _STARTS))}
+    starts = STARTS_OF_GROUP | {each.name for each in module.functions if any(_calls(each.node, STARTS_OF_GROUP))}
     if function is None:
         return _is_before(module.tree, place, starts)
     callers = (module.tree, *(each.node for each in module.functions if each is not function))

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import names_in
-from trl_lint.knowledge.process_starts import START_GROUP
+from trl_lint.knowledge.process_starts import STARTS_OF_GROUP
 
 # Without their module.
-_STARTS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 
 def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
@@ -30,7 +29,7 @@ def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
     """
     inside = {each: names_in(each.node) for each in functions}
     naming = Counter(name for each, names in inside.items() for name in names - {each.name})
-    return sorted(functions, key=lambda each: naming[each.name] > 0 and _STARTS.isdisjoint(inside[each]))
+    return sorted(functions, key=lambda each: naming[each.name] > 0 and STARTS_OF_GROUP.isdisjoint(inside[each]))
 
 
 def creators_first(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:

@@ -35,14 +35,13 @@ from trl_lint.analysis.program.syntax import (
     of_class,
 )
 from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
-from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_GROUP, START_RANKS
+from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_RANKS, STARTS_OF_GROUP
 from trl_lint.linter.execution.option_branches import is_behind_option
 
 # How many calls lead from the branch to the code.
 _DEEPEST = 3
 # What each process of a job calls, and what starts them: the code is not for one process.
 _OF_SEVERAL = START_RANKS | {name.rpartition(".")[2] for name in CALLED_BY_EACH}
-_GROUPS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 
 def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -123,7 +122,7 @@ def _starts(project: Project, arm: cst.CSTNode) -> bool:
 
 def _is_of_several(project: Project, code: cst.CSTNode) -> bool:
     """Whether code does what each process of a job does, or calls a function by its name that starts their group."""
-    return _calls_one_of(code, _OF_SEVERAL | _callers_of(project, _GROUPS))
+    return _calls_one_of(code, _OF_SEVERAL | _callers_of(project, STARTS_OF_GROUP))
 
 
 def _calls_one_of(code: cst.CSTNode, names: frozenset[str]) -> bool:

@@ -45,7 +45,7 @@ def _summed(root: cst.CSTNode, expression: cst.CSTNode) -> Iterator[cst.BaseExpr
     """What is summed in an expression, and in what is assigned to the names in it."""
     waiting = [expression]
     for each in waiting:
-        for node in (each, *below(each)):
+        for node in below(each):
             if isinstance(node, cst.Call) and last_name(node.func) == "sum":
                 yield _elements(root, _subject(node))
             elif isinstance(node, cst.Name) and len(waiting) < _MOST_NAMES:

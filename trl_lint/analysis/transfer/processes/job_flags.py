@@ -37,7 +37,7 @@ from trl_lint.knowledge.heuristics import (
     RANK_FIELD,
     is_rank_name,
 )
-from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
+from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_PROCESSES, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -241,7 +241,7 @@ def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
 def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
     """Whether a callee starts the group: a function of torch, or a project function that was seen to do so."""
     name = last_name(called)
-    if any(name == each.rpartition(".")[2] for each in START_GROUP):
+    if name in STARTS_OF_GROUP:
         return True
     known = frame.engine.lookup(frame, name) if isinstance(called, cst.Name) else None
     settled = frame.engine.settle(known) if known is not None else None
