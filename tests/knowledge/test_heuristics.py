@@ -81,6 +81,19 @@ def meet({0}, {1}):
 
 meet(dist.get_rank(), unknown())
 """
+REDUCED_ON_ONE_WAY = """\
+import wandb
+from accelerate import Accelerator
+from somewhere import {0}
+
+def show(accelerator: Accelerator, model, loader, several):
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        reward = model(**batch).reward.mean()
+        if several:
+            {0}("reward", reward.item())
+        wandb.log({{"reward": reward}})
+"""
 FIXTURES = TESTS.parent / "fixtures"
 
 # --- the verdicts on programs -------------------------------------------------------------------------------
@@ -91,6 +104,11 @@ Ask = Callable[[str, Path], Any]
 def diverges_by_default(text: str, folder: Path) -> int:
     """How many findings of TRL006 in a text are in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
+
+
+def shown_by_default(text: str, folder: Path) -> int:
+    """How many findings of TRL003 in a text are in the default set."""
+    return sum(each.by_default for each in Snippets("TRL003").findings(text))
 
 
 def stays_by_default(text: str, folder: Path) -> int:
@@ -413,6 +431,9 @@ CASES = {
     ),
     "MAY_REDUCE": Case(
         revealed, TRAINED_BY_UNKNOWN.format("reduced"), "unknown", TRAINED_BY_UNKNOWN.format("compute"), "local(data)"
+    ),
+    "EXCHANGES": Case(
+        shown_by_default, REDUCED_ON_ONE_WAY.format("all_reduce"), 0, REDUCED_ON_ONE_WAY.format("log_reduce"), 1
     ),
     "MAY_WAIT": Case(rule("TRL012"), PREPARED.format("wait_for_others"), 0, PREPARED.format("tell_others"), 1),
     "MAIN_PROCESS": Case(

@@ -1180,8 +1180,11 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
         ("part = int(len(batch['x']) * PART + 0.5)\nif part > 0:\n    accelerator.gather(loss)", False),
         ("part = len(batch['x']) * args.part\nif part > 0:\n    accelerator.gather(loss)", False),
         ("part = len(batch['x']) * loss.item()\nif part > 0:\n    accelerator.gather(loss)", True),
-        # Without a size in it, an attribute may be any number.
-        ("part = 2 * batch.weight\nif part > 0:\n    accelerator.gather(loss)", True),
+        # An attribute may be any number, or a setting.
+        ("part = 2 * batch.weight\nif part > 0:\n    accelerator.gather(loss)", False),
+        ("if batch.weight.max() > 0:\n    accelerator.gather(loss)", True),
+        ("if batch['edges'].numel() == 0:\n    accelerator.gather(loss)", True),
+        ("stop = False\nif loss > 3:\n    stop = True\nif stop:\n    accelerator.gather(loss)", True),
         ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
         ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
         # How often a test of the numbers was true is no size.

@@ -56,7 +56,9 @@ condition first (gather, reduce or broadcast it).
 ## Limits
 Not in the default set, because they depend on the data, chance, the disk or the model (`--extend-select TRL006`):
 
-- loops over each rank's own data, conditions on batch sizes or texts, and on data that are not a number;
+- loops over each rank's own data, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
+- conditions on batch sizes or texts, and on data that are not a number;
+- comparisons of the rank with another number (`if rank >= size:`), which may be true on no rank;
 - files that some ranks may find, and random numbers (one seed draws the same on all ranks);
 - what fails on some ranks only;
 - forwards without gradients, which only synchronise a model's buffers: under DDP the next forward with gradients makes
@@ -80,6 +82,7 @@ members alone. Code that fills an attribute where it is `None` may have run befo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DatasetDivergence, Divergence, DividedBy
 from trl_lint.domain.provenance import Step
@@ -92,6 +95,9 @@ from trl_lint.knowledge.schema import BACKWARD
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
+
+if TYPE_CHECKING:
+    from libcst import CSTNode
 
 # The help, by what divides the ranks. {} says how they agree on a value.
 _AGREE = "let the ranks agree on the condition first ({})"
@@ -151,7 +157,7 @@ def _is_sure(event: Divergence) -> bool:
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
     if event.origins == Origin.RANK:
-        return True
+        return not _compares_numbers_of_processes(event)
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
     if _asks_for_broken_data(event, by_chance) or _asks_for_no_number(event):
         return False
@@ -159,6 +165,17 @@ def _is_sure(event: Divergence) -> bool:
         return event.caught
     # An additional draw does not make data the same on all ranks.
     return event.by is not DividedBy.LOOP and (not by_chance or Origin.DATA in event.origins)
+
+
+def _compares_numbers_of_processes(event: Divergence) -> bool:
+    """Whether a test is like `rank >= size`, which may be true on no rank, and not like `rank > 0`."""
+    from libcst import Comparison, ComparisonTarget, GreaterThan, GreaterThanEqual, Integer, LessThan, LessThanEqual
+
+    match event.condition.node:
+        case Comparison(left=left, comparisons=[ComparisonTarget(operator=operator, comparator=right)]):
+            is_order = isinstance(operator, (GreaterThan, GreaterThanEqual, LessThan, LessThanEqual))
+            return is_order and not isinstance(left, Integer) and not isinstance(right, Integer)
+    return False
 
 
 def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
@@ -170,16 +187,24 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
 
 def _asks_for_no_number(event: Divergence) -> bool:
-    """Whether a test is like `rows >= args.rows` or `batch["task"] in TASKS`, which loaders mostly make uniform."""
-    from trl_lint.analysis.program.idioms.batch_conditions import compared_with_text, tests_only_sizes
+    """Whether a test on data is not known to be one on their numbers.
+
+    Loaders mostly make `rows >= args.rows` and `batch["task"] in TASKS` uniform. Of a value that somebody computes out
+    of sight it is not known.
+    """
+    from trl_lint.analysis.program.idioms.batch_conditions import compared_with_text, tests_numbers, tests_only_sizes
 
     if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.function is None:
         return False
-    seen, test = event.node_values, event.condition.node
+    seen, test, root = event.node_values, event.condition.node, event.function.node
+
+    def differs(part: CSTNode) -> bool:
+        return id(part) not in seen or seen[id(part)].rank.differs
+
     texts = compared_with_text(test)
     if texts and all(id(each) in seen and seen[id(each)].kind is Kind.BATCH for each in texts):
         return True
-    return tests_only_sizes(event.function.node, test, lambda part: id(part) not in seen or seen[id(part)].rank.differs)
+    return tests_only_sizes(root, test, differs) or not tests_numbers(root, test, differs)
 
 
 def _of_dataset(event: DatasetDivergence) -> Violation:

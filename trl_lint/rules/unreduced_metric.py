@@ -55,7 +55,9 @@ device, is not in the default set.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
-function, so one that a helper returns is reported by default.
+function, so one that a helper returns is reported by default. Nor is a value in the default set if the same function
+has reduced something of it before, in place or under its own name, in a way that is not understood, or only under a
+condition: whoever writes that has thought of the ranks.
 
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
@@ -134,7 +136,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
-                    by_default=False if _does_little_harm(event, write) or _may_be_of_one_process(event) else None,
+                    by_default=None if _is_worth_a_look(event, write) else False,
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
@@ -223,6 +225,26 @@ def _is_of_one_rank(event: Logged) -> bool:
 
     code = event.module.tree if event.function is None else event.function.node
     return any(METRIC_OF_ONE_RANK.fits(each.value) for each in of_class(code, SimpleString))
+
+
+def _is_worth_a_look(event: Logged, write: Write) -> bool:
+    """Whether it is in the default set."""
+    return not (_does_little_harm(event, write) or _may_be_of_one_process(event) or _may_be_reduced(event, write))
+
+
+def _may_be_reduced(event: Logged, write: Write) -> bool:
+    """Whether the function that logs the value, or stores it for the log, reduces something of it before."""
+    from trl_lint.analysis.program.idioms.near_reductions import may_be_reduced
+    from trl_lint.analysis.program.syntax import ancestors
+
+    stored = write.node if write.payload is None else write.payload.expression
+    places = [(_function(event, write), cast("Module", write.module), stored)]
+    # The call that logs it may log other metrics, which are reduced.
+    if not ancestors(event.node, stored):
+        places.append((event.function, event.module, event.node))
+    return any(
+        may_be_reduced(module.tree if function is None else function.node, node) for function, module, node in places
+    )
 
 
 def _does_little_harm(event: Logged, write: Write) -> bool:

@@ -1,4 +1,4 @@
-"""Which property of a batch a condition depends on: its size, or a text in it, rather than its numbers.
+"""Which property of a batch a condition depends on: its size, or a text in it, or its numbers.
 
 For example:
 
@@ -9,6 +9,13 @@ For example:
     if loss.item() > best: meet()                 depends on its numbers: no
     if patience >= args.patience: meet()          counts how often a test of them was true: no
     if len(rows[rows > 0]) == 0: meet()           the number of selected rows depends on their numbers: no
+
+Numbers are only what shows as such: a reduction, a test for NaN, a selection, a loss.
+
+    if mask.any(): meet()                         its numbers
+    worst = losses.max(); if worst > 9: meet()    the same
+    if stop: meet()                               its numbers, if `stop = True` is under a test of numbers
+    if rows_left(state) > 0: meet()               who knows
 """
 
 from __future__ import annotations
@@ -17,13 +24,24 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, operands
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, names_in, of_class, operands
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
+from trl_lint.knowledge.torch_ops import RankTransfer
 
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 # Not in torch_ops: Python functions of sizes whose result is again a size.
 _KEEPS_SIZES = frozenset({"abs", "float", "int", "max", "min", "round", "sum"})
 # Functions whose number of results depends on the elements. Not in torch_ops: only this property is needed here.
 _SELECTS = frozenset({"argwhere", "filter", "masked_select", "nonzero", "unique", "where"})
+# What is computed from all elements, and what makes a Python number of them. A test for the number of elements mostly
+# is one for none: `if edges.numel() == 0:`.
+_OF_NUMBERS = frozenset({
+    RankTransfer.COUNT, RankTransfer.DECIDES, RankTransfer.INDEX, RankTransfer.REDUCES, RankTransfer.TO_LIST,
+    RankTransfer.TO_NUMBER,
+})  # fmt: skip
+# How many assignments are followed to what a name in a condition is made of.
+_MOST_STEPS = 3
 
 
 def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
@@ -33,6 +51,39 @@ def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cs
     """
     parts = [each for each in operands(test) if differs(each)]
     return bool(parts) and all(_is_size(root, each, frozenset()) for each in parts)
+
+
+def tests_numbers(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
+    """Whether an operand of a condition that differs between ranks shows that it depends on the numbers in the data."""
+    return any(_shows_numbers(root, each, _MOST_STEPS) for each in operands(test) if differs(each))
+
+
+def _shows_numbers(root: cst.CSTNode, node: cst.CSTNode, steps: int) -> bool:
+    """Whether an expression computes something from numbers. steps: the assignments that are followed from here."""
+    return any(_is_of_numbers(root, each, steps) for each in below(node))
+
+
+def _is_of_numbers(root: cst.CSTNode, node: cst.CSTNode, steps: int) -> bool:
+    match node:
+        case cst.Call(func=func, args=args):
+            name = last_name(func)
+            if NOT_A_NUMBER.fits(name) or name in _SELECTS or torch_ops.of_method(name).rank in _OF_NUMBERS:
+                return True
+            return name == "len" and any(_is_selected(root, each.value) for each in args)
+        case cst.Attribute(attr=cst.Name(name)):
+            return name == "requires_grad"
+        case cst.Name(name):
+            return bool(TRAINED_NUMBER.fits(name)) or (steps > 0 and _is_made_of_numbers(root, name, steps - 1))
+    return False
+
+
+def _is_made_of_numbers(root: cst.CSTNode, name: str, steps: int) -> bool:
+    """Whether a value that a function assigns to a name comes from numbers, or is assigned after a test of them."""
+    for each in _assigned(root, name):
+        tests = [around.test for around in ancestors(root, each) if isinstance(around, cst.If)]
+        if any(_shows_numbers(root, part, steps) for part in (each.value, *tests)):
+            return True
+    return False
 
 
 def compared_with_text(test: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -83,11 +134,15 @@ def _is_setting(node: cst.CSTNode) -> bool:
 
 def _are_sizes(root: cst.CSTNode, name: str, known: frozenset[str]) -> bool:
     """Whether all values that a function assigns to a name are sizes."""
-    assigned: list[cst.Assign | cst.AugAssign] = [each for each in of_class(root, cst.Assign) if _binds(each, name)]
-    assigned += [each for each in of_class(root, cst.AugAssign) if names_in(each.target) == {name}]
+    assigned = _assigned(root, name)
     if _counts_outcomes(root, assigned):
         return False
     return bool(assigned) and all(_is_size(root, each.value, known) for each in assigned)
+
+
+def _assigned(root: cst.CSTNode, name: str) -> list[cst.Assign | cst.AugAssign]:
+    found: list[cst.Assign | cst.AugAssign] = [each for each in of_class(root, cst.Assign) if _binds(each, name)]
+    return found + [each for each in of_class(root, cst.AugAssign) if names_in(each.target) == {name}]
 
 
 def _counts_outcomes(root: cst.CSTNode, assigned: Sequence[cst.Assign | cst.AugAssign]) -> bool:

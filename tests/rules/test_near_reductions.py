@@ -1,0 +1,61 @@
+"""TRL003 where the function reduces something of what it logs, in a way that may not be understood."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from snippets import Snippets
+
+SNIPPETS = Snippets("TRL003")
+LOOP = """\
+import torch
+import torch.distributed as dist
+import wandb
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+from somewhere import tools
+
+def train(model, rows, args):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    loader = DataLoader(rows, sampler=DistributedSampler(rows))
+    logs, total = {{}}, 0
+    for x, y in loader:
+        logits = model(x)
+        loss = torch.nn.functional.cross_entropy(logits, y)
+        loss.backward()
+        accuracy = (logits.argmax(-1) == y).float().mean()
+{}
+"""
+ON_ONE_WAY = "if args.exchange:\n    dist.all_reduce({})\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_there"),
+    [
+        ("wandb.log({'accuracy': accuracy})", True),
+        (ON_ONE_WAY.format("accuracy") + "wandb.log({'accuracy': accuracy})", False),
+        (ON_ONE_WAY.format("accuracy") + "wandb.log({'accuracy': 100 * accuracy.item()})", False),
+        (ON_ONE_WAY.format("accuracy") + "shown = 100 * accuracy\nwandb.log({'accuracy': shown})", False),
+        (ON_ONE_WAY.format("accuracy") + "logs['accuracy'] = accuracy\nwandb.log(logs)", False),
+        (ON_ONE_WAY.format("accuracy") + "total += accuracy\nwandb.log({'accuracy': total / 9})", False),
+        # Of something else, under another name, or too late.
+        (ON_ONE_WAY.format("loss") + "wandb.log({'accuracy': accuracy})", True),
+        ("if args.exchange:\n    every = tools.reduce_tensor(accuracy)\nwandb.log({'accuracy': accuracy})", True),
+        ("wandb.log({'accuracy': accuracy})\n" + ON_ONE_WAY.format("accuracy"), True),
+        # Of another metric in the same dict.
+        ("logs['accuracy'] = accuracy\nlogs['loss'] = tools.reduce_tensor(loss)\nwandb.log(logs)", True),
+        ("logs = {'accuracy': accuracy, 'loss': tools.reduce_tensor(loss)}\nwandb.log(logs)", True),
+        ("logs.update({'accuracy': accuracy, 'loss': tools.reduce_tensor(loss)})\nwandb.log(logs)", True),
+        ("wandb.log({'accuracy': accuracy, 'loss': tools.reduce_tensor(loss)})", True),
+        # These exchange nothing between ranks.
+        ("best = torch.gather(logits, -1, y).mean()\nwandb.log({'best': best})", True),
+        ("best = logits.gather(-1, y).mean()\nwandb.log({'best': best})", True),
+        ("best = logits.scatter_reduce(0, y, logits, 'sum').mean()\nwandb.log({'best': best})", True),
+    ],
+)
+def test_what_is_reduced_nearby_has_to_be_asked_for(body, is_there):
+    findings = SNIPPETS.findings(LOOP.format(textwrap.indent(body, 8 * " ")))
+    assert [each.by_default for each in findings] == [is_there]
