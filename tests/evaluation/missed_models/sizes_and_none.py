@@ -32,7 +32,7 @@ def pre(x, flag):
         if y is not None:
             accelerator.gather(y)
         z = None
-        if len(batch) > 3:
+        if len(batch["a"][batch["mask"]]) > 3:
             z = batch["a"]
         if z is not None:
             accelerator.gather(z)  # expect: TRL006

@@ -10,17 +10,17 @@ For example:
     if patience >= args.patience: meet()          counts how often a test of them was true: no
     if len(rows[rows > 0]) == 0: meet()           the number of selected rows depends on their numbers: no
 
-Numbers are only what shows as such: a reduction, a test for NaN, a selection, a loss.
+Numbers are only what shows as such: a reduction, a test for NaN, a selection, a loss, what is true or empty.
 
     if mask.any(): meet()                         its numbers
     worst = losses.max(); if worst > 9: meet()    the same
-    if stop: meet()                               its numbers, if `stop = True` is under a test of numbers
+    if boxes: meet()                              whether there are any
     if rows_left(state) > 0: meet()               who knows
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 
@@ -55,7 +55,21 @@ def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cs
 
 def tests_numbers(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
     """Whether an operand of a condition that differs between ranks shows that it depends on the numbers in the data."""
+    if any(differs(each) for each in _tested_as_they_are(test)):
+        return True
     return any(_shows_numbers(root, each, _MOST_STEPS) for each in operands(test) if differs(each))
+
+
+def _tested_as_they_are(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The variables of which a condition asks only whether they are true, or hold something: `if boxes and valid:`."""
+    match test:
+        case cst.BooleanOperation(left=left, right=right):
+            yield from _tested_as_they_are(left)
+            yield from _tested_as_they_are(right)
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            yield from _tested_as_they_are(inner)
+        case cst.Attribute() | cst.Name() | cst.Subscript():
+            yield test
 
 
 def _shows_numbers(root: cst.CSTNode, node: cst.CSTNode, steps: int) -> bool:
