@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import libcst as cst
 import pytest
 
-from trl_lint.analysis.program.idioms.near_reductions import may_be_reduced
+from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import of_class
 
 
@@ -36,6 +39,8 @@ from trl_lint.analysis.program.syntax import of_class
     ],
 )
 def test_reductions_before_a_log_are_of_what_it_shows(code, expected):
-    tree = cst.parse_module(code)
-    (log,) = (each for each in of_class(tree, cst.Call) if isinstance(each.func, cst.Name) and each.func.value == "log")
-    assert may_be_reduced(tree, log) is expected
+    module = Module(Path("x.py"), "x", cst.parse_module(code), Path())
+    (log,) = (
+        each for each in of_class(module.tree, cst.Call) if isinstance(each.func, cst.Name) and each.func.value == "log"
+    )
+    assert may_be_reduced(Caller(module, None), log, lambda *_: None) is expected

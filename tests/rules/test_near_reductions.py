@@ -59,3 +59,61 @@ ON_ONE_WAY = "if args.exchange:\n    dist.all_reduce({})\n"
 def test_what_is_reduced_nearby_has_to_be_asked_for(body, is_there):
     findings = SNIPPETS.findings(LOOP.format(textwrap.indent(body, 8 * " ")))
     assert [each.by_default for each in findings] == [is_there]
+
+
+HELPER = """\
+import torch
+import torch.distributed as dist
+import wandb
+from torch.utils.data import DataLoader, DistributedSampler
+
+def judge(model, loader, several, extra):
+    right = torch.zeros(1)
+    wrong = torch.zeros(1)
+    for x, y in loader:
+        right += (model(x) == y).sum()
+        wrong += (model(x) != y).sum()
+    if several:
+        dist.all_reduce(right)
+{}
+
+def main(model, rows, several):
+    dist.init_process_group("nccl")
+    loader = DataLoader(rows, sampler=DistributedSampler(rows))
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "log", "is_there"),
+    [
+        ("return right.item()", "right = judge(model, loader, several, 1)\nwandb.log({'right': right})", False),
+        ("return wrong.item()", "wrong = judge(model, loader, several, 1)\nwandb.log({'wrong': wrong})", True),
+        ("return right.item()", "wandb.log({'right': judge(model, loader, several, 1)})", False),
+        ("return wrong.item()", "wandb.log({'wrong': judge(model, loader, several, 1)})", True),
+        # Of several results, the one that is logged.
+        (
+            "return right.item(), wrong.item()",
+            "one, two = judge(model, loader, several, 1)\nwandb.log({'right': one})",
+            False,
+        ),
+        (
+            "return right.item(), wrong.item()",
+            "one, two = judge(model, loader, several, 1)\nwandb.log({'wrong': two})",
+            True,
+        ),
+        (
+            "return {'right': right.item(), 'wrong': wrong.item()}",
+            "both = judge(model, loader, several, 1)\nwandb.log({'right': both['right']})",
+            False,
+        ),
+        (
+            "return {'right': right.item(), 'wrong': wrong.item()}",
+            "both = judge(model, loader, several, 1)\nwandb.log({'wrong': both['wrong']})",
+            True,
+        ),
+    ],
+)
+def test_a_function_that_returns_the_value_may_have_reduced_it(end, log, is_there):
+    text = HELPER.format(textwrap.indent(end, 4 * " "), textwrap.indent(log, 4 * " "))
+    assert [each.by_default for each in SNIPPETS.findings(text)] == [is_there]

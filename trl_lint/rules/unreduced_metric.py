@@ -91,8 +91,9 @@ from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
 
 if TYPE_CHECKING:
-    from libcst import CSTNode
+    from libcst import BaseExpression, CSTNode
 
+    from trl_lint.analysis.program.idioms.near_reductions import Caller
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.values import Value, Write
@@ -248,18 +249,24 @@ def _is_worth_a_look(event: Logged, write: Write) -> bool:
 
 
 def _may_be_reduced(event: Logged, write: Write) -> bool:
-    """Whether the function that logs the value, or stores it for the log, reduces something of it before."""
-    from trl_lint.analysis.program.idioms.near_reductions import may_be_reduced
+    """Whether the function that logs the value, stores it for the log or returns it reduces something of it before."""
+    from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
     from trl_lint.analysis.program.syntax import ancestors
 
     stored = write.node if write.payload is None else write.payload.expression
-    places = [(_function(event, write), cast("Module", write.module), stored)]
+    places = [(Caller(cast("Module", write.module), _function(event, write)), stored)]
     # The call that logs it may log other metrics, which are reduced.
     if not ancestors(event.node, stored):
-        places.append((event.function, event.module, event.node))
-    return any(
-        may_be_reduced(module.tree if function is None else function.node, node) for function, module, node in places
-    )
+        places.append((Caller(event.module, event.function), event.node))
+    return any(may_be_reduced(caller, node, _called) for caller, node in places)
+
+
+def _called(caller: Caller, callee: BaseExpression) -> Caller | None:
+    from trl_lint.analysis.program.definitions.named_functions import function_named
+    from trl_lint.analysis.program.idioms.near_reductions import Caller
+
+    found = function_named(caller.module, caller.function, callee)
+    return None if found is None else Caller(found.module, found)
 
 
 def _does_little_harm(event: Logged, write: Write) -> bool:

@@ -18,14 +18,25 @@ reduction is not understood.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, children, last_name, of_class, parts_of_target, precedes
+from trl_lint.analysis.program.syntax import (
+    below,
+    children,
+    last_name,
+    of_class,
+    parts_of_target,
+    precedes,
+)
 from trl_lint.knowledge.heuristics import EXCHANGES
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
 
 # A variable, and the keys and attributes by which a part of it is reached; `_ANY` for an index.
 _Place: TypeAlias = tuple[str, ...]
@@ -34,8 +45,25 @@ _ANY = "*"
 _ADDS = frozenset({"append", "extend", "update"})
 # Attributes that are another view of the same numbers.
 _VIEWS = frozenset({"data", "T"})
+# How many calls are followed from one function into the next.
+_MOST_CALLEES = 2
 # `x.gather(dim, index)` picks elements of a tensor.
 _PICKS = "gather"
+
+
+class Caller(NamedTuple):
+    """A function, or the body of a file."""
+
+    module: Module
+    function: FunctionInfo | None
+
+    @property
+    def root(self) -> cst.CSTNode:
+        return self.module.tree if self.function is None else self.function.node
+
+
+# Returns what a callee in a function is, if its source is available.
+Called: TypeAlias = Callable[[Caller, cst.BaseExpression], Caller | None]
 
 
 class _Made(NamedTuple):
@@ -47,22 +75,82 @@ class _Made(NamedTuple):
     adds: bool = False
 
 
-def may_be_reduced(root: cst.CSTNode, logged: cst.CSTNode) -> bool:
-    """Whether a function, or file, may have reduced what an expression or statement in it logs, in sight of it."""
-    reduced = [each for each in _reduced(root) if precedes(root, each.node, logged)]
-    if not reduced:
+def may_be_reduced(caller: Caller, logged: cst.CSTNode, called: Called) -> bool:
+    """Whether a function, or file, may have reduced what an expression or statement in it logs, in sight of it.
+
+    It may also be reduced in the function of the project that returns it.
+    """
+    places = _made_of(caller.root, set(_places(_value(logged))))
+    if any(_are_one(each.place, places) and precedes(caller.root, each.node, logged) for each in _reduced(caller.root)):
+        return True
+    search = _Search(called)
+    inside = of_class(_value(logged), cst.Call)
+    return any(search.reduces(caller, each, None, set(), _MOST_CALLEES) for each in inside) or search.returns_reduced(
+        caller, places, _MOST_CALLEES
+    )
+
+
+class _Search:
+    """The search for reductions in the functions that return a value. called: which function an expression calls."""
+
+    def __init__(self, called: Called) -> None:
+        self._called = called
+
+    def returns_reduced(self, caller: Caller, wanted: set[_Place], steps: int) -> bool:
+        """Whether a function that computes one of these values reduces it. steps: how far calls are followed."""
+        for each in of_class(caller.root, cst.Assign):
+            targets, call = each.targets[0].target, each.value
+            if not isinstance(call, cst.Call) or not any(_are_one(one, wanted) for one in _targets(targets)):
+                continue
+            if self.reduces(caller, call, targets, wanted, steps):
+                return True
         return False
-    places = set(_places(_value(logged)))
-    # The logged value, what is added up in it, what it is computed from, and what is added up in that.
+
+    def reduces(
+        self, caller: Caller, call: cst.Call, targets: cst.BaseExpression | None, wanted: set[_Place], steps: int
+    ) -> bool:
+        """Whether the function that a call calls reduces what it returns. targets: what the result is assigned to."""
+        callee = self._called(caller, call.func)
+        if callee is None or callee.root is caller.root:
+            return False
+        places = _made_of(callee.root, _places_returned(callee.root, targets, wanted))
+        if any(_are_one(one.place, places) for one in _reduced(callee.root)):
+            return True
+        return steps > 0 and self.returns_reduced(callee, places, steps - 1)
+
+
+def _made_of(root: cst.CSTNode, places: set[_Place]) -> set[_Place]:
+    """The places of a value, of what is added up in it, of what it is computed from, and of what is added up there."""
+    found = set(places)
     for adds in (True, False, True):
-        places |= {
+        found |= {
             inner
             for each in _made(root)
-            if each.adds is adds and _are_one(each.place, places)
+            if each.adds is adds and _are_one(each.place, found)
             for part in each.parts
             for inner in _places(part)
         }
-    return any(_are_one(each.place, places) for each in reduced)
+    return found
+
+
+def _places_returned(callee: cst.CSTNode, names: cst.BaseExpression | None, wanted: set[_Place]) -> set[_Place]:
+    """The places in a callee whose values its caller wants: `logs` of `return rows, logs`, if `logs` is wanted.
+
+    names: what the caller assigns the result to; None: it wants all of it.
+    """
+    results = [each.value for each in of_class(callee, cst.Return) if each.value is not None]
+    if names is None:
+        return {place for result in results for place in _places(result)}
+    found: set[_Place] = set()
+    for result in results:
+        pairs = [(names, result)]
+        if isinstance(names, cst.Tuple) and isinstance(result, cst.Tuple):
+            pairs = [(one.value, two.value) for one, two in zip(names.elements, result.elements, strict=False)]
+        for target, value in pairs:
+            for made, part in (each for place in _targets(target) for each in _filled(place, value)):
+                keys = [each[len(made) :] for each in wanted if _are_one(made, {each})]
+                found |= {(*place, *more) for more in keys for place in _places(part)}
+    return found
 
 
 def _value(node: cst.CSTNode) -> cst.CSTNode:
