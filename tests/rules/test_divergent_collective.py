@@ -1156,6 +1156,17 @@ def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_fo
     ("body", "is_there"),
     [
         ("if accelerator.is_main_process:\n    accelerator.gather(loss)", True),
+        (
+            "if accelerator.is_main_process:\n    accelerator.gather(loss)\n    accelerator.gather(mask)\n"
+            "else:\n    accelerator.gather(loss)",
+            False,
+        ),
+        (
+            "if accelerator.is_main_process:\n    accelerator.gather(loss)\nelse:\n    accelerator.print(loss)",
+            True,
+        ),
+        ("if accelerator.process_index > 0:\n    accelerator.gather(loss)", True),
+        ("if accelerator.process_index >= args.size:\n    accelerator.gather(loss)", False),
         ("if mask.any():\n    accelerator.gather(loss)", True),
         ("if torch.isnan(loss):\n    accelerator.gather(loss)", True),
         ("if torch.isnan(mask).any():\n    accelerator.gather(loss)", False),

@@ -58,6 +58,7 @@ Not in the default set, because they depend on the data, chance, the disk or the
 
 - loops over each rank's own data, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
 - conditions on batch sizes or texts, and on data that are not a number;
+- branches on both sides of which the call is, perhaps not equally often;
 - comparisons of the rank with another number (`if rank >= size:`), which may be true on no rank;
 - files that some ranks may find, and random numbers (one seed draws the same on all ranks);
 - what fails on some ranks only;
@@ -156,6 +157,8 @@ def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are; any other finding is not in the default set."""
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
+    if _is_called_by_the_others(event):
+        return False
     if event.origins == Origin.RANK:
         return not _compares_numbers_of_processes(event)
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
@@ -165,6 +168,23 @@ def _is_sure(event: Divergence) -> bool:
         return event.caught
     # An additional draw does not make data the same on all ranks.
     return event.by is not DividedBy.LOOP and (not by_chance or Origin.DATA in event.origins)
+
+
+def _is_called_by_the_others(event: Divergence) -> bool:
+    """Whether the ranks that seem to miss the call have one by the same name in their branch, perhaps as often."""
+    if event.by is not DividedBy.CONDITION or event.function is None:
+        return False
+    from libcst import Call
+
+    from trl_lint.analysis.program.idioms.path_conditions import branch_of
+    from trl_lint.analysis.program.syntax import last_name, of_class
+
+    branch = branch_of(event.function.node, event.condition.node)
+    if branch is None:
+        return False
+    # Of those who leave, the branch with the exit; of those who do not make the call, the other one.
+    theirs = branch.body if event.holds is event.after else branch.orelse
+    return theirs is not None and any(last_name(each.func) == event.sync_point.name for each in of_class(theirs, Call))
 
 
 def _compares_numbers_of_processes(event: Divergence) -> bool:
