@@ -44,7 +44,7 @@ ranks read the file again, they wait for it first.
   for `with open(…) as file:` around lines that only write it), if the file, or one with the same text in its name, is
   read again where not all ranks could wait, or just before, while others may still read it, if other code under a
   condition on it is meant for all ranks, if the weights of a model are saved that FSDP or DeepSpeed ZeRO-3 shards, and
-  if the code has no condition for the main process.
+  if there is no condition for the main process.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;

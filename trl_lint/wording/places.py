@@ -195,6 +195,11 @@ def _has_trl(module: Module) -> bool:
     return bool(module.name.startswith("trl.") or module.mentions(rb"\btrl\b|unwrap_model_for_generation"))
 
 
+def uses_torch_distributed(event: Any) -> bool:
+    """Whether the place of an event is in a file, or a project, for torch.distributed without another library."""
+    return surroundings_of(event.module, event.function, around=_around(event)) is _TORCH
+
+
 def owner_of(event: AttributeRead) -> str:
     """The name of the model whose attribute is read; "model" if it has no name."""
     return model_in(event.module, getattr(event.node, "value", None))  # `getattr(model, name)` has none

@@ -14,12 +14,25 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import definitions_around, last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class, precedes
 from trl_lint.knowledge.process_starts import START_RANKS, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
+
+_ENDS_GROUP = frozenset({"cleanup", "destroy_process_group"})
+_MAY_BE_SKIPPED = (
+    cst.If,
+    cst.IfExp,
+    cst.For,
+    cst.While,
+    cst.Try,
+    cst.TryStar,
+    cst.Match,
+    cst.Lambda,
+    cst.BooleanOperation,
+)
 
 
 def is_group_started_later(module: Module, function: FunctionInfo | None, place: cst.CSTNode) -> bool:
@@ -35,6 +48,17 @@ def is_group_started_later(module: Module, function: FunctionInfo | None, place:
     callers = (module.tree, *(each.node for each in module.functions if each is not function))
     called = ((each, call) for each in callers for call in _calls(each, frozenset({function.name})))
     return any(_is_before(root, node, starts) for root, node in ((function.node, place), *called))
+
+
+def is_group_started_before(function: FunctionInfo | None, place: cst.CSTNode) -> bool:
+    """Whether the function around a place always starts the group first, and does not end it before the place."""
+    if function is None or any(precedes(function.node, each, place) for each in _calls(function.node, _ENDS_GROUP)):
+        return False
+    return any(
+        precedes(function.node, each, place)
+        and not any(isinstance(around, _MAY_BE_SKIPPED) for around in ancestors(function.node, each)[1:])
+        for each in _calls(function.node, STARTS_OF_GROUP)
+    )
 
 
 def _is_before(root: cst.CSTNode, place: cst.CSTNode, starts: frozenset[str] | set[str]) -> bool:

@@ -16,13 +16,18 @@ from trl_lint.fixes.support.edits import Edit, Import, NoFix
 from trl_lint.fixes.support.importing import bound_at_top, has_place
 from trl_lint.fixes.support.scope import binders, nodes
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
-from trl_lint.wording import state_in
+from trl_lint.wording import state_in, uses_torch_distributed
+from trl_lint.wording.started_later import is_group_started_before, is_group_started_later
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
 _STATE = "PartialState"
 _SETS_UP = "`PartialState` starts the process group if nothing has done so before"
+_TORCH = Import("torch")
+_INSIDE = ".distributed"
+_ONCE_STARTED = "before the process group is started, all processes still do it"
+_SET_BY_LAUNCHERS = "only launchers like torchrun set `RANK`"
 
 
 class MainProcess(NamedTuple):
@@ -59,9 +64,34 @@ def main_process(event: SideEffect, statement: cst.CSTNode) -> MainProcess | NoF
         return MainProcess(own)
     found = partial_state(module, statement)
     if isinstance(found, NoFix):
-        return NoFix("no condition for the main process is known to work here")
+        return _by_torch(event, statement)
     text, imports = found
     return MainProcess(f"{text}().is_main_process", f"{text}().wait_for_everyone()", imports, _SETS_UP)
+
+
+def _by_torch(event: SideEffect, statement: cst.CSTNode) -> MainProcess | NoFix:
+    """What torch says, in a file for torch.distributed that imports it; before the group, what the launcher says.
+
+    Without a group, as it may be on one process, the condition holds.
+    """
+    module = event.module
+    nothing = NoFix("no condition for the main process is known to work here")
+    if not uses_torch_distributed(event):
+        return nothing
+    if is_group_started_later(module, event.function, event.node):
+        needed = Import("os")
+        is_bound_otherwise = "os" in used_names(module.tree) and not bound_at_top(module, needed, statement)
+        if is_bound_otherwise or not has_place(module, needed, statement):
+            return nothing
+        return MainProcess('int(os.environ.get("RANK", 0)) == 0', "", (needed,), _SET_BY_LAUNCHERS)
+    for wanted, inside in ((Import("torch.distributed"), ""), (Import("torch", "distributed"), ""), (_TORCH, _INSIDE)):
+        name = bound_at_top(module, wanted, statement)
+        if name and _is_only_imported(module.tree, name.partition(".")[0]):
+            dist = f"{name}{inside}"
+            if is_group_started_before(event.function, event.node):
+                return MainProcess(f"{dist}.get_rank() == 0", f"{dist}.barrier()")
+            return MainProcess(f"not {dist}.is_initialized() or {dist}.get_rank() == 0", caution=_ONCE_STARTED)
+    return nothing
 
 
 def partial_state(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:

@@ -163,10 +163,13 @@ def in_parentheses(expression: _Expression) -> _Expression:
 
 def with_conjunct(test: cst.BaseExpression, other: cst.BaseExpression) -> cst.BooleanOperation:
     """`test and other`."""
-    binds_loosely = isinstance(test, (cst.IfExp, cst.Lambda, cst.NamedExpr)) or (
-        isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
-    )
-    return cst.BooleanOperation(in_parentheses(test) if binds_loosely and not test.lpar else test, cst.And(), other)
+    left, right = (in_parentheses(each) if _binds_loosely(each) and not each.lpar else each for each in (test, other))
+    return cst.BooleanOperation(left, cst.And(), right)
+
+
+def _binds_loosely(test: cst.BaseExpression) -> bool:
+    is_or = isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or)
+    return is_or or isinstance(test, (cst.IfExp, cst.Lambda, cst.NamedExpr))
 
 
 def in_parentheses_of(other: cst.BaseExpression, expression: _Expression) -> _Expression:
