@@ -285,3 +285,80 @@ def test_a_file_that_is_imported_first_adds_the_folder(statement, wanted, tmp_pa
     program = SAVED_BY_HELPER.replace("import sys\nsys.path.append({folder!r})", statement)
     files = {"tools/_paths.py": adds, "tools/train.py": program, "lib/helpers.py": SAVES, "tools/other.py": ""}
     assert found(written(tmp_path, files)) == wanted
+
+
+BEGINS = """\
+import torch.distributed as dist
+from base import Base
+from lookup import find
+
+def begin(trainer: Base, weights):
+    if weights is not None:
+        if not trainer.was_initialized:
+            trainer.initialize()
+        load(trainer.network, weights)
+    trainer.train()
+
+def main(name, weights):
+    dist.init_process_group("nccl")
+    begin(find(name)(), weights)
+"""
+BASE = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Base:
+    def __init__(self):
+        self.is_ddp = dist.is_available() and dist.is_initialized()
+        self.network = None
+        self.was_initialized = False
+        self.silent = False
+
+    def initialize(self):
+        self.network = self.build().to("cuda")
+        if self.is_ddp:
+            self.network = DDP(self.network)
+        self.was_initialized = True
+
+    def train(self):
+        if not self.was_initialized:
+            self.initialize()
+        self.save("last.pt")
+
+    def save(self, path):
+        if not self.silent:
+            print(self.network.training)
+"""
+MIDDLE = """\
+from torch.nn.parallel import DistributedDataParallel as DDP
+from base import Base
+
+class Middle(Base):
+    def initialize(self):
+        self.network = self.build().to("cuda")
+        if self.is_ddp:
+            self.network = DDP(self.network, find_unused_parameters=True)
+        self.was_initialized = True
+"""
+DERIVED = """\
+from torch import nn
+from middle import Middle
+
+class Derived(Middle):
+    def build(self):
+        return nn.Linear(2, 2)
+
+    def save(self, path):
+        if not self.silent:
+            if self.is_ddp:
+                print(self.network{inner}.weight)
+"""
+
+
+@pytest.mark.parametrize(("inner", "wanted"), [("", [("derived.py", 11, "TRL002")]), (".module", [])])
+@pytest.mark.parametrize("main", [None, "a_main", "z_main"])
+def test_an_object_that_no_file_makes_is_made_before_its_methods_run(main, inner, wanted, tmp_path):
+    files = {"base.py": BASE, "middle.py": MIDDLE, "derived.py": DERIVED.format(inner=inner)}
+    main_file = {} if main is None else {f"{main}.py": BEGINS}
+    assert found(written(tmp_path, files | main_file)) == wanted

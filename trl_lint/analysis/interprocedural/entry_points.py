@@ -10,7 +10,7 @@ from trl_lint.analysis.events import Event, StepReturned
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interprocedural import epoch_outputs, reachability
+from trl_lint.analysis.interprocedural import epoch_outputs, reachability, unseen_makers
 from trl_lint.analysis.interprocedural.binding import bind, rest_from
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
@@ -21,7 +21,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     is_replaced_hook,
     parameters_of,
 )
-from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
+from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations, templates
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
@@ -41,17 +41,11 @@ from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
-from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import (
-    CONSTRUCTOR,
-    CONSTRUCTOR_OF_CALLBACK,
-    EVALUATION_HOOKS,
-    LOOPS_OVER_STEPS,
-    LOSSES,
-)
+from trl_lint.knowledge.transformers import EVALUATION_HOOKS, LOOPS_OVER_STEPS, LOSSES
 
 # The maximum number of times that the methods of a class run because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -150,6 +144,17 @@ class Engine(Runs):
             traces.append(summary.trace)
         return traces
 
+    def note_used(self, cls: ClassInfo) -> None:
+        """An object of a class is used; one that no code in sight makes was made by a run of its constructor."""
+        cls.made = True
+        constructor = unseen_makers.constructor_of(self, cls)
+        if constructor is None or self.depth > MAX_DEPTH:
+            return
+        made, method = constructor
+        outer, self.earlier_points, self.caller_values = (self.earlier_points, self.caller_values), (), ()
+        self._enter_with(method, made, unseen_makers.arguments(self, made, method)).trace.builds = True
+        self.earlier_points, self.caller_values = outer
+
     def _run_unreached(self, function: FunctionInfo) -> Summary:
         function.reached = True
         return self._enter_with(function, None, {})
@@ -203,7 +208,7 @@ class Engine(Runs):
                     value = candidate
             position += 1
             if value is None:
-                value = self._by_annotation(frame, parameter)
+                value = unseen_makers.by_annotation(self, frame, parameter)
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
                 value = used.get(name) or by_name(function.module, name) or value
@@ -219,11 +224,6 @@ class Engine(Runs):
 
     def _may_differ(self, cls: ClassInfo | None, function: FunctionInfo, name: str) -> bool:
         return cls is not None and function.name == "__init__" and creations.may_differ(self.project, cls, name)
-
-    def _by_annotation(self, frame: Frame, parameter: Parameter) -> Value:
-        if parameter.annotation is None:
-            return UNKNOWN
-        return self.annotated(frame, parameter.annotation) or UNKNOWN
 
     def _traced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
         value = row_transfers.opened(frame, value, (parameter.node, name))
@@ -291,7 +291,7 @@ class Engine(Runs):
             elif name == "__init__" and method.reached and not self.is_entry_class(cls):
                 continue
             elif name == "__init__":
-                summary = self._enter_with(method, cls, self._init_parameters(cls, method))
+                summary = self._enter_with(method, cls, unseen_makers.arguments(self, cls, method))
                 summary.trace.builds = True
                 yield summary
             else:
@@ -319,7 +319,8 @@ class Engine(Runs):
             if method in entered or not method.has_run_on(cls):
                 entered.add(method)
                 is_constructor = method.name == "__init__"
-                summary = self._enter_with(method, cls, self._init_parameters(cls, method) if is_constructor else {})
+                parameters = unseen_makers.arguments(self, cls, method) if is_constructor else {}
+                summary = self._enter_with(method, cls, parameters)
                 summary.trace.builds |= is_constructor
                 yield summary
 
@@ -329,26 +330,6 @@ class Engine(Runs):
             for name, rows in self.library_hooks(base).items():
                 merged.setdefault(name, rows)
         return merged
-
-    def _init_parameters(self, cls: ClassInfo, method: FunctionInfo) -> dict[str, Value]:
-        """The arguments of a trainer's constructor are the same on all ranks; its model is not wrapped yet."""
-        if not self.is_entry_class(cls):
-            return settings.of_constructor(cls, method)
-        parameters: dict[str, Value] = {"*": SAME, "**": SAME}
-        for parameter in method.parameters[1:]:
-            if not parameter.star:
-                parameters[parameter.name] = self._constructor_argument(cls, method, parameter)
-        return parameters
-
-    def _constructor_argument(self, cls: ClassInfo, method: FunctionInfo, parameter: Parameter) -> Value:
-        if parameter.name in CONSTRUCTOR and self.is_subclass(cls, "transformers.Trainer"):
-            return CONSTRUCTOR[parameter.name]
-        known = self._by_annotation(Frame(self, method.module), parameter)
-        if known is UNKNOWN and self.is_subclass(cls, "transformers.TrainerCallback"):
-            known = CONSTRUCTOR_OF_CALLBACK.get(parameter.name, UNKNOWN)
-        if known is UNKNOWN and not self._may_differ(cls, method, parameter.name):
-            return SAME
-        return known
 
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
         parameters = parameters_of(rows)

@@ -308,6 +308,8 @@ class Runs(Definitions):
 
     def _run(self, function: FunctionInfo, called_with: CalledWith) -> Summary:
         key, names, inputs = called_with.key, called_with.names, called_with.inputs
+        if function.name in _RUN_ONCE and called_with.cls is not None:
+            called_with.cls.made = True
         frame = self._frame(function, called_with)
         control = frame.memory.control
         summary, previous = Summary(), function.summaries.get(key)

@@ -286,6 +286,8 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
         return _call_on_library_instance(frame, receiver, name, args, node)
     cls = receiver.cls
     method = cls.find(name)
+    if not cls.made:
+        frame.engine.note_used(cls)
     if method is not None and not method.is_property:
         return call_method(frame, receiver, cls, method, args, node)
     if name in models.RETURN_THE_MODEL and is_module_class(cls):

@@ -291,6 +291,8 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
 
 def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CSTNode) -> Value:
     cls = receiver.cls
+    if not cls.made:
+        frame.engine.note_used(cls)
     custom = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
     if custom is not None:
         return custom.value

@@ -34,6 +34,11 @@ class Creation(NamedTuple):
     of_some_ranks: bool
 
 
+def is_created(project: Project, cls: ClassInfo) -> bool:
+    """Whether code in sight creates an object of a class by its name."""
+    return bool(_creations(project, cls.name))
+
+
 def is_of_some_ranks(project: Project, cls: ClassInfo) -> bool:
     """Whether each known creation of an object of a class is under a condition that may ask for the rank."""
     known = _creations(project, cls.name)

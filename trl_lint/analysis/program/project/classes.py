@@ -185,6 +185,7 @@ class ClassInfo:
         self._allocated: dict[Hashable, ClassInfo] = {}
         self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
+        self.made = False  # whether a constructor has run for its objects, or there is none to run
         self._assigned: frozenset[str] | None = None
         self._certain_attributes: frozenset[str] | None = None
         self._project_lineage: tuple[ClassInfo, ...] | None = None
@@ -249,6 +250,7 @@ class ClassInfo:
         if known is None and len(self._allocated) < MAX_ALLOCATION_SITES:
             known = self._allocated[site] = copy.copy(self)
             known.attributes, known._assigned_values, known.heap = {}, {}, {}
+            known.made = True
             known._versions, known._heirs, known._totals, known._project_lineage = {}, [], None, None
         return known or self
 
