@@ -362,3 +362,46 @@ def test_an_object_that_no_file_makes_is_made_before_its_methods_run(main, inner
     files = {"base.py": BASE, "middle.py": MIDDLE, "derived.py": DERIVED.format(inner=inner)}
     main_file = {} if main is None else {f"{main}.py": BEGINS}
     assert found(written(tmp_path, files | main_file)) == wanted
+
+
+METERS = """\
+class Meter:
+    def __init__(self):
+        self.last = 0.0
+
+    def update(self, value):
+        self.last = value
+
+    def get(self):
+        return self.last
+"""
+PROGRAM = """\
+import wandb
+from accelerate import Accelerator
+from elsewhere import measured
+from meters import Meter
+
+def main(args, model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    {others}
+    meter = Meter()
+    for batch in loader:
+        loss = model(batch).mean()
+        meter.update({value})
+        accelerator.log({{"loss": meter.get()}})
+
+main(parse(), build(), load())
+"""
+OWN, NOT_KNOWN = "loss.item()", "measured(loss)"
+
+
+@pytest.mark.parametrize(("own", "others"), [("a", "bcdefgh"), ("h", "abcdefg"), ("d", "abcefgh")])
+def test_objects_of_each_program_are_distinguished_whichever_comes_first(own, others, tmp_path):
+    more = "; ".join(f"meter_{index} = Meter(); meter_{index}.update({{value}})" for index in range(4))
+    values = {f"{name}.py": (NOT_KNOWN, f"measured({index})") for index, name in enumerate(others)}
+    files = {
+        name: PROGRAM.format(value=value, others=more.format(value=other))
+        for name, (value, other) in (values | {f"{own}.py": (OWN, "-1.0")}).items()
+    }
+    assert found(written(tmp_path, files | {"meters.py": METERS})) == [(f"{own}.py", 14, "TRL003")]

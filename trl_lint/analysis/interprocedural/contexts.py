@@ -28,7 +28,7 @@ MAX_DEPTH = 4
 MAX_CONTAINERS = 500
 # How often the joined facts may grow; arguments that still grow after that are unknown.
 MAX_GROWTH = 6
-# The maximum number of contexts of a function for calls beyond the limit.
+# The maximum number of contexts of a function for calls beyond the limit, per class of the object.
 MAX_JOINED = 6
 # The most statements of a function that is short, and the most containers that it is passed.
 SHORT = 3
@@ -175,7 +175,7 @@ def joined_for(
     kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
     differ_by = frozenset(value.rank.origins for value in names.values())
     shared_key: tuple[Hashable, ...] = (id(cls), kinds, differ_by, switches)
-    if shared_key not in function.joined and len(function.joined) >= MAX_JOINED:
+    if shared_key not in function.joined and sum(key[0] == id(cls) for key in function.joined) >= MAX_JOINED:
         shared_key = (id(cls), _joined_states(states for _, _, states in kinds), differ_by, switches)
     shared: Joined = function.joined.setdefault(shared_key, Joined((id(function.node), *shared_key), fresh))
     return shared

@@ -264,10 +264,10 @@ class Runs(Definitions):
         inputs = self._inputs(names, memory)
         passed = (names, memory.heap)
         key = key_of(memory, function, names, cls)
-        if key not in function.summaries and self._has_many_contexts(function, inputs) and key not in self._running:
+        if key not in function.summaries and self._has_many_contexts(function, cls, inputs) and key not in self._running:
             names, memory = without_constants(names, inputs, memory)
             key = key_of(memory, function, names, cls)
-            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
+            if key not in function.summaries and function.count_runs_on(cls) >= MAX_CONTEXTS + MAX_PLAIN:
                 joined = joined_for(function, names, memory, cls, self.fresh)
                 outgrown = joined.key
                 represented = joined.join_call(names, memory)
@@ -280,9 +280,14 @@ class Runs(Definitions):
         return Context(key, names, memory, inputs, passed)
 
     @staticmethod
-    def _has_many_contexts(function: FunctionInfo, inputs: Sequence[Identity]) -> bool:
-        """Whether the function has the maximum number of contexts that are kept apart with all facts."""
-        count = len(function.summaries)
+    def _has_many_contexts(function: FunctionInfo, cls: ClassInfo | None, inputs: Sequence[Identity]) -> bool:
+        """Whether the function has the maximum number of contexts that are kept apart with all facts.
+
+        Runs on objects of other classes, or from other allocation sites, do not count: each has a maximum of its own.
+        """
+        if len(function.summaries) < MAX_CONTEXTS:
+            return False
+        count = function.count_runs_on(cls)
         if count < MAX_CONTEXTS:
             return False
         return count >= MAX_NAMED or not is_told_apart_by_constants(function, inputs)

@@ -58,7 +58,7 @@ def _instantiate(
 ) -> Value:
     """A new object. site: where it is allocated, unless that is the call."""
     site = _site_of(frame, node) if site is None else site
-    instance: Value = instance_of(cls.allocated_at(site) if _has_site_facts(frame, cls) else cls)
+    instance: Value = instance_of(cls.allocated_at(site, frame.module) if _has_site_facts(frame, cls) else cls)
     if instance.kind is Kind.MODEL:
         _build_around_wrapped(frame, cls, args, node)
         return instance

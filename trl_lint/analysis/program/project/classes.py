@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
 
-# The largest number of allocation sites by which the objects of a class are distinguished.
+# The largest number of allocation sites in one file by which the objects of a class are distinguished. Other files do
+# not count: which of several programs' objects are distinguished must not depend on their order.
 MAX_ALLOCATION_SITES = 16
 
 
@@ -113,6 +114,10 @@ class FunctionInfo:
         """Whether it has been run on an object of a class."""
         return any(key[1] == id(cls) for key in self.summaries)
 
+    def count_runs_on(self, cls: ClassInfo | None) -> int:
+        """The number of contexts in which it has been run on an object of a class; without one, as a function."""
+        return sum(key[1] == id(cls) for key in self.summaries)
+
     def __repr__(self) -> str:
         return f"{self.cls.name}.{self.name}" if self.cls else self.name
 
@@ -182,7 +187,7 @@ class ClassInfo:
         self.stored: dict[Any, Any] = {}  # hooks whose results a library base logs, with their summaries
         self.notes = Notes()
         self.origin = self  # the class itself, for the copy that represents one allocation site
-        self._allocated: dict[Hashable, ClassInfo] = {}
+        self._allocated: dict[Module, dict[Hashable, ClassInfo]] = {}
         self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
         self.made = False  # whether a constructor has run for its objects, or there is none to run
@@ -240,15 +245,16 @@ class ClassInfo:
 
     # --- its instances ---
 
-    def allocated_at(self, site: Hashable) -> ClassInfo:
-        """The copy of this class for the objects from one allocation site, with attributes of their own.
+    def allocated_at(self, site: Hashable, module: Module) -> ClassInfo:
+        """The copy of this class for the objects from one allocation site in a file, with attributes of their own.
 
         `losses = Meter()` is kept separate from `accuracy = Meter()`. The class itself joins the attributes of all of
         them, and is used for objects whose allocation site is unknown.
         """
-        known = self._allocated.get(site)
-        if known is None and len(self._allocated) < MAX_ALLOCATION_SITES:
-            known = self._allocated[site] = copy.copy(self)
+        sites = self._allocated.setdefault(module, {})
+        known = sites.get(site)
+        if known is None and len(sites) < MAX_ALLOCATION_SITES:
+            known = sites[site] = copy.copy(self)
             known.attributes, known._assigned_values, known.heap = {}, {}, {}
             known.made = True
             known._versions, known._heirs, known._totals, known._project_lineage = {}, [], None, None
@@ -256,7 +262,7 @@ class ClassInfo:
 
     def with_allocation_sites(self) -> tuple[ClassInfo, ...]:
         """The class, and its copies for the allocation sites."""
-        return (self, *self._allocated.values())
+        return (self, *(each for sites in self._allocated.values() for each in sites.values()))
 
     # --- the attributes of its instances ---
 
