@@ -364,6 +364,21 @@ def test_an_object_that_no_file_makes_is_made_before_its_methods_run(main, inner
     assert found(written(tmp_path, files | main_file)) == wanted
 
 
+MAKES = """\
+import torch.distributed as dist
+from base import Base
+
+dist.init_process_group("nccl")
+Base().train()
+"""
+
+
+@pytest.mark.parametrize("uses", ["a_uses", "z_uses"])
+def test_a_method_that_ran_before_any_file_makes_an_object_runs_again(uses, tmp_path):
+    files = {"base.py": BASE, "middle.py": MIDDLE, "derived.py": DERIVED.format(inner=""), "makes.py": MAKES}
+    assert found(written(tmp_path, files | {f"{uses}.py": BEGINS})) == [("derived.py", 11, "TRL002")]
+
+
 METERS = """\
 class Meter:
     def __init__(self):

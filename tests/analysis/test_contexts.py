@@ -8,8 +8,9 @@ from textwrap import indent
 import pytest
 
 from trl_lint.analysis.events import Logged
+from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS, MAX_PLAIN
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, MAX_PLAIN, Runs
+from trl_lint.analysis.interprocedural.summaries import Runs
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.ranks import Origin

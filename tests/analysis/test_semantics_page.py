@@ -10,7 +10,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from markdowns import block  # noqa: E402
 
 from reveals import differences, marks, revealed, unmarked  # noqa: E402
-from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS  # noqa: E402
+from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS  # noqa: E402
 
 PAGE = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text(encoding="utf-8")
 

@@ -22,6 +22,12 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import ENVIRONMENT
 
+# How many contexts one function has before they are joined, per class of the object and place where it is made.
+MAX_CONTEXTS = 8
+# The same for a function that reads environment variables by name, as some of these hold the rank, and for a short one.
+MAX_NAMED = 40
+# The number of further contexts whose arguments differ in more than constants.
+MAX_PLAIN = 4
 # The depth to which nested containers are distinguished where calls are joined.
 MAX_DEPTH = 4
 # The maximum number of containers that the joined arguments reach: each counts once per access path.
@@ -47,6 +53,16 @@ def is_told_apart_by_constants(function: FunctionInfo, inputs: Sequence[Identity
         return False
     is_long = len(list(islice(of_class(function.node, cst.SimpleStatementLine), SHORT + 1))) > SHORT
     return not is_long and next(iter(of_class(function.node, cst.For)), None) is None
+
+
+def has_many_contexts(function: FunctionInfo, cls: ClassInfo | None, inputs: Sequence[Identity]) -> bool:
+    """Whether a function has the maximum number of contexts on a class that are kept apart with all facts."""
+    if len(function.summaries) < MAX_CONTEXTS:
+        return False
+    count = function.count_runs_on(cls)
+    if count < MAX_CONTEXTS:
+        return False
+    return count >= MAX_NAMED or not is_told_apart_by_constants(function, inputs)
 
 
 class CalledWith(NamedTuple):

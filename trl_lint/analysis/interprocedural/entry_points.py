@@ -10,9 +10,9 @@ from trl_lint.analysis.events import Event, StepReturned
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interprocedural import epoch_outputs, reachability, unseen_makers
+from trl_lint.analysis.interprocedural import early_runs, epoch_outputs, reachability, unseen_makers
 from trl_lint.analysis.interprocedural.binding import bind, rest_from
-from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
+from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS, CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
 from trl_lint.analysis.interprocedural.library_hooks import (
     added_switches,
@@ -21,7 +21,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     is_replaced_hook,
     parameters_of,
 )
-from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, MAX_DEPTH, Runs, Summary
+from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations, templates
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
@@ -36,7 +36,7 @@ from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.domain.control import UNIFORM
-from trl_lint.domain.heap import Cell
+from trl_lint.domain.heap import Cell, Memory
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Origin, State
@@ -304,10 +304,21 @@ class Engine(Runs):
             elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
         yield from self._enter_inherited(cls)
+        self._repeat_early_runs(cls)
         for name, rows in hooks.items():
             inherited = None if name in cls.methods else cls.find(name)
             if inherited is not None and (inherited.shows or self.is_mixed_in(inherited.cls, cls)):
                 yield self._enter_hook(cls, inherited, rows)
+
+    def _repeat_early_runs(self, cls: ClassInfo) -> None:
+        """Run methods again that have run before the constructor of the class; see `early_runs`."""
+        for method, key, early in early_runs.to_repeat(cls):
+            latest = method.summaries.get(key)
+            if latest is early:  # and none that another one of them has called
+                memory = Memory({}, dict(early.entered), {}, early.sync_points[1])
+                latest = self._run(method, CalledWith(key, early.names, early.inputs, cls, memory))
+            if latest is not None:
+                early_runs.replace(early, latest)
 
     def _enter_inherited(self, cls: ClassInfo) -> Iterator[Summary]:
         """Run inherited methods that use what the class defines and that no known code calls on objects of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,10 +23,12 @@ from trl_lint.analysis.interprocedural import (
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
+    MAX_CONTEXTS,
+    MAX_PLAIN,
     CalledWith,
     Context,
     gradients_and_parameters,
-    is_told_apart_by_constants,
+    has_many_contexts,
     joined_for,
     key_of,
     unchanged_inputs,
@@ -56,13 +58,8 @@ from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 
-# How deep calls are followed, and how many contexts one function has before they are joined.
+# How deep calls are followed.
 MAX_DEPTH = 14
-MAX_CONTEXTS = 8
-# The same for a function that reads environment variables by name, as some of these hold the rank, and for a short one.
-MAX_NAMED = 40
-# The number of further contexts whose arguments differ in more than constants.
-MAX_PLAIN = 4
 # The maximum number of runs of a function for the same facts because attributes that it reads have changed: in the
 # rounds of a class, and elsewhere, where a meter may be read before its updates, after them, and after a reduction.
 MAX_RUNS = 2
@@ -81,6 +78,7 @@ class Summary:
     # The containers that it has created, by their places.
     allocations: dict[Hashable, Identity] = field(default_factory=dict)
     inputs: list[Identity] = field(default_factory=list)
+    entered: Mapping[Identity, Cell] = field(default_factory=dict)  # the inputs as they were
     unchanged: frozenset[Identity] = frozenset()  # the inputs that it leaves as they are
     names: dict[str, Value] = field(default_factory=dict)
     argument_sources: dict[int, str] = field(default_factory=dict)  # see `rebasing.origins`
@@ -94,9 +92,17 @@ class Summary:
     pending_used: bool = False
     round: int = 0
     runs: int = 0
+    early: ClassInfo | None = None  # the class on which it was run before the constructor of that class
 
     def is_current(self) -> bool:
         return all(cls.version(name) == version for (cls, name), version in self.dependencies.items())
+
+
+def _noted_run(cls: ClassInfo | None, function: FunctionInfo) -> ClassInfo | None:
+    """Note that a function runs on an object; the class of the object, if its constructor is still to run."""
+    if cls is not None and function.name in _RUN_ONCE:
+        cls.made, cls.awaits_constructor = True, False
+    return cls if cls is not None and cls.awaits_constructor else None
 
 
 class Runs(Definitions):
@@ -264,7 +270,7 @@ class Runs(Definitions):
         inputs = self._inputs(names, memory)
         passed = (names, memory.heap)
         key = key_of(memory, function, names, cls)
-        if key not in function.summaries and self._has_many_contexts(function, cls, inputs) and key not in self._running:
+        if key not in function.summaries and has_many_contexts(function, cls, inputs) and key not in self._running:
             names, memory = without_constants(names, inputs, memory)
             key = key_of(memory, function, names, cls)
             if key not in function.summaries and function.count_runs_on(cls) >= MAX_CONTEXTS + MAX_PLAIN:
@@ -278,19 +284,6 @@ class Runs(Definitions):
                 memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
                 return Context(key, dict(joined.names), memory, list(joined.heap), passed, represented, joined=True)
         return Context(key, names, memory, inputs, passed)
-
-    @staticmethod
-    def _has_many_contexts(function: FunctionInfo, cls: ClassInfo | None, inputs: Sequence[Identity]) -> bool:
-        """Whether the function has the maximum number of contexts that are kept apart with all facts.
-
-        Runs on objects of other classes, or from other allocation sites, do not count: each has a maximum of its own.
-        """
-        if len(function.summaries) < MAX_CONTEXTS:
-            return False
-        count = function.count_runs_on(cls)
-        if count < MAX_CONTEXTS:
-            return False
-        return count >= MAX_NAMED or not is_told_apart_by_constants(function, inputs)
 
     def _is_usable(self, summary: Summary) -> bool:
         """Whether to use a run. If what it read has changed, one of this round of a class is checked by the next."""
@@ -313,11 +306,9 @@ class Runs(Definitions):
 
     def _run(self, function: FunctionInfo, called_with: CalledWith) -> Summary:
         key, names, inputs = called_with.key, called_with.names, called_with.inputs
-        if function.name in _RUN_ONCE and called_with.cls is not None:
-            called_with.cls.made = True
         frame = self._frame(function, called_with)
         control = frame.memory.control
-        summary, previous = Summary(), function.summaries.get(key)
+        summary, previous = Summary(early=_noted_run(called_with.cls, function)), function.summaries.get(key)
         if previous is not None:
             frame.allocations = previous.allocations  # so that containers it creates again do not count as new ones
         self._running.append(key)
@@ -329,6 +320,7 @@ class Runs(Definitions):
         if function.name in _RUN_ONCE:
             frame.objects.mark_read()
         summary.inputs = inputs
+        summary.entered = {each: called_with.caller.heap[each] for each in inputs if each in called_with.caller.heap}
         summary.names = names
         summary.argument_sources = origins(names, called_with.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)

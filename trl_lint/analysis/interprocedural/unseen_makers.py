@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 def constructor_of(engine: Interpreter, cls: ClassInfo) -> tuple[ClassInfo, FunctionInfo] | None:
     """The constructor to run for an object of a class that is used, and the class to run it on; None if there is none.
 
-    There is none to run for a class that is analysed by now, or of which code in sight makes an object.
+    There is none to run for a class that is analysed by now. That of a class of which code in sight makes an object is
+    waited for.
     """
     method = None if records.generates_init(cls) else cls.find("__init__")
     if method is None or method.cls is None:
         return None
     made = cls if engine.is_mixed_in(method.cls, cls) else method.cls
-    if made.state != "new" or method.has_run_on(made) or creations.is_created(engine.project, made):
+    if made.state != "new" or method.has_run_on(made):
+        return None
+    if creations.is_created(engine.project, made):
+        cls.awaits_constructor = True
         return None
     return made, method
 

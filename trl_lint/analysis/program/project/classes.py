@@ -191,6 +191,7 @@ class ClassInfo:
         self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
         self.made = False  # whether a constructor has run for its objects, or there is none to run
+        self.awaits_constructor = False  # whether it runs only later, for an object that another file makes
         self._assigned: frozenset[str] | None = None
         self._certain_attributes: frozenset[str] | None = None
         self._project_lineage: tuple[ClassInfo, ...] | None = None
@@ -256,7 +257,7 @@ class ClassInfo:
         if known is None and len(sites) < MAX_ALLOCATION_SITES:
             known = sites[site] = copy.copy(self)
             known.attributes, known._assigned_values, known.heap = {}, {}, {}
-            known.made = True
+            known.made, known.awaits_constructor = True, False
             known._versions, known._heirs, known._totals, known._project_lineage = {}, [], None, None
         return known or self
 
