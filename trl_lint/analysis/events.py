@@ -378,6 +378,7 @@ class SideEffect(Event):
         looked: Whether each of them has tested if it exists, at a moment of its own.
         has_run: Whether only ranks that have a tracker's run do it.
         own: Whether each of them writes data that only it has.
+        handed_on: Whether they open a file that other code may write to, on whichever ranks.
         called: The call in another file through which they come here, if there is one.
     """
 
@@ -394,6 +395,7 @@ class SideEffect(Event):
     looked: bool = False
     has_run: bool = False
     own: bool = False
+    handed_on: bool = False
     called: Step | None = None
 
 
@@ -441,10 +443,7 @@ class Revealed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known(Event):
-    """A statement that was asked about (`Module.asked`) has run: what is known of the expressions in it.
-
-    reached: which ranks reach it, by what was known before it ran.
-    """
+    """A statement that was asked about (`Module.asked`) has run: its expressions, and which ranks reached it before."""
 
     values: tuple[tuple[CSTNode, Value], ...]
     reached: Control

@@ -73,9 +73,10 @@ that is only created under a test for the rank are not reported. Nor are guards 
 
 Also correct: runs with a `group` (unless all have the same name), functions that guard themselves (`Trainer.log`,
 `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for appending that
-is only closed, that only some ranks write to, or each rank only lines that name it, a table that adds each rank's own
-rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is expected (`except FileExistsError`), and scripts
-that load a model with `device_map="auto"`, which run as one process.
+is only closed, that only some ranks write to (also in functions that it is passed to), or each rank only lines that
+name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is
+expected (`except FileExistsError`), and scripts that load a model with `device_map="auto"`, which run as one process.
+A file opened for appending that other code keeps, or gets and is not known, is not in the default set.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951
@@ -118,6 +119,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
             provenance=event.called,
             help=_OWN if event.own else _help(event),
             consequence=_consequence(event),
+            by_default=False if event.handed_on else None,
         )
 
 
