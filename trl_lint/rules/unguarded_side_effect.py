@@ -133,7 +133,8 @@ def _outcome(event: SideEffect) -> str:
     if event.effect.fails:
         return ", and all but the first fail"
     if event.effect.does.startswith(_REWRITES) and _consequence(event) is Consequence.RACE:
-        return f" at the same time, which may damage {'them' if event.effect.does.endswith('s') else 'it'}"
+        content = ", with the same content," if event.own is False else ""
+        return f"{content} at the same time, which may damage {'them' if event.effect.does.endswith('s') else 'it'}"
     return ""
 
 
