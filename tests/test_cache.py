@@ -792,8 +792,11 @@ def test_what_starts_the_programs_that_run_a_file_without_a_library_may_change(p
     write(project, mine=main)
     write(project, util="import os\n\n\ndef keep(path):\n    os.remove('x')\n")
     assert lint(".") == lint(".") == ["util.py:5:5: TRL008"]
-    change(project, "README.md", "```bash\npython mine.py\n```\n")
-    assert lint(".") == []
+    for name, text in (("README.md", "```bash\npython mine.py\n```\n"), ("Snakefile", "    shell: 'python mine.py'\n")):
+        change(project, name, text)
+        assert lint(".") == []
+        change(project, name, text.replace("mine.py", "other.py"))
+        assert lint(".") == lint(".") == ["util.py:5:5: TRL008"]
 
 
 # Launch commands

@@ -135,6 +135,12 @@ def test_a_fix_leaves_alone_what_is_not_selected(tmp_path: Path):
 
 # --- the default set ------------------------------------------------------------------------------------
 
+# What a loss is multiplied with: numbers and settings, and what comes from data.
+FACTORS = ["cfg.weight", "self.args.loss['weight']", "0.5", "-1.0", "min(1.0, step / cfg.warm_up)", "WEIGHT"]
+FACTORS += ["torch.tensor(cfg.weight)", "weight", "(1 - weight)", "cfg.weight / 4"]
+NO_FACTORS = ["batch['weight']", "weights", "model.weight", "aux(batch)", "(1 - batch['weight'])", "scale"]
+LOGS_PART = 'accelerator.backward(loss)\naccelerator.log({"x": rec.item()})'
+SCALED = "rec = loss\nweight = cfg.weight ** 2\nweights = aux(batch)\nloss = %s * rec\n"
 LOSSES = "losses = model(**batch).losses\n"
 LOOP = HEAD + "total = 0\nfor step, batch in enumerate(loader):\n    loss = model(**batch).loss\n"
 
@@ -179,6 +185,12 @@ LOOP = HEAD + "total = 0\nfor step, batch in enumerate(loader):\n    loss = mode
             'kl, loss = loss.max(), loss\naccelerator.backward(loss)\naccelerator.log({"loss": loss.item()})',
             False,
         ),
+        *((SCALED % factor + LOGS_PART, False) for factor in FACTORS),
+        *((SCALED % factor + LOGS_PART, True) for factor in NO_FACTORS),
+        ("rec = loss\nloss = cfg.weight * rec + cfg.other * aux(batch)\n" + LOGS_PART, True),
+        ("rec = loss\nloss = cfg.weight * (rec + aux(batch))\n" + LOGS_PART, True),
+        ("rec = loss\nloss = rec\nloss *= cfg.weight\n" + LOGS_PART, False),
+        ("rec = loss\nif step:\n    loss = 2 * rec\nelse:\n    loss = cfg.weight * rec\n" + LOGS_PART, False),
     ],
 )
 def test_the_bare_training_loss_has_to_be_asked_for(body: str, is_reported: bool, tmp_path: Path):

@@ -52,7 +52,8 @@ def test_a_package_is_none_of_the_folders_that_hold_what_was_built(tree):
 
 
 def test_files_that_people_launch_from(tree):
-    known = [".github/ci.yml", "Dockerfile", "Makefile", "README.md", "job.slurm", "run.sh", "x.ipynb", "x.py"]
+    named = ["Dockerfile", "Makefile", "Snakefile"]
+    known = [".github/ci.yml", *named, "README.md", "job.slurm", "run.sh", "x.ipynb", "x.py"]
     tree(**empty(*known, "d.txt", "LICENSE", "data.json", "build/run.sh"), **{"start": "#!/bin/sh\n"})
     assert found() == ["x.ipynb", "x.py"]
     assert found(launches=True) == sorted([*known, "start"])

@@ -78,6 +78,7 @@ def test_twice_the_text_is_twice_the_work(case):
         ("Makefile", "export A = x{}x\na:\n\tpython a\n", "export A = x{}\na:\n\tpython a\n"),
         ("a.rst", "python\n{}x\n", "python\nx{}\n"),
         ("justfile", "a{}x\n  python a\n", "a: b{}\n  python a\n"),
+        ("Snakefile", "shell{}x: 'python a'\n", "shell: 'python a'{}\n"),
         ("a.ipynb", '{{"cells": [{{"cell_type": "code", "source": ["%env A{}x y"]}}], "a": "python"}}', None),
         ("a.md", "```\npython\na@{}\n```\n", "```\npython\na {}\n```\n"),
     ],

@@ -14,7 +14,9 @@ KINDS = {
     "a.sh": "shell", "a.slurm": "shell", "Makefile": "makefile", "rules.mk": "makefile", "Dockerfile": "dockerfile",
     "Dockerfile.gpu": "dockerfile", "gpu.dockerfile": "dockerfile", "a.yml": "yaml_files", "README.md": "markdown",
     "a.rst": "restructured", "a.ipynb": "notebooks", "a.py": "python_calls", "pyproject.toml": "tasks",
-    "tox.ini": "tasks", "justfile": "tasks", "a.txt": None, "a.toml": None, "run": None,
+    "tox.ini": "tasks", "justfile": "tasks", "Snakefile": "snakemake", "Snakefile_mouse": "snakemake",
+    "train.smk": "snakemake", "snakefile_of.py": "python_calls", "snakefile_notes.md": "markdown",
+    "a.txt": None, "a.toml": None, "run": None,
 }  # fmt: skip
 
 
@@ -53,6 +55,9 @@ SILENT = {
     "quotes": ("a.sh", b"python '" * 20_001),
     "growing variable": ("a.sh", b"A=python\n" + b"A=$A$A\n" * 60 + b"$A train.py"),
     "growing array": ("a.sh", b"A=(python)\n" + b'A=("${A[@]}" "${A[@]}")\n' * 40 + b'"${A[@]}" train.py'),
+    "open strings": ("Snakefile", b'\\"""python' * 20_000),
+    "open quotes": ("Snakefile", b"shell: 'python" * 10_000),
+    "long words of rules": ("Snakefile", b"python resources: " + b"gpu" * 50_000),
     "calls": ("a.sh", b"".join(b"f%d() { f%d; f%d; python; }\n" % (i, i + 1, i + 1) for i in range(60)) + b"f0\n"),
     "variables of themselves": ("Makefile", b"A=$(A)$(A)\na:\n\t$(A) python\n"),
     "quoted Markdown": ("a.md", b"> " * 5_000 + b"python"),

@@ -65,6 +65,12 @@ FILES = {
         "import sys, subprocess\nsubprocess.run(['env', 'PYTHONUNBUFFERED=1', sys.executable, '-m', "
         "'accelerate.commands.launch', 'x.py'])",
     ("justfile", "a:\n  @python x.py {{b}}\n"): "a:\n  @accelerate launch x.py {{b}}\n",
+    ("Snakefile", "rule a:\n  shell: 'python x.py {b} '\n    f\"{{c}} $(awk '{{{{print}}}}')\"\n"):
+        "rule a:\n  shell: 'accelerate launch x.py {b} '\n    f\"{{c}} $(awk '{{{{print}}}}')\"\n",
+    ("Snakefile", "rule a:\n  run:\n    shell(r'python -u x.py --a \"b\"')\n"):
+        "rule a:\n  run:\n    shell(r'PYTHONUNBUFFERED=1 accelerate launch x.py --a \"b\"')\n",
+    ("Snakefile", "rule a:\n  shell: 'set -e\\npython x.py \\'b\\''\n"):
+        "rule a:\n  shell: 'set -e\\naccelerate launch x.py \\'b\\''\n",
     ("tox.ini", "[testenv]\ncommands = python x.py\n"): "[testenv]\ncommands = accelerate launch x.py\n",
 }  # fmt: skip
 

@@ -500,6 +500,28 @@ def test_data_that_each_process_has_is_not_for_one_rank_to_write(body, is_own):
 
 
 @pytest.mark.parametrize(
+    ("body", "is_same"),
+    [
+        ('torch.save(accelerator.gather(mask), "x.pt")', True),
+        ('frames.DataFrame(Trainer(model).predict(loader).predictions).to_parquet("x.parquet")', True),
+        ('rows = frames.DataFrame([accelerator.gather(mask), 1])\nrows.to_csv("x.csv")', True),
+        ('with open("x.json", "w") as file:\n    json.dump({"step": 1}, file)', True),
+        ('with open("x.json", "w") as file:\n    json.dump(1, file)\n    json.dump(mask, file)', False),
+        ('frames.DataFrame([unknown(step)]).to_csv("x.csv")', False),
+        ('torch.save({}, "x.pt")', False),  # it may be filled where nobody sees it
+        # Each rank may have a part of these, statistics or times of its own.
+        ('torch.save(accelerator.unwrap_model(model).state_dict(), "x.pt")', False),
+        ('torch.save({"step": 1, "optimizer": optimizer.state_dict()}, "x.pt")', False),
+        ('torch.save(Trainer(model).predict(loader).metrics, "x.pt")', False),
+    ],
+)
+def test_it_is_told_where_all_write_the_same(body, is_same):
+    finding = SNIPPETS.finding("import json\nimport pandas as frames\nfrom transformers import Trainer\n" + loop(body))
+    content = ", with the same content," if is_same else ""
+    assert finding.message.endswith(f"writes the same file{content} at the same time, which may damage it")
+
+
+@pytest.mark.parametrize(
     ("written", "does"),
     [
         ('rows.to_csv("x.csv", mode="a")', ""),  # each process adds its rows to those of the others

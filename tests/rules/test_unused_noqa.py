@@ -191,6 +191,7 @@ def test_shell_scripts_are_looked_at_and_prose_is_not(tmp_path):
         ("train.sh", "cat <<END\n# noqa: TRL004\nEND\n"),
         ("train.sh", "echo a# noqa: TRL004\n"),
         ("Makefile", "all:\n\techo '# noqa: TRL004'\n"),
+        ("Snakefile", 'rule a:\n    shell:\n        """\n        # noqa: TRL004\n        ls\n        """\n'),
         ("ci.yml", 'jobs:\n  a:\n    steps:\n      - run: |\n          echo "# noqa: TRL004"\n'),
         ("train.py", "# use # noqa: item-before-gather to hide it\n"),
         ("train.py", "x = 1  # TODO: write  # noqa: TRL001 there\n"),

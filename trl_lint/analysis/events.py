@@ -377,7 +377,8 @@ class SideEffect(Event):
         where: The condition under which all ranks do it, "" if always.
         looked: Whether each of them has tested if it exists, at a moment of its own.
         has_run: Whether only ranks that have a tracker's run do it.
-        own: Whether each of them writes data that only it has.
+        own: Whether each of them writes data that only it has, or all the same (False); None if that is not known.
+        handed_on: Whether they open a file that other code may write to, on whichever ranks.
         called: The call in another file through which they come here, if there is one.
     """
 
@@ -393,7 +394,8 @@ class SideEffect(Event):
     where: str = ""
     looked: bool = False
     has_run: bool = False
-    own: bool = False
+    own: bool | None = None
+    handed_on: bool = False
     called: Step | None = None
 
 
@@ -441,10 +443,7 @@ class Revealed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known(Event):
-    """A statement that was asked about (`Module.asked`) has run: what is known of the expressions in it.
-
-    reached: which ranks reach it, by what was known before it ran.
-    """
+    """A statement that was asked about (`Module.asked`) has run: its expressions, and which ranks reached it before."""
 
     values: tuple[tuple[CSTNode, Value], ...]
     reached: Control

@@ -125,6 +125,9 @@ TAKE_DATA: dict[str, Parameter] = {
     "numpy.savetxt": (1, "X"), "pandas.DataFrame": (0, "data"), "pickle.dump": (0, "obj"),
     "polars.DataFrame": (0, "data"), "torch.save": (0, "obj"), "yaml.dump": (0, "data"), "yaml.safe_dump": (0, "data"),
 }
+# Those of them that make or write a table or an array.
+MAKE_TABLES = frozenset({"datasets.Dataset.from_dict", "datasets.Dataset.from_list", "numpy.save", "numpy.savetxt",
+                         "pandas.DataFrame", "polars.DataFrame"})
 # Methods by which a table writes itself.
 WRITE_TABLE = frozenset({"save_to_disk", "to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc",
                          "to_parquet", "to_pickle", "write_ipc", "write_ndjson", "write_parquet"})

@@ -72,7 +72,10 @@ LAUNCHES = re.compile(
     rb"|(?<![\w./-])(?:deepspeed|ds)[\"',]*\s+[^\s:=]|deepspeed\.launcher"
 )
 # A file without this has no program that is started with bare python.
-STARTS = re.compile(rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
+STARTS = re.compile(
+    rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b"
+    rb"|python[\d.]*[ \t]+\\\r?\n|\bscript:\s*[\"'][^\n]*\.py\b"
+)
 _STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
 # Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing.

@@ -2,9 +2,9 @@
 
 ## What it does
 Reports a command that starts a training script with plain `python` where more than one GPU is, or may be, visible. It
-searches the places people launch from: shell scripts, Makefiles, Dockerfiles, CI and compose YAML, Markdown,
-reStructuredText, notebooks, task tables (`pyproject.toml`, `tox.ini`, `justfile`), and Python that starts other
-programs (`subprocess`, `os.system`). A script counts if it, or code that it calls in the project, trains with a
+searches the places people launch from: shell scripts, Makefiles, Snakemake files, Dockerfiles, CI and compose YAML,
+Markdown, reStructuredText, notebooks, task tables (`pyproject.toml`, `tox.ini`, `justfile`), and Python that starts
+other programs (`subprocess`, `os.system`). A script counts if it, or code that it calls in the project, trains with a
 `transformers.Trainer`, a trainer of TRL, or an `Accelerator`. TRL's and Transformers' own scripts count even if they
 are not in the project.
 

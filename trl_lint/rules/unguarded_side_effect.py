@@ -73,9 +73,10 @@ that is only created under a test for the rank are not reported. Nor are guards 
 
 Also correct: runs with a `group` (unless all have the same name), functions that guard themselves (`Trainer.log`,
 `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for appending that
-is only closed, that only some ranks write to, or each rank only lines that name it, a table that adds each rank's own
-rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is expected (`except FileExistsError`), and scripts
-that load a model with `device_map="auto"`, which run as one process.
+is only closed, that only some ranks write to (also in functions that it is passed to), or each rank only lines that
+name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is
+expected (`except FileExistsError`), and scripts that load a model with `device_map="auto"`, which run as one process.
+A file opened for appending that other code keeps, or gets and is not known, is not in the default set.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951
@@ -118,6 +119,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
             provenance=event.called,
             help=_OWN if event.own else _help(event),
             consequence=_consequence(event),
+            by_default=False if event.handed_on else None,
         )
 
 
@@ -131,7 +133,8 @@ def _outcome(event: SideEffect) -> str:
     if event.effect.fails:
         return ", and all but the first fail"
     if event.effect.does.startswith(_REWRITES) and _consequence(event) is Consequence.RACE:
-        return f" at the same time, which may damage {'them' if event.effect.does.endswith('s') else 'it'}"
+        content = ", with the same content," if event.own is False else ""
+        return f"{content} at the same time, which may damage {'them' if event.effect.does.endswith('s') else 'it'}"
     return ""
 
 

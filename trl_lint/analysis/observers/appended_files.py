@@ -20,28 +20,68 @@ Events of a program in which only the main process adds anything to `lines`:
         file = open("log.txt", "a")         none, for the same reason
     with open("log.txt", "a") as file:      none: each line names the rank that it comes from
         file.write(f"[{rank}] loss {loss}")
+    file = open("log.txt", "a")             none, if the function writes to it on some ranks only
+    train(model, file)
+    file = open("log.txt", "a")             SideEffect(name="open", handed_on=True), as nobody knows who writes to it
+    return Logger(file)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.analysis.program.idioms.open_files import bound_to, is_only_created, uses_of
+from trl_lint.analysis.program.idioms.open_files import bound_to, is_only_created, uses_of, uses_of_parameter
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class
 from trl_lint.analysis.state import containers
-from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.domain import ranks
-from trl_lint.domain.values import UNKNOWN, Kind
-from trl_lint.knowledge.effects import APPENDED, LOCK_FILE, LOCKS, WRITE_ROWS
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.effects import APPENDED, LOCK_FILE, LOCKS, TAKE_DATA, WRITE_ROWS
 from trl_lint.knowledge.heuristics import RANK_FIELD
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
-    from trl_lint.domain.control import Control
+
+# Library functions that write to a file that they are passed.
+_WRITERS = frozenset({*TAKE_DATA, "builtins.print", "csv.writer", "csv.DictWriter"})
+
+
+class _Writers(IntEnum):
+    """Which ranks write to a file; of several uses, the greatest counts."""
+
+    SOME = 0
+    UNSEEN = 1  # the file is kept, returned, or passed to code that is not known
+    ALL = 2
+
+
+class WrittenParameters:
+    """Which ranks write to the file that a function gets for each parameter; empty if it writes to none."""
+
+    def __init__(self) -> None:
+        self.writers: dict[str, _Writers] = {}
+
+
+class FileCalls:
+    """The calls of a run that may write to a file, by the ids of their nodes.
+
+    written: whether any is known to write to one. on_some: those that only some ranks make. called: the functions of
+    the project that are called, each with what is known of its parameters. unknown: calls of other code.
+    """
+
+    def __init__(self) -> None:
+        self.written = False
+        self.on_some: set[int] = set()
+        self.called: dict[int, tuple[FunctionInfo, WrittenParameters]] = {}
+        self.unknown: set[int] = set()
 
 
 class Loops:
@@ -64,6 +104,20 @@ class AppendedFiles(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in LOCK_FILE or name in LOCKS:
             frame.notes.of(LockCalls).nodes.add(id(node))
+        if name in _WRITERS:
+            _note_write(frame, node)
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in WRITE_ROWS:
+            _note_write(frame, node)
+
+    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        frame.notes.of(FileCalls).unknown.add(id(node))
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        calls, parameters = frame.notes.of(FileCalls), run.trace.notes.of(WrittenParameters)
+        calls.called[id(node)] = function, parameters
+        calls.written |= bool(parameters.writers)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
@@ -72,11 +126,28 @@ class AppendedFiles(Observer["Frame"]):
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         events = frame.trace.events
-        opened = [key for key, each in events.items() if isinstance(each, SideEffect) and each.effect is APPENDED]
-        for key in opened:
-            call = events[key].node
+        opened = {key: each for key, each in events.items() if isinstance(each, SideEffect)}
+        for key, event in opened.items():
+            call = event.node
+            if event.effect is not APPENDED:
+                continue
             if is_only_created(frame.root, call) or _is_for_some(frame, call):
                 del events[key]
+            elif _writers_to(frame, call) is _Writers.UNSEEN:
+                events[key] = replace(event, handed_on=True)
+        if frame.function is not None and frame.notes.of(FileCalls).written:
+            found = frame.trace.notes.of(WrittenParameters)
+            found.writers = {each.name: _writers_to_parameter(frame, each.name) for each in frame.function.parameters}
+
+
+def _note_write(frame: Frame, node: cst.CSTNode) -> None:
+    calls = frame.notes.of(FileCalls)
+    calls.written = True
+    conditions = frame.memory.control.conditions
+    if any(each.uniformity is Uniformity.DIVERGENT and each.rank.origins == ranks.Origin.RANK for each in conditions):
+        calls.on_some.add(id(node))
+    else:
+        calls.on_some.discard(id(node))
 
 
 def _is_for_some(frame: Frame, call: cst.CSTNode) -> bool:
@@ -86,8 +157,55 @@ def _is_for_some(frame: Frame, call: cst.CSTNode) -> bool:
 
 def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether the file that is opened here is used, and only by some ranks."""
-    uses = uses_of(frame.root, call)
-    return bool(uses) and all(_is_under_rank_test(frame, each) for each in uses)
+    return bool(uses_of(frame.root, call)) and _writers_to(frame, call) is _Writers.SOME
+
+
+def _writers_to(frame: Frame, call: cst.CSTNode) -> _Writers:
+    """Which ranks write to the file that is opened here."""
+    uses: Sequence[cst.CSTNode] = [call] if bound_to(frame.root, call) is None else uses_of(frame.root, call)
+    return max((_writers_by(frame, each) for each in uses), default=_Writers.ALL)
+
+
+def _writers_to_parameter(frame: Frame, name: str) -> _Writers:
+    uses = uses_of_parameter(frame.root, name)
+    return max((_writers_by(frame, each) for each in uses), default=_Writers.SOME)
+
+
+def _writers_by(frame: Frame, use: cst.CSTNode) -> _Writers:
+    """Which ranks write by one use of a file."""
+    if _is_under_rank_test(frame, use):
+        return _Writers.SOME
+    match ancestors(frame.root, use)[-2:]:
+        case [cst.Call() as call, cst.Attribute()]:
+            return _Writers.SOME if id(call) in frame.notes.of(FileCalls).on_some else _Writers.ALL
+        case [cst.Call() as call, cst.Arg() as argument]:
+            return _writers_in(frame, call, argument)
+        case [*_, cst.Assign() | cst.AnnAssign() | cst.Return() | cst.Yield() | cst.DictElement() | cst.Element()]:
+            return _Writers.UNSEEN
+    return _Writers.ALL
+
+
+def _writers_in(frame: Frame, call: cst.Call, argument: cst.Arg) -> _Writers:
+    """Which ranks write to a file in a call that it is passed to."""
+    calls = frame.notes.of(FileCalls)
+    if id(call) in calls.on_some:
+        return _Writers.SOME
+    if id(call) in calls.called:
+        function, parameters = calls.called[id(call)]
+        return parameters.writers.get(_parameter_for(function, call, argument), _Writers.UNSEEN)
+    return _Writers.UNSEEN if id(call) in calls.unknown else _Writers.ALL
+
+
+def _parameter_for(function: FunctionInfo, call: cst.Call, argument: cst.Arg) -> str:
+    """The name of the parameter that an argument is bound to; "" if that does not show."""
+    if argument.keyword is not None:
+        return argument.keyword.value
+    place = call.args.index(argument)
+    if any(each.star for each in call.args[: place + 1]):
+        return ""
+    is_bound = function.cls is not None and not function.is_static
+    names = [each.name for each in function.parameters if each.positional][is_bound:]
+    return names[place] if place < len(names) else ""
 
 
 def _is_of_each(frame: Frame, call: cst.CSTNode) -> bool:

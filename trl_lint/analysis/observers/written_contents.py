@@ -1,4 +1,4 @@
-"""Data of each rank that all of them write to one file: the last one's stays, and the others' is lost.
+"""What all ranks write to one file. If it is data of each rank, the last one's stays, and the others' is lost.
 
 Events of a program in which `rows` is this rank's share of the data:
 
@@ -7,7 +7,8 @@ Events of a program in which `rows` is this rank's share of the data:
         json.dump(rows, file)
     table = pandas.DataFrame(rows)
     table.to_csv("rows.csv")                SideEffect(name="to_csv", own=True)
-    torch.save({"rows": rows, "model": model.state_dict()}, "all.pt")    own=False: the model is the same on all ranks
+    torch.save(gathered, "rows.pt")         SideEffect(name="torch.save", own=False), as `gathered` is the same
+    torch.save({"rows": rows, "model": model.state_dict()}, "all.pt")    own=None: it is neither
     table.to_csv("rows.csv", mode="a")      none: each adds its rows to those of the others
 """
 
@@ -23,9 +24,9 @@ from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.idioms.open_files import bound_to
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, of_class
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.effects import ADD_ROWS, APPENDED, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.effects import ADD_ROWS, APPENDED, MAKE_TABLES, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -34,18 +35,20 @@ if TYPE_CHECKING:
 
 # Of these, each rank has its own, and nobody wants all of them.
 _UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
+_MAY_HAVE_OWN_PARTS = frozenset({Kind.BOUND, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.UNKNOWN})
 # How deep the containers of data are.
 _DEEPEST = 3
 
 
 class DataCalls:
-    """The calls that write data or make a table of it, by their ids: whether only this rank has that data.
+    """The calls that write data or make a table of it, by their ids: whether only this rank has that data, or all do.
 
     It is asked at the call, which may change what it is passed.
     """
 
     def __init__(self) -> None:
         self.own: dict[int, bool] = {}
+        self.same: dict[int, bool] = {}
 
 
 class WrittenContents(Observer["Frame"]):
@@ -53,22 +56,42 @@ class WrittenContents(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in TAKE_DATA:
-            data = args.get(*TAKE_DATA[name])
-            frame.notes.of(DataCalls).own[id(node)] = data is not None and _is_own(frame, data)
+            _note(frame, args.get(*TAKE_DATA[name]), node, is_table=name in MAKE_TABLES)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in WRITE_TABLE:
-            frame.notes.of(DataCalls).own[id(node)] = _is_own(frame, receiver)
+            _note(frame, receiver, node, is_table=True)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         effects = [(key, event) for key, event in frame.trace.events.items() if isinstance(event, SideEffect)]
         for key, event in effects:
-            if event.effect is APPENDED or not _writes_own(frame, event.node):
+            if event.effect is APPENDED:
                 continue
-            if event.effect in ADD_ROWS.values():
+            if not _writes_own(frame, event.node):
+                if _writes_same(frame, event.node):
+                    frame.trace.events[key] = replace(event, own=False)
+            elif event.effect in ADD_ROWS.values():
                 del frame.trace.events[key]
             else:
                 frame.trace.events[key] = replace(event, own=True)
+
+
+def _note(frame: Frame, data: Value | None, node: cst.CSTNode, *, is_table: bool) -> None:
+    calls = frame.notes.of(DataCalls)
+    calls.own[id(node)] = data is not None and _is_own(frame, data)
+    # What is no table may be the measures of a run, with times of each rank among them.
+    may_be_same = data is not None and (is_table or data.kind is not Kind.BATCH)
+    calls.same[id(node)] = data is not None and may_be_same and _is_same(frame, data)
+
+
+def _writes_same(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether a call is known to write the same data on all ranks, or opens a file for nothing else."""
+    same = frame.notes.of(DataCalls).same
+    bound = bound_to(frame.root, call)
+    writing = [] if bound is None else list(_writing(same, bound[0].value, bound[1]))
+    if writing:
+        return all(same.get(id(each), False) for each in writing)
+    return any(same.get(id(each), False) for each in (call, _table(frame, call)))
 
 
 def _writes_own(frame: Frame, call: cst.CSTNode) -> bool:
@@ -106,6 +129,19 @@ def _writing(known: Container[int], file: str, code: cst.CSTNode) -> Iterator[cs
                 in_loop = any(isinstance(each, (cst.For, cst.While)) for each in ancestors(code, call))
                 if last_name(call.func) in WRITE_ROWS and in_loop:
                     yield call
+
+
+def _is_same(frame: Frame, value: Value, depth: int = 0) -> bool:
+    """Whether data, and all that a container of it holds, is known to be the same on all ranks.
+
+    Of a model and an optimizer, each rank may have a part, and statistics of its own.
+    """
+    if value.rank.state is not State.SAME or value.kind in _MAY_HAVE_OWN_PARTS:
+        return False
+    if value.kind not in (Kind.CONTAINER, Kind.TUPLE):
+        return value.kind is not Kind.BATCH or depth == 0
+    parts = frame.memory.contents(value) if depth < _DEEPEST else []
+    return bool(parts) and all(_is_same(frame, each, depth + 1) for each in parts)
 
 
 def _is_own(frame: Frame, value: Value, depth: int = 0) -> bool:

@@ -26,7 +26,7 @@ LONGEST = 4_000
 MOST_EXPANDED = 1_000_000
 _REFERENCE = re.compile(r"\$(?:\$|\(([\w.-]+)\)|\{([\w.-]+)\})")
 # A recipe line without one of these starts no Python.
-_NEEDLE = re.compile(r"py|uv run", re.IGNORECASE)
+_NEEDLE = re.compile(r"py|uv run|torchrun|accelerate|deepspeed", re.IGNORECASE)
 _EXPORT = re.compile(
     r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=(.*)|$)", re.MULTILINE
 )

@@ -3,6 +3,7 @@
     Run `python train.py --epochs 3` on one GPU.          README.md
     CMD="python train.py --seed $1"; eval $CMD            run.sh
     script=train.py; python $script                       run.sh, with a variable that is assigned at least once
+    script: "../scripts/plot.py"                          Snakefile: starts it as `python` does
 
 They say how a program is meant to be started if no command certainly runs it. They are not reported as wrong: a
 sentence is no place for a fix.
@@ -40,7 +41,10 @@ _MOST = 200
 
 def mentioned(path: PurePath, data: bytes) -> Iterator[Command]:
     """The commands that a text mentions, including those that are also found as commands of a script."""
-    if readers.front_end(path) not in _KINDS:
+    front = readers.front_end(path)
+    if front == readers.SNAKEMAKE:
+        yield from _scripts(data)
+    if front not in _KINDS:
         return
     text = _CONTINUES.sub(" ", data.decode("utf-8", "replace"))
     programs = _PROGRAM.findall(text)
@@ -52,6 +56,14 @@ def mentioned(path: PurePath, data: bytes) -> Iterator[Command]:
             if _OPEN.search(found[0]) or _OPEN_BEFORE.search(before) or _STARTS_SEVERAL.search(before):
                 continue
             yield from readers.all_commands(_SHELL, found[0].encode())
+
+
+def _scripts(data: bytes) -> Iterator[Command]:
+    """The programs that Snakemake itself starts with Python."""
+    from trl_lint.launch.parsers import snakemake
+
+    for program in snakemake.scripts(data.decode("utf-8", "replace")):
+        yield from readers.all_commands(_SHELL, f"python {program}".encode())
 
 
 def _may_be_one(line: str, has_programs: bool) -> bool:

@@ -54,6 +54,7 @@ DOCUMENTATION = frozenset({MARKDOWN, RESTRUCTURED})
 JUSTFILE = "tasks:justfile"
 TOX = "tasks:tox"
 PYPROJECT = "tasks:pyproject"
+SNAKEMAKE = "snakemake:commands"
 
 # fmt: off
 BY_NAME = {
@@ -61,6 +62,7 @@ BY_NAME = {
     "dockerfile": DOCKERFILE, "containerfile": DOCKERFILE,
     "justfile": JUSTFILE, ".justfile": JUSTFILE,
     "tox.ini": TOX,
+    "snakefile": SNAKEMAKE,
     "pyproject.toml": PYPROJECT, "pixi.toml": PYPROJECT,
 }
 BY_SUFFIX = {
@@ -74,6 +76,7 @@ BY_SUFFIX = {
     ".ipynb": NOTEBOOK,
     ".py": PYTHON,
     ".just": JUSTFILE,
+    ".smk": SNAKEMAKE, ".snakefile": SNAKEMAKE, ".snakemake": SNAKEMAKE,
 }
 # fmt: on
 BY_BEGINNING = {
@@ -81,6 +84,9 @@ BY_BEGINNING = {
     "dockerfile-": DOCKERFILE,
     "containerfile.": DOCKERFILE,
     "makefile.": MAKEFILE,
+    "snakefile.": SNAKEMAKE,
+    "snakefile_": SNAKEMAKE,
+    "snakefile-": SNAKEMAKE,
 }
 _COMPILED = (".pyc", ".pyo")
 

@@ -18,6 +18,7 @@ _KINDS = frozenset(
         readers.JUSTFILE,
         readers.TOX,
         readers.PYPROJECT,
+        readers.SNAKEMAKE,
     }
 )
 _QUOTES = "\"'"

@@ -5,13 +5,14 @@ file = open(path)                  named
 open(path, "a").close()            only created, as nothing can be written to it
 file = open(path, "a")
 file.close()                       the same
+if file is not None:               no use
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, value_names
+from trl_lint.analysis.program.syntax import ancestors, of_class, value_names
 from trl_lint.knowledge.effects import CLOSE_FILE, LEAVE_FILE
 
 
@@ -27,8 +28,25 @@ def bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNod
 
 
 def uses_of(root: cst.CSTNode, call: cst.CSTNode) -> list[cst.Name]:
-    """Where the file that is opened here is used, other than to close it; empty if it has no name."""
-    return [each for each in _mentions(root, call) if not _calls_one_of(LEAVE_FILE, root, each)]
+    """Where the file that is opened here is used, other than to close it or to ask for it; empty if it has no name."""
+    return [each for each in _mentions(root, call) if not _leaves(root, each)]
+
+
+def uses_of_parameter(function: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a function uses the file that it gets for a parameter, other than to close it or to ask for it."""
+    around = {id(each) for parameters in of_class(function, cst.Parameters) for each in of_class(parameters, cst.Name)}
+    named = (each for each in value_names(function) if each.value == name and id(each) not in around)
+    return [each for each in named if not _leaves(function, each)]
+
+
+def _leaves(root: cst.CSTNode, name: cst.Name) -> bool:
+    """Whether nothing is written by this mention of a file: `file.close()`, `if file is not None:`."""
+    match ancestors(root, name)[-1]:
+        case cst.Attribute(attr=cst.Name(method)):
+            return method in LEAVE_FILE
+        case cst.Comparison() | cst.ComparisonTarget() | cst.UnaryOperation() | cst.BooleanOperation() | cst.If():
+            return True
+    return False
 
 
 def is_only_created(root: cst.CSTNode, call: cst.CSTNode) -> bool:

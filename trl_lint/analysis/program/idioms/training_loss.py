@@ -6,13 +6,14 @@
     total += loss.item(); total / len(loader) it is: nothing else is added up
     loss - baseline.mean()                    it is not: something else is subtracted
     policy_loss                               it is not, if `loss = policy_loss + value_loss` is trained with
+    rec_loss                                  it is, if `loss = args.weight * rec_loss` is
 
 It is decided by the text of one function. Of several bindings of a name the last one before its use counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -22,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, self_attribute, used_names
 from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
 
@@ -169,7 +171,7 @@ class _Function:
 
     def _train(self, node: cst.BaseExpression, place: int) -> None:
         """Mark what a backward pass from this expression trains, without its scale factors."""
-        node = _unscaled(node)
+        node = _unscaled(node, self._is_factor)
         binding = self._reaching(node.value, place) if isinstance(node, cst.Name) else None
         while binding is not None and binding not in self.trained:
             self.trained.add(binding)
@@ -181,6 +183,27 @@ class _Function:
                     return
             binding = self._before(binding)
 
+    def _is_factor(self, node: cst.CSTNode, inside: frozenset[str] = frozenset()) -> bool:
+        """Whether a value is a number or follows from settings. inside: names that it is asked for, to end loops."""
+        match node:
+            case cst.BaseNumber():
+                return True
+            case cst.Name(name):
+                bound = self._bindings.get(name, ())
+                parts = [part for each in bound for part in each.parts]
+                if name in inside or not bound:
+                    return name.isupper()
+                return all(self._is_factor(part, inside | {name}) for part in parts)
+            case cst.Attribute() | cst.Subscript():
+                return bool(self_attribute(node)) or _is_setting(node)
+            case cst.UnaryOperation(expression=inner):
+                return self._is_factor(inner, inside)
+            case cst.BinaryOperation(left=left, right=right):
+                return self._is_factor(left, inside) and self._is_factor(right, inside)
+            case cst.Call(args=arguments) if last_name(node.func) in _KEEP_NUMBERS:
+                return all(self._is_factor(each.value, inside) for each in arguments if each.keyword is None)
+        return False
+
     def _may_be_skipped(self, binding: _Binding, node: cst.CSTNode) -> bool:
         """Whether an earlier binding may reach a place, too: `if weighted: loss = loss_of(weights)`, without else."""
         around = set(map(id, ancestors(self._root, node)))
@@ -189,15 +212,33 @@ class _Function:
         return not any(self._is_alternative(each, binding) for each in self._bindings[binding.name])
 
 
-def _unscaled(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`loss` of `loss / steps` and of `loss.mean()`."""
+def _is_number(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BaseNumber)
+
+
+def _unscaled(node: cst.BaseExpression, is_factor: Callable[[cst.CSTNode], bool] = _is_number) -> cst.BaseExpression:
+    """`loss` of `loss / steps`, of `loss.mean()` and of `0.5 * loss`."""
     match node:
+        case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right) if is_factor(left):
+            return _unscaled(right, is_factor)
         case cst.BinaryOperation(left=left, operator=cst.Divide() | cst.Multiply()):
-            return _unscaled(left)
+            return _unscaled(left, is_factor)
         case cst.Call(func=cst.Attribute(value=value, attr=cst.Name("mean" | "sum")), args=[]):
-            return _unscaled(value)
+            return _unscaled(value, is_factor)
     return node
 
+
+def _is_setting(node: cst.CSTNode) -> bool:
+    """Whether an expression is read from settings, by their name: `args.weight`, `self.cfg.loss["weight"]`."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+        if isinstance(node, (cst.Attribute, cst.Name)) and SETTINGS_OBJECT.fits(last_name(node)):
+            return True
+    return False
+
+
+# Functions whose result is a number, or a tensor of one, where their arguments are numbers.
+_KEEP_NUMBERS = frozenset({"abs", "as_tensor", "cos", "exp", "float", "int", "max", "min", "sqrt", "tensor"})
 
 _SIZES = frozenset({"len"})
 # How many of the loop's targets are counters, by the function that it iterates over.
