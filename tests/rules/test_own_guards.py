@@ -8,6 +8,7 @@ import pytest
 from snippets import Snippets
 
 SNIPPETS = Snippets("TRL008")
+TORCH_NAMES = ("dist", "torch.distributed")
 HEAD = """\
 import os
 import torch
@@ -26,11 +27,16 @@ def train(args, model, data, path):
 """
 
 
+# How torch is asked where the code has no test that can be asked.
+OF_TORCH = ("dist.get_rank() == 0", *(f"not {name}.is_initialized() or {name}.get_rank() == 0" for name in TORCH_NAMES))
+
+
 def guards(text: str) -> list[str]:
-    """The guards that the fixes insert, and the help if there is none."""
+    """The guards in the words of the text that the fixes insert."""
     after = Counter(line.strip() for line in SNIPPETS.mended(HEAD + text, unsafe=True).split("\n"))
     after.subtract(line.strip() for line in (HEAD + text).split("\n"))
-    return [line for line in after.elements() if line.startswith("if ")]
+    others = {f"if {each}:" for each in OF_TORCH if each not in text}
+    return [line for line in after.elements() if line.startswith("if ") and line not in others]
 
 
 def helps(text: str) -> list[str]:
@@ -59,6 +65,11 @@ ASKED = "    if is_main_process():\n        print(1)\n"
             '    torch.save(1, "a.pt")\n    if dist.get_rank() == 0:\n        print(1)\n',
             "if dist.get_rank() == 0:",
         ),
+        # The group is always there.
+        (
+            '    if path:\n        if dist.get_rank() == 0:\n            print(1)\n    torch.save(1, "a.pt")\n',
+            "if dist.get_rank() == 0:",
+        ),
         # The nearer one, and the one for the job.
         (
             f'{ASKED}{ASKED}{RANKED}    save()\n\ndef save():\n    torch.save(1, "a.pt")\n',
@@ -84,8 +95,6 @@ def test_the_guard_is_the_test_that_the_code_has(text: str, guard: str):
         "    if path:\n        rank = dist.get_rank()\n        if rank == 0:\n            print(1)\n"
         '    torch.save(1, "a.pt")\n',
         RANKED + '    rank = 1\n    torch.save(1, "a.pt")\n',
-        # It is asked only where there is a process group.
-        '    if path:\n        if dist.get_rank() == 0:\n            print(1)\n    torch.save(1, "a.pt")\n',
         # It is of another function.
         RANKED + '    save()\n\ndef save():\n    torch.save(1, "a.pt")\n',
         '    if dist.get_rank() == 0:\n        print(1)\n    save(1)\n\ndef save(dist):\n    torch.save(1, "a.pt")\n',
@@ -95,7 +104,7 @@ def test_the_guard_is_the_test_that_the_code_has(text: str, guard: str):
         f'{ASKED}    name = torch.save(1, "a.pt")\n',
     ],
 )
-def test_what_cannot_be_asked_there_is_left_to_the_author(text: str):
+def test_what_cannot_be_asked_there_is_not_asked(text: str):
     assert SNIPPETS.findings(HEAD + text)
     assert guards(text) == []
 
