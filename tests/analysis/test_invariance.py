@@ -433,7 +433,7 @@ STEPS: list[Step] = [
 
 
 def verdict(directory: Path, program: str, helpers: str) -> list[tuple[str, str]]:
-    """The findings, each as its code and the line it starts on."""
+    """The places of findings, each as its code and the line it starts on."""
     files = {directory / "program.py": program}
     if helpers:
         files[directory / "helpers.py"] = helpers
@@ -445,7 +445,7 @@ def verdict(directory: Path, program: str, helpers: str) -> list[tuple[str, str]
     for path, text in files.items():
         lines = text.splitlines()
         for finding in linter.check(path, text.encode()):
-            found.append((finding.code, lines[finding.start.line - 1].strip()))
+            found += [(each.code, lines[each.start.line - 1].strip()) for each in (finding, *finding.also)]
     return found
 
 

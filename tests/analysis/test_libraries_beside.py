@@ -54,7 +54,8 @@ def logged(root: Path, files: dict[str, str], *linted: str) -> list[str]:
     contents = [(path, path.read_bytes()) for path in (trainer, *(root / name for name in linted))]
     linter.prepare(contents)
     lines = files["mine/trainer.py"].splitlines()
-    return [lines[finding.start.line - 1].split('"')[1] for finding in linter.check(*contents[0])]
+    places = (each for finding in linter.check(*contents[0]) for each in (finding, *finding.also))
+    return [lines[each.start.line - 1].split('"')[1] for each in places]
 
 
 def test_alone(tmp_path):

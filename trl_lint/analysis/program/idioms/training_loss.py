@@ -237,7 +237,8 @@ def _is_setting(node: cst.CSTNode) -> bool:
     return False
 
 
-# Functions whose result is a number, or a tensor of one, where their arguments are numbers.
+# Functions whose result is a number, or a tensor of one, where their arguments are numbers. Not in torch_ops: Python's
+# own and those of `math` are among them.
 _KEEP_NUMBERS = frozenset({"abs", "as_tensor", "cos", "exp", "float", "int", "max", "min", "sqrt", "tensor"})
 
 _SIZES = frozenset({"len"})
