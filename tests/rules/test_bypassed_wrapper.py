@@ -827,6 +827,49 @@ def test_the_only_forward_of_what_a_method_takes_off_its_wrapper(forward, is_fou
     assert bool(SNIPPETS.findings(BY_A_METHOD.format(forward=forward))) is is_found
 
 
+UNDER_ANOTHER_NAME = """
+import torch
+import torch.distributed as dist
+from somewhere import Net, close, groups_of, save
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(args, loader):
+    dist.init_process_group("nccl")
+    net = Net()
+    if args.use_ddp:
+        model: "DDP" = DDP(net, device_ids=[args.gpu])
+    else:
+        model = net.sharded()
+    {before}
+    for batch in loader:
+        model.train()
+        {forward}
+        (loss / args.steps).backward()
+        optimizer.step()
+        save(model, optimizer)
+"""
+FROM_GROUPS = "groups = groups_of(model)\n    optimizer = torch.optim.SGD(groups)"
+
+
+@pytest.mark.parametrize(
+    ("before", "forward", "is_found"),
+    [
+        (FROM_GROUPS, "loss, shown = net.compute_loss(batch)", True),
+        ("optimizer = torch.optim.SGD(model.parameters())", "loss = net.compute_loss(batch)['loss']", True),
+        (FROM_GROUPS, "loss = close(model, batch) + net.compute_loss(batch)", False),
+        (FROM_GROUPS, "loss = close(net.encode(batch), model(batch))", False),
+        (FROM_GROUPS, "loss = close(net.encode(batch), model.forward(batch))", False),
+        (FROM_GROUPS, "net.reset(batch); loss = close(groups, batch)", False),
+        ("run, optimizer = groups_of(model)", "loss = run(net.compute_loss(batch))", False),
+        ("run = model; optimizer = args.optimizer", "loss = close(net.encode(batch), run(batch))", False),
+        ("parts = [model]; optimizer = args.optimizer", "loss = net.compute_loss(batch) + parts[0](batch)", False),
+    ],
+)
+def test_the_only_forward_of_a_module_that_has_its_wrapper_under_another_name(before, forward, is_found):
+    assert bool(SNIPPETS.findings(UNDER_ANOTHER_NAME.format(before=before, forward=forward))) is is_found
+
+
 @pytest.mark.parametrize(
     ("guard", "is_found"),
     [

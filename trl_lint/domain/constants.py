@@ -27,6 +27,27 @@ WORLD_TRUE = World("true for several ranks")
 WORLD_FALSE = World("false for several ranks")
 
 
+class GivenNumber:
+    """The number that a field of a setting certainly has where it is read, so that comparisons of it are decided.
+
+    Those of other constants are open: `epochs = 1` says what the code is tried with, and not what it is for.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GivenNumber) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((GivenNumber, self.value))
+
+    def __repr__(self) -> str:
+        return f"given {self.value}"
+
+
 class BareRun:
     """The answer of a test for the kind of distributed run, if the run is of a kind in which no model is wrapped."""
 

@@ -12,7 +12,7 @@ import libcst as cst
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.transfer.processes import first_rank
-from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.constants import MISSING, GivenNumber, World
 from trl_lint.domain.control import Control
 from trl_lint.domain.equality import Frozen, freeze, same_contents, same_facts
 from trl_lint.domain.heap import REST, Cell, Memory, join_cells
@@ -158,8 +158,8 @@ def without_constants(
 
 
 def _without_details(value: Value) -> Value:
-    """A value reduced to rank and kind, except that None, switches and constants of the world size are kept."""
-    if value.kind in _UNCHANGED_KINDS or isinstance(value.const, (bool, World)):
+    """A value reduced to rank and kind; None, switches, given numbers and constants of the world size are kept."""
+    if value.kind in _UNCHANGED_KINDS or isinstance(value.const, (bool, GivenNumber, World)):
         return value
     if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.device:
         return value

@@ -5,6 +5,7 @@ For example:
     def start(args): args.rank = dist.get_rank()   start(options) has set `options.rank`
     def load(opt): seed(opt.seed)                  load(args) seeds with what `args.seed` is
     def parse(): …; return args                    `options = parse()` has the fields of its `args`
+    alone.world_size = 1; Agent(alone)             this Agent is made, and runs, with `args.world_size` 1
 
 What is known of a field is in `given_fields`: in the state of a function it is a name with a dot.
 """
@@ -18,6 +19,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.objects import aliases, assignment, given_fields
 from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.interprocedural.returned_arguments import returned_name
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import assignments
 from trl_lint.analysis.state.arguments import Arguments
@@ -31,8 +33,12 @@ _RETURNED = ""
 def of_arguments(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None) -> dict[str, Value]:
     """What is known of the fields of the arguments of a call, by the names of the parameters."""
     found = {}
+    # What the objects of a class have in common is not decided by a number that one of them is given.
+    is_shared = function.name == "__init__" and isinstance(receiver, ProjectInstance) and not receiver.cls.is_copy
     for arg in args.nodes.values():
         fields = given_fields.of(frame, arg.value)
+        if is_shared:
+            fields = {name: value for name, value in fields.items() if not given_fields.is_constant(value)}
         if fields:
             bound = (each.name for each in function.parameters if not each.star)
             name = next((each for each in bound if expression_of(function, each, args, receiver) is arg.value), None)

@@ -38,7 +38,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import NONE, BoundMethod, LibraryInstance, ModelValue, PreparedObject, class_name_of
-from trl_lint.domain.model_roles import is_replicated, wrapping_of
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
@@ -282,7 +282,12 @@ def _may_be_sharded(frame: Frame, model: Value) -> bool:
 
 
 def _is_wrapped(model: Value) -> bool:
-    """Whether a model is wrapped, if only on the branch on which the program runs with DDP: on others no ranks wait."""
+    """Whether a model is wrapped, if only on the branch on which the program runs with DDP: on others no ranks wait.
+
+    A DataParallel works inside its own process, whether or not there are others.
+    """
+    if is_data_parallel(model):
+        return False
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
 
 

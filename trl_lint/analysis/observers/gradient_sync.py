@@ -29,6 +29,7 @@ from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
@@ -44,7 +45,8 @@ class GradientSync(Observer["Frame"]):
     def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
         around = frame.module.tree if frame.cls is None else frame.cls.node
-        if _is_forward(model, name) or (is_of_unknown and is_only_forward(frame.root, around, node)):
+        made = (step.node for step in steps(model.provenance))
+        if _is_forward(model, name) or (is_of_unknown and is_only_forward(frame.root, around, node, made)):
             _emit(frame, model, node, "" if name in models.FORWARDS else name)
 
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:

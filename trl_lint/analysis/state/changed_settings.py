@@ -54,7 +54,7 @@ def is_still_a_setting(frame: Frame, node: cst.Attribute, assigned: int) -> bool
     assigned: how many assignments to this field of an object of this name the file has. All of them have to be in the
     function that reads the field: of others it is not known when they are made.
     """
-    targets = list(_targets(frame.root, node))
+    targets = targets_of(frame.root, node)
     changes = frame.notes.of(ChangedSettings)
     if len(targets) != assigned or any(id(each) in changes.differing for each in targets):
         return False
@@ -62,8 +62,11 @@ def is_still_a_setting(frame: Frame, node: cst.Attribute, assigned: int) -> bool
     return not frame.loops or all(id(each) in changes.seen for each in targets)
 
 
-def _targets(root: cst.CSTNode, node: cst.Attribute) -> list[cst.Attribute]:
-    """The targets of the assignments to a field in a function itself, not in those that are nested in it."""
+def targets_of(root: cst.CSTNode, node: cst.Attribute) -> list[cst.Attribute]:
+    """The targets of the assignments to a field in a function itself, not in those that are nested in it.
+
+    They are in the order of the text, except that those with an annotation come last.
+    """
     if not isinstance(node.value, cst.Name):
         return []
     owner, field = node.value.value, node.attr.value

@@ -96,6 +96,11 @@ def is_assigned(frame: Frame, name: str) -> bool:
     return bool(_assigned(frame, name))
 
 
+def is_set_on_self(frame: Frame, field: str) -> bool:
+    """Whether the file sets this field of an object that `self` has: `self.args.field = value`."""
+    return re.search(rf"\bself\.\w+\.{field}\s*=(?!=)", frame.module.text) is not None
+
+
 def count_by_name(expression: cst.BaseExpression, value: Value) -> Value:
     """A value put into a text; the fact of a setting for a counter of which only its name is known.
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks, library_calls
-from trl_lint.analysis.interpreter.objects import own_wrappers, passed_models, settings_objects
+from trl_lint.analysis.interpreter.objects import given_fields, own_wrappers, passed_models, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
@@ -58,7 +58,7 @@ def _instantiate(
 ) -> Value:
     """A new object. site: where it is allocated, unless that is the call."""
     site = _site_of(frame, node) if site is None else site
-    instance: Value = instance_of(cls.allocated_at(site, frame.module) if _has_site_facts(frame, cls) else cls)
+    instance: Value = instance_of(_of_site(frame, cls, args, site))
     if instance.kind is Kind.MODEL:
         _build_around_wrapped(frame, cls, args, node)
         return instance
@@ -93,6 +93,19 @@ def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: c
     init = cls.find("__init__")
     if init is not None and init.cls is cls and any(map(is_wrapped, args.all())):
         frame.engine.call(frame, init, args, node, ProjectInstance(cls))
+
+
+def _of_site(frame: Frame, cls: ClassInfo, args: Arguments, site: Hashable) -> ClassInfo:
+    """The class that represents the objects created here: its own, or one for this site."""
+    if cls.attributes and _may_be_apart(frame, cls) and given_fields.has_constants(frame, args):
+        return cls.allocated_at((site, "apart"), frame.module, apart=True)
+    return cls.allocated_at(site, frame.module) if _has_site_facts(frame, cls) else cls
+
+
+def _may_be_apart(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether an object of a class can be kept apart from others, which are there already: all its code is in sight."""
+    is_in_sight = all(isinstance(each, ClassInfo) for each in cls.lineage())
+    return is_in_sight and "__init__" in cls.methods and not frame.engine.is_entry_class(cls)
 
 
 def _has_site_facts(frame: Frame, cls: ClassInfo) -> bool:

@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.conditions import (
     named_fields,
     narrowed_calls,
     none_tests,
+    number_tests,
     process_grids,
     wrapping_tests,
 )
@@ -34,8 +35,8 @@ from trl_lint.domain.constants import (
     OPEN,
     WORLD_FALSE,
     WORLD_KIND,
-    WORLD_SIZE,
     WORLD_TRUE,
+    GivenNumber,
     OnOneProcess,
     World,
 )
@@ -73,7 +74,7 @@ def truth(frame: Frame, value: Value) -> bool | None:
         return const is not WORLD_FALSE
     if const is None or isinstance(const, bool):
         return bool(const)
-    return None
+    return bool(const.value) if isinstance(const, GivenNumber) else None
 
 
 def on_single_process(value: Value, negated: bool = False) -> OnOneProcess | None:
@@ -122,21 +123,6 @@ def _unknown_control(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.U
     return Control(Uniformity.UNKNOWN, provenance, rank)
 
 
-_ORDER: dict[type, Callable[[int, int], bool]] = {
-    cst.GreaterThan: lambda a, b: a > b,
-    cst.GreaterThanEqual: lambda a, b: a >= b,
-    cst.LessThan: lambda a, b: a < b,
-    cst.LessThanEqual: lambda a, b: a <= b,
-    cst.Equal: lambda a, b: a == b,
-    cst.NotEqual: lambda a, b: a != b,
-}
-# The comparison operators for swapped operands.
-_MIRROR: dict[type, type] = {
-    cst.GreaterThan: cst.LessThan,
-    cst.GreaterThanEqual: cst.LessThanEqual,
-    cst.LessThan: cst.GreaterThan,
-    cst.LessThanEqual: cst.GreaterThanEqual,
-}
 # The result of comparing a rank with a number, on every rank of a distributed run.
 _RANKS: dict[tuple[type, int], World] = {
     (cst.Equal, -1): WORLD_FALSE,
@@ -145,8 +131,6 @@ _RANKS: dict[tuple[type, int], World] = {
     (cst.GreaterThanEqual, 0): WORLD_TRUE,
     (cst.LessThan, 0): WORLD_FALSE,
 }
-# World sizes for which the answers must agree before a comparison is decided.
-_SIZES = (2, 3, 8, 1024)
 
 
 def other_ranks(frame: Frame, test: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -178,7 +162,7 @@ def compare(
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
-        if type(target.operator) in _MIRROR:
+        if type(target.operator) in number_tests.MIRROR:
             left, right = used(frame, node.left, left), used(frame, target.comparator, right)
         if result is None and named_fields.is_field_of_rank(frame, node.left, left, right):
             left = RANK_INDEX.replace(provenance=frame.step(node.left, "`{}` differs between ranks"))
@@ -207,7 +191,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
     are_equal = kind_of_test in (cst.Equal, cst.NotEqual)
-    const = _decided(left.const, kind_of_test, right.const)
+    const = number_tests.decided(left.const, kind_of_test, right.const)
     if const is MISSING and are_equal:
         const = _same_text(left, right, kind_of_test)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
@@ -246,22 +230,11 @@ def _are_of_one_time(left: Value, right: Value) -> bool:
 def _compared_on_one_process(left: Value, operator: type, right: Value) -> OnOneProcess | None:
     """The result of comparing the rank with a number in a run with one process; None if it is open."""
     if single_process_value(right) is not None and single_process_value(left) is None:
-        left, right, operator = right, left, _MIRROR.get(operator, operator)
+        left, right, operator = right, left, number_tests.MIRROR.get(operator, operator)
     known = single_process_value(left)
-    if known is None or type(right.const) not in (bool, int) or operator not in _ORDER:
+    if known is None or type(right.const) not in (bool, int) or operator not in number_tests.ORDER:
         return None
-    return ONE_PROCESS_TRUE if _ORDER[operator](known.value, right.const) else ONE_PROCESS_FALSE
-
-
-def _decided(left: Any, operator: type, right: Any) -> Any:
-    """The constant result of a comparison with the world size, or with a test of it; MISSING if it is open."""
-    if right in (WORLD_SIZE, WORLD_TRUE, WORLD_FALSE) and not isinstance(left, World):
-        left, right, operator = right, left, _MIRROR.get(operator, operator)
-    if left is WORLD_SIZE and type(right) is int and operator in _ORDER:
-        answers = {_ORDER[operator](size, right) for size in (*_SIZES, max(right, 2), max(right, 2) + 1)}
-        if len(answers) == 1:
-            return WORLD_TRUE if answers.pop() else WORLD_FALSE
-    return MISSING
+    return ONE_PROCESS_TRUE if number_tests.ORDER[operator](known.value, right.const) else ONE_PROCESS_FALSE
 
 
 def _same_text(left: Value, right: Value, operator: type) -> Any:

@@ -1,4 +1,5 @@
-"""Fields that a function sets on objects of unknown class, if the value is the rank or a string that all ranks share.
+"""Fields that a function sets on objects of unknown class, if the value is the rank, a string that all ranks share, or
+a number that goes into a copy.
 
     args.rank = int(os.environ["RANK"])
     torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
@@ -6,6 +7,8 @@
     args = load(path)                            nothing is known of the fields of another object
     opt = args                                   the same object under another name
     self.args = args                             the other methods read the same from `self.args`
+    alone = copy.deepcopy(args)
+    alone.world_size = 1                         1, in the copy only
 
 They are kept among the names of the state, under a key that is no identifier (`args.rank`), and among the attributes of
 a class. Assigning another value to a field drops what was known of it: then its own name may say more. With the object
@@ -19,15 +22,18 @@ from collections.abc import Mapping
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import last_name, self_attribute
-from trl_lint.analysis.state import changed_settings
+from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, precedes, self_attribute
+from trl_lint.analysis.state import changed_settings, settings
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import GivenNumber
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.heuristics import WORLD_FIELD
 from trl_lint.knowledge.python import COPIES_WITH_FIELDS
 
 
@@ -58,6 +64,12 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         frame.memory.names[field] = value
     elif field in frame.memory.names and frame.memory.names[field].kind in _MAY_BE_TEXT:
         frame.memory.names[field] = value
+    elif field in frame.memory.names and is_constant(frame.memory.names[field]):
+        frame.memory.names[field] = UNKNOWN  # not dropped: after a branch, the number must not count for both ways
+    elif _is_number(value) and _is_set_in_copy(frame, target):
+        owners.add(receiver)
+        given = value.const if isinstance(value.const, bool) else GivenNumber(value.const)
+        frame.memory.names[field] = value.replace(const=given)
     elif _is_shared_text(value) and frame.memory.control.uniformity is Uniformity.UNIFORM:
         owners.add(receiver)
         frame.memory.names[field] = value
@@ -71,6 +83,36 @@ def may_go(value: Value) -> bool:
     A name that is made of the time does not: elsewhere the field counts as the setting that replaces it.
     """
     return _is_of_rank(value) or value.rank.is_uniform
+
+
+def is_constant(value: Value) -> bool:
+    """Whether the value of a field is a number or a flag that the code gives it."""
+    return isinstance(value.const, (bool, GivenNumber))
+
+
+def _is_number(value: Value) -> bool:
+    return value.kind is Kind.NUMBER and isinstance(value.const, (bool, float, int))
+
+
+def _is_set_in_copy(frame: Frame, target: cst.Attribute) -> bool:
+    """Whether a field is set on a copy that the same block has made: `alone = copy.deepcopy(args)`.
+
+    No other name means the object, and wherever this name is used the field has been set, once for each copy.
+    """
+    root, owner = frame.root, target.value
+    copies = [value for name, value in assignments(root) if isinstance(name, cst.Name) and name.deep_equals(owner)]
+    targets = changed_settings.targets_of(root, target) if copies else []
+    return 0 < len(copies) == len(targets) and all(
+        _block_around(root, copied) is _block_around(root, each)
+        and precedes(root, copied, each)
+        and _is_copy(frame, copied)
+        for copied, each in zip(copies, targets, strict=True)
+    )
+
+
+def _block_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
+    blocks = (each for each in reversed(ancestors(root, node)) if isinstance(each, (cst.IndentedBlock, cst.Module)))
+    return next(blocks, None)
 
 
 def _is_of_rank(value: Value) -> bool:
@@ -96,7 +138,8 @@ def read(frame: Frame, node: cst.CSTNode) -> Value | None:
         return None
     owner, field = node.value, node.attr.value
     if isinstance(owner, cst.Name):
-        return frame.memory.names.get(f"{owner.value}.{field}")
+        known = frame.memory.names.get(f"{owner.value}.{field}")
+        return None if known is not None and known.is_unknown and WORLD_FIELD.fits(field) else known
     attribute = self_attribute(owner)
     if frame.cls is None or field not in _known_of_attribute(frame.cls, attribute):
         return None
@@ -129,6 +172,11 @@ def of(frame: Frame, expression: cst.CSTNode | None) -> dict[str, Value]:
     return {}
 
 
+def has_constants(frame: Frame, args: Arguments) -> bool:
+    """Whether a call passes an object with a field of which the number is known."""
+    return any(is_constant(value) for arg in args.nodes.values() for value in of(frame, arg.value).values())
+
+
 def drop(frame: Frame, owner: cst.CSTNode, field: str) -> None:
     """Drop what was known of a field of an object."""
     if isinstance(owner, cst.Name):
@@ -137,11 +185,15 @@ def drop(frame: Frame, owner: cst.CSTNode, field: str) -> None:
 
 def _of_copied(frame: Frame, call: cst.Call) -> dict[str, Value]:
     """The fields of the result of a call that copies an object or merges some: `copy.deepcopy(args)`."""
-    if last_name(call.func) not in _COPYING:
-        return {}
     fields = {name: value for arg in call.args for name, value in of(frame, arg.value).items()}
-    function = frame.engine.evaluate(frame, call.func) if fields else None
-    return fields if isinstance(function, LibraryName) and function.name in COPIES_WITH_FIELDS else {}
+    return fields if fields and _is_copy(frame, call) else {}
+
+
+def _is_copy(frame: Frame, call: cst.CSTNode) -> bool:
+    if not isinstance(call, cst.Call) or last_name(call.func) not in _COPYING:
+        return False
+    function = frame.engine.evaluate(frame, call.func)
+    return isinstance(function, LibraryName) and function.name in COPIES_WITH_FIELDS
 
 
 _COPYING = frozenset(each.rpartition(".")[2] for each in COPIES_WITH_FIELDS)
@@ -154,11 +206,17 @@ def put(frame: Frame, owner: cst.CSTNode, fields: Mapping[str, Value]) -> None:
         for field, value in fields.items():
             frame.memory.names[f"{owner.value}.{field}"] = value
     elif fields and frame.cls is not None and (attribute := self_attribute(owner)):
+        fields = {name: value for name, value in fields.items() if _may_be_kept(frame, frame.cls, name, value)}
         known = frame.cls.origin.notes.of(FieldsOfAttributes).known.setdefault(attribute, set())
         known.update(fields)
         frame.engine.note_stored(FieldsOfAttributes, frame.cls, attribute, *sorted(fields))
         for field, value in fields.items():
             frame.write_attribute(frame.cls, f"{attribute}.{field}", value)
+
+
+def _may_be_kept(frame: Frame, cls: ClassInfo, field: str, value: Value) -> bool:
+    """Whether an attribute of `self` keeps a field: a number only where it is that of all objects of a class."""
+    return not is_constant(value) or (cls.is_apart and not settings.is_set_on_self(frame, field))
 
 
 def _known_of_attribute(cls: ClassInfo, attribute: str) -> set[str]:

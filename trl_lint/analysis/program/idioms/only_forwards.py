@@ -3,35 +3,42 @@
     losses = self.model.module.training_losses(batch)
     losses["loss"].backward()                             and nowhere in the class is `self.model(…)` called
 
+    model = DDP(net)
+    net.training_losses(batch)["loss"].backward()         and `model` goes to nothing whose result may be trained with
+
 For a model whose class has no available source, nothing else shows that one of its methods runs the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.result_uses import targets_of
-from trl_lint.analysis.program.syntax import below, last_name, names_in, of_class, used_names
-from trl_lint.knowledge.models import INNER_MODEL
+from trl_lint.analysis.program.syntax import ancestors, assignments, below, last_name, names_in, of_class, used_names
+from trl_lint.knowledge.models import FORWARDS, INNER_MODEL
 
 _BACKWARD = "backward"
 # Last parts of the names of unwrapping functions; the caller has checked that they are Accelerate's or Transformers'.
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
-def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
+def is_only_forward(
+    root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode, steps: Iterable[cst.CSTNode] = ()
+) -> bool:
     """Whether a backward pass starts from the result of `model.module.method(…)`, and nothing calls `model`.
 
-    The module may have a name, `inner = model.module`, or come from a method of the class, `self.bare_model()`.
+    The module may have a name, `inner = model.module`, or come from a method of the class, `self.bare_model()`. Or it
+    is the one that was passed to the wrapper.
 
     root: the function (or module) of the call. around: its class, or else its module, in which nothing may call the
-    wrapper.
+    wrapper. steps: what has made it the module inside a wrapper.
     """
     match call:
         case cst.Call(func=cst.Attribute(value=receiver)):
             wrappers = [*_wrappers(root, receiver), *_wrappers_of_helper(around, receiver)]
+            wrappers = wrappers or _made_around(root, receiver, call, steps)
             is_called = any(each.func.deep_equals(one) for each in of_class(around, cst.Call) for one in wrappers)
             return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
     return False
@@ -65,6 +72,58 @@ def _wrappers_of_helper(around: cst.CSTNode, inner: cst.BaseExpression) -> Itera
                 if method.name.value == name:
                     for returned in of_class(method, cst.Return):
                         yield from () if returned.value is None else _wrappers(method, returned.value)
+
+
+def _made_around(
+    root: cst.CSTNode, inner: cst.BaseExpression, call: cst.CSTNode, steps: Iterable[cst.CSTNode]
+) -> list[cst.BaseExpression]:
+    """The name that a function gives the wrapper of a module: the `model` of `model = DDP(net)`.
+
+    None if something that the wrapper is passed to may run it in the loop around the call.
+    """
+    made = set(map(id, steps))
+    wrappers = [target for target, value in _bindings(root) if id(value) in made]
+    if any(each.deep_equals(inner) or _may_be_run(root, each, call) for each in wrappers):
+        return []
+    return wrappers
+
+
+def _bindings(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    yield from assignments(root)
+    yield from ((each.target, each.value) for each in of_class(root, cst.AnnAssign) if each.value is not None)
+
+
+def _may_be_run(root: cst.CSTNode, wrapper: cst.BaseExpression, call: cst.CSTNode) -> bool:
+    """Whether a wrapper may be run in the loop around a call, other than by a call of its name."""
+    if not isinstance(wrapper, cst.Name):
+        return True
+    loops = (each for each in ancestors(root, call) if isinstance(each, (cst.For, cst.While)))
+    loop = next(loops, root)
+    occurrences = (each for each in of_class(root, cst.Name) if each.value == wrapper.value)
+    return any(_may_reach(root, each, loop) for each in occurrences)
+
+
+def _may_reach(root: cst.CSTNode, name: cst.Name, loop: cst.CSTNode) -> bool:
+    """Whether an occurrence of the name of a wrapper may let something in a loop run it.
+
+    Neither `model.train()` nor `save(model)`, whose result is dropped, nor `groups = groups_of(model)` before the loop.
+    """
+    around = ancestors(root, name)
+    match around[-1]:
+        case cst.AssignTarget() | cst.AnnAssign():
+            return False
+        case cst.Attribute(value=owner, attr=attribute):
+            return owner is name and attribute.value in FORWARDS
+        case cst.Arg(keyword=keyword) if keyword is name:
+            return False
+        case cst.Arg():
+            statement = next((each for each in reversed(around) if isinstance(each, cst.BaseSmallStatement)), None)
+            if isinstance(statement, cst.Expr):
+                return statement.value is not around[-2]
+            is_within = any(each is loop for each in around)
+            names = targets_of(statement) if isinstance(statement, cst.Assign) else set()
+            return is_within or not names or not names.isdisjoint(used_names(loop))
+    return True
 
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:

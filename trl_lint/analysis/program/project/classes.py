@@ -188,6 +188,7 @@ class ClassInfo:
         self.notes = Notes()
         self.origin = self  # the class itself, for the copy that represents one allocation site
         self._allocated: dict[Module, dict[Hashable, ClassInfo]] = {}
+        self.is_apart = False  # whether it is a copy whose objects are made with other settings than all others
         self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
         self.made = False  # whether a constructor has run for its objects, or there is none to run
@@ -246,17 +247,22 @@ class ClassInfo:
 
     # --- its instances ---
 
-    def allocated_at(self, site: Hashable, module: Module) -> ClassInfo:
+    @property
+    def is_copy(self) -> bool:
+        """Whether it represents the objects of one allocation site."""
+        return self.origin is not self
+
+    def allocated_at(self, site: Hashable, module: Module, apart: bool = False) -> ClassInfo:
         """The copy of this class for the objects from one allocation site in a file, with attributes of their own.
 
         `losses = Meter()` is kept separate from `accuracy = Meter()`. The class itself joins the attributes of all of
-        them, and is used for objects whose allocation site is unknown.
+        them, and is used for objects whose allocation site is unknown. It knows nothing of those that are kept apart.
         """
         sites = self._allocated.setdefault(module, {})
         known = sites.get(site)
         if known is None and len(sites) < MAX_ALLOCATION_SITES:
             known = sites[site] = copy.copy(self)
-            known.attributes, known._assigned_values, known.heap = {}, {}, {}
+            known.attributes, known._assigned_values, known.heap, known.is_apart = {}, {}, {}, apart
             known.made, known.awaits_constructor = True, False
             known._versions, known._heirs, known._totals, known._project_lineage = {}, [], None, None
         return known or self
@@ -308,14 +314,14 @@ class ClassInfo:
 
         Readers are not invalidated by one more container if it has the same contents as a known one.
         """
-        if self.origin is not self:
+        if self.is_copy and not self.is_apart:
             # A function may make several records, each with values of its own.
             run = writer if isinstance(writer, tuple) else (writer,)
             self.origin.flush(name, value, writer if "__init__" in self.methods else (*run, id(self)), heap)
         by_writer = self._assigned_values.setdefault(name, {})
         if may_be_wrapped(value) and not (writer in by_writer and may_be_wrapped(by_writer[writer])):
             self.count(name)
-        by_writer[writer] = without_plain_constant(value)
+        by_writer[writer] = value if self.is_apart and "." in name else without_plain_constant(value)
         merged: Value = BOTTOM
         for each in by_writer.values():
             merged = join(merged, each)
@@ -331,7 +337,7 @@ class ClassInfo:
                 self.count(name)
 
     def flush_cell(self, identity: Identity, cell: Cell) -> None:
-        if self.origin is not self:
+        if self.is_copy and not self.is_apart:
             self.origin.flush_cell(identity, cell)
         known = self.heap.get(identity)
         merged = cell if known is None else join_reduced(known, cell, join_cells(known, cell))
