@@ -1550,7 +1550,7 @@ def main(batches, criterion, scaler, other):
 )
 def test_a_step_in_one_expression_skips_the_backward_as_one_in_two_lines(step, speaks):
     findings = SNIPPETS.findings(FAILING_STEP.format(step=step, error="torch.cuda.OutOfMemoryError"))
-    assert [each.message.startswith("ranks where the `try` fails skip `backward`") for each in findings] == [True] * speaks
+    assert ["the `try` fails skip `backward`" in each.message for each in findings] == [True] * speaks
 
 
 def test_a_step_of_a_helper_may_fail_for_many_reasons():

@@ -41,6 +41,7 @@ def joined_if_wrapped(model, uneven, batches):
 def joined_if_asked(model, uneven, batches):
     if uneven:
         context = model.join
+        print("joined")
     else:
         context = nullcontext
     with context():
