@@ -333,7 +333,7 @@ def call_method(
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     given_wrappers.note_call(frame, cls, method)
     returned = frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
-    return metric_states.of_this_rank(frame, receiver, method, node, returned)
+    return metric_states.result(frame, receiver, method, node, returned)
 
 
 def _call_on_library_instance(
