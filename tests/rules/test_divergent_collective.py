@@ -1513,3 +1513,45 @@ def evaluate(net, rows, worst):
 def test_apex_sends_nothing_in_a_forward_pass_without_gradients(package, with_or_without, is_found):
     text = IN_EVALUATION.format(package=package, with_or_without=with_or_without)
     assert bool(SNIPPETS.findings(text)) is is_found
+
+
+FAILING_STEP = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def run(model, x):
+    loss = model(x).sum()
+    loss.backward()
+
+def main(batches, criterion, scaler, other):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(torch.nn.Linear(8, 8).cuda())
+    for x in batches:
+        try:
+            {step}
+        except {error}:
+            continue
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "speaks"),
+    [
+        ("model(x).sum().backward()", True),
+        ("criterion(model(x), x).backward()", True),
+        ("scaler.scale(model(x).sum()).backward()", True),
+        ("run(model, x)", True),
+        ("loss = model(x).sum(); loss.backward()", True),
+        ("model(x)", False),
+        ("other(x).sum().backward()", False),
+        ("all_reduce_mean(model(x)).backward()", False),
+    ],
+)
+def test_a_step_in_one_expression_skips_the_backward_as_one_in_two_lines(step, speaks):
+    findings = SNIPPETS.findings(FAILING_STEP.format(step=step, error="torch.cuda.OutOfMemoryError"))
+    assert ["the `try` fails skip `backward`" in each.message for each in findings] == [True] * speaks
+
+
+def test_a_step_of_a_helper_may_fail_for_many_reasons():
+    assert SNIPPETS.findings(FAILING_STEP.format(step="run(model, x)", error="RuntimeError")) == []

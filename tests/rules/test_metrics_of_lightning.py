@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from snippets import Snippets
 
+from trl_lint import api
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL003")
 
@@ -320,3 +322,66 @@ def test_what_a_metric_has_counted_is_reduced_in_compute_only(more, logged, is_r
 def test_outside_of_a_module_nothing_says_that_each_rank_has_a_share():
     text = COUNTED.format("", "self.matrix.mean_iou()").replace("L.LightningModule", "Base")
     assert SNIPPETS.findings(text.replace("self.log(", "torch.utils.tensorboard.SummaryWriter().add_scalar(")) == []
+
+
+OWN_METRIC = """\
+import torch
+from torchmetrics import Metric
+
+
+class Rate(Metric):
+    def __init__(self):
+        super().__init__({})
+        self.seen = 0
+        for name in ("hits", "total"):
+            {}
+
+    def update(self, outputs, targets):
+        self.hits += (outputs.argmax(-1) == targets).sum()
+        self.total += len(targets)
+        self.seen += len(targets)
+
+    def compute(self):
+        {}
+"""
+ADDED = 'self.add_state("hits", torch.tensor(0), "sum"); self.add_state(name="total", default=torch.tensor(0))'
+LOGS_OWN_METRIC = """\
+import lightning as L
+from metrics import Rate
+
+
+class Module(L.LightningModule):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.rate = Rate()
+
+    def validation_step(self, batch, batch_idx):
+        inputs, targets = batch
+        self.rate.update(self.net(inputs), targets)
+
+    def on_validation_epoch_end(self):
+        {}
+"""
+ONE_RATE, BOTH = 'self.log("rate", self.rate.compute())', "self.log_dict(self.rate.compute())"
+
+
+@pytest.mark.parametrize(
+    ("given", "adds", "computed", "logged", "is_reported"),
+    [
+        ("", ADDED, "return self.hits / self.total", ONE_RATE, False),
+        ("", "self.add_state(name, torch.tensor(0))", "return self.hits / self.total", ONE_RATE, False),
+        ("", ADDED, "return {'hits': self.hits, 'total': self.total}", BOTH, False),
+        # A number of its own, which torchmetrics does not know of, and states that it is told to leave alone.
+        ("", ADDED, "return self.hits / self.seen", ONE_RATE, True),
+        ("sync_on_compute=False", ADDED, "return self.hits / self.total", ONE_RATE, True),
+        # A method that is not `compute`.
+        ("", ADDED, "return 0\n\n    def rate(self):\n        return self.hits / self.total",
+         'self.log("rate", self.rate.rate())', True),
+    ],
+)  # fmt: skip
+def test_own_states_of_a_metric_in_another_file_are_reduced(tmp_path, given, adds, computed, logged, is_reported):
+    (tmp_path / "metrics.py").write_text(OWN_METRIC.format(given, adds, computed))
+    (tmp_path / "module.py").write_text(LOGS_OWN_METRIC.format(logged))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL003",), preview=True))
+    assert bool(findings) is is_reported

@@ -142,9 +142,8 @@ class AttributeAsked(Event):
 class ModelCalled(Event):
     """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
-    trains: whether code that computes gradients for the optimizer reaches it. names: the wrapped models that are
-    accessible there, by the text of their expression; attributes: those that are attributes of `self`. with_gradients:
-    the parameters of the function that the caller may have computed with gradients.
+    trains: whether it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`;
+    passed: ids of calls that run one as an argument. with_gradients: parameters that may be computed with gradients.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -155,6 +154,7 @@ class ModelCalled(Event):
     trains: bool = False
     names: tuple[tuple[str, Value], ...] = ()
     attributes: frozenset[str] = frozenset()
+    passed: frozenset[int] = frozenset()
     with_gradients: frozenset[str] = frozenset()
 
 

@@ -10,6 +10,8 @@
 True
 >>> UNIFORM.without_gradients().under(some).grad  # inside `torch.no_grad()`
 False
+>>> UNIFORM.at_pace(Pace.UNREDUCED).under(some).pace.name  # inside `ddp.no_sync()`
+'UNREDUCED'
 """
 
 from __future__ import annotations
@@ -33,6 +35,20 @@ class Uniformity(IntEnum):
     UNIFORM = 0  # all ranks do
     UNKNOWN = 1
     DIVERGENT = 2  # some may not: a condition on the path there differs between ranks
+
+
+class Pace(IntEnum):
+    """Whether the ranks wait for each other in the forwards and backwards of wrapped models."""
+
+    __hash__ = int.__hash__
+
+    TOGETHER = 0  # as DDP does it
+    UNREDUCED = 1  # `no_sync()`: each rank keeps its own gradients
+    UNEVEN = 2  # `join()`: ranks that have run out of batches answer for the others
+
+
+# What holds inside certain `with` blocks: gradients, gathered parameters, pace.
+Modes = tuple[bool, bool, Pace]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -61,6 +77,7 @@ class Control:
         first_rank: Who is first if the ranks run this one after the other.
         grad: False if nothing that is computed here gets a gradient.
         parameters_gathered: Whether sharded parameters have been gathered.
+        pace: Whether the ranks wait for each other in a training step.
     """
 
     uniformity: Uniformity
@@ -71,6 +88,11 @@ class Control:
     first_rank: FirstRank | None = None
     grad: bool = True
     parameters_gathered: bool = False
+    pace: Pace = Pace.TOGETHER
+
+    @property
+    def modes(self) -> Modes:
+        return self.grad, self.parameters_gathered, self.pace
 
     @property
     def conditions(self) -> tuple[Control, ...]:
@@ -87,14 +109,22 @@ class Control:
         """This point, where sharded parameters have been gathered."""
         return self if self.parameters_gathered else replace(self, parameters_gathered=True)
 
+    def at_pace(self, pace: Pace) -> Control:
+        return self if self.pace is pace else replace(self, pace=pace)
+
+    def with_modes(self, modes: Modes) -> Control:
+        """This point, in the modes of another one."""
+        if self.modes == modes:
+            return self
+        grad, parameters_gathered, pace = modes
+        return replace(self, grad=grad, parameters_gathered=parameters_gathered, pace=pace)
+
     def under(self, inner: Control) -> Control:
         """This point, under further conditions."""
         if inner.uniformity is Uniformity.UNIFORM or inner is self:
             return self
         if self.uniformity is Uniformity.UNIFORM:
-            entered = inner.under_engine() if self.engine else inner
-            if (self.grad, self.parameters_gathered) != (entered.grad, entered.parameters_gathered):
-                entered = replace(entered, grad=self.grad, parameters_gathered=self.parameters_gathered)
+            entered = (inner.under_engine() if self.engine else inner).with_modes(self.modes)
             return entered if self.first_rank is None else entered.within_first_rank(self.first_rank)
         known = {id(each.provenance) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.provenance) not in known)

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
-from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.control import Control, Pace, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.provenance import Step
 
@@ -29,6 +29,7 @@ SENT = "sent"
 UNSEEN = frozenset({HIDDEN, SENT})
 # A forward of a model whose parameters may be sharded: each module gathers its own parameters.
 OF_SHARDS = "forward of shards"
+_OF_STEPS = frozenset({"backward", "forward"})
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -38,7 +39,7 @@ class SyncPoint:
     Attributes:
         kind: Calls of the same kind match each other.
         control: How all ranks reach it.
-        grad: Whether gradients are on there.
+        grad: Whether gradients are on there, and are reduced.
         unroll_index: The iterations of the loops that are analysed once per item.
         engines: The only engines under which it is a synchronisation point, empty if it always is.
         subgroup: Whether the call says which ranks take part.
@@ -65,7 +66,14 @@ class SyncPoint:
     _tests: frozenset[int] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.grad = self.control.grad
+        self.grad = self.control.grad and self.control.pace is not Pace.UNREDUCED
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the other ranks wait there, at the pace of the training steps."""
+        if self.control.pace is Pace.UNEVEN:
+            return self.kind not in _OF_STEPS
+        return self.control.pace is Pace.TOGETHER or self.kind != "backward"
 
     @property
     def tests(self) -> frozenset[int]:

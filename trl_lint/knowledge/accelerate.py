@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from trl_lint.domain.control import Pace
 from trl_lint.domain.engines import SHARDS_PARAMETERS
+from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.knowledge.effects import RUN_OF_TRACKER
 from trl_lint.knowledge.schema import (
     BACKWARD,
@@ -188,8 +190,12 @@ _FUNCTIONS: tuple[Row, ...] = (
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
                  yields=NOTHING, first_rank=_FIRST_RANK.get(name, ""), synchronises=_SYNCHRONISES.get(name))
-        for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
-                     "no_sync")
+        for name in ("accumulate", "local_main_process_first", "main_process_first")
+    ),
+    *(
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=PaceSwitch(pace),
+                 yields=NOTHING)
+        for name, pace in (("join_uneven_inputs", Pace.UNEVEN), ("no_sync", Pace.UNREDUCED))
     ),
     # It sums the ranks' triggers by a reduction.
     Function(name="accelerate.Accelerator.check_trigger", source=f"{_ACCELERATOR}.check_trigger",

@@ -45,6 +45,8 @@ WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn",
 STATES = frozenset({"confmat", "fn", "fp", "tn", "tp"})
 COMPUTING = frozenset({"compute", "forward", "sync", "sync_context"})
 REDUCES_STATES = rb"\bsync(?:_context)?\(|all_gather|all_reduce|\breduce\(|\bgather"
+# The method by which a class of the project adds a state of its own (torchmetrics/metric.py `Metric.add_state`).
+ADDS_STATE = "add_state"
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off

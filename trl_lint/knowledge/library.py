@@ -234,6 +234,7 @@ _ALIASES: dict[str, str] = {
     "torch.distributed._tensor": "torch.distributed.tensor",
     "torch.distributed._tensor.init_device_mesh": "torch.distributed.device_mesh.init_device_mesh",
     "torch.distributed.DeviceMesh": "torch.distributed.device_mesh.DeviceMesh",
+    "torch.distributed.algorithms.join": "torch.distributed.algorithms",
     "torch.distributed.distributed_c10d": "torch.distributed",
     "torch.distributed.fsdp.fully_sharded_data_parallel": "torch.distributed.fsdp",
     "torch.distributed.init_device_mesh": "torch.distributed.device_mesh.init_device_mesh",

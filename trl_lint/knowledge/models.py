@@ -44,8 +44,16 @@ NO_MODELS = frozenset(
 
 # The attribute of a wrapper that holds its model.
 INNER_MODEL = "module"
+# Methods of wrappers that return context managers: in one, gradients are not reduced; in the other, the ranks may run
+# different numbers of steps (torch, nn/parallel/distributed.py).
+KEEPS_GRADIENTS = "no_sync"
+JOINS = "join"
+# The keyword of the latter that turns it off.
+ENABLED = "enable"
+# What the former turns off.
+REDUCES_GRADIENTS = "require_backward_grad_sync"
 # Attributes that wrappers have and no model has.
-ONLY_WRAPPERS_HAVE = frozenset({INNER_MODEL, "no_sync", "require_backward_grad_sync"})
+ONLY_WRAPPERS_HAVE = frozenset({INNER_MODEL, KEEPS_GRADIENTS, REDUCES_GRADIENTS})
 
 # The module that `torch.compile` returns has it, wrapped or not: code that reads it has compiled the model.
 COMPILED = "_orig_mod"

@@ -157,8 +157,9 @@ NOT_INSTALLED = frozenset({
 })  # fmt: skip
 
 # Exceptions of a rank whose batch is too large for its memory, and their base classes.
+NO_MEMORY = "OutOfMemoryError"
 OUT_OF_MEMORY = frozenset({
-    "AcceleratorError", "BaseException", "Exception", "OutOfMemoryError", "RuntimeError",
+    "AcceleratorError", "BaseException", "Exception", "RuntimeError", NO_MEMORY,
 })  # fmt: skip
 
 # Exceptions raised by using an unbound name, or None instead of an object, and their base classes.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from trl_lint.domain.constants import WORLD_TRUE
+from trl_lint.domain.control import Pace
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
     GLOBAL_RANK_INDEX,
@@ -111,6 +113,9 @@ _COLLECTIVES: tuple[Row, ...] = (
 
 _CLASSES: tuple[Row, ...] = (
     Class(name="torch.distributed.ReduceOp", source=f"{_C10D}::ReduceOp", others=SAME),
+    # Its objects are context managers, like `DistributedDataParallel.join()`.
+    Class(name="torch.distributed.algorithms.Join", source="torch/distributed/algorithms/join.py::Join",
+          makes=PaceSwitch(Pace.UNEVEN)),
     Class(name="torch.distributed.device_mesh.DeviceMesh",
           source="torch/distributed/device_mesh.py::DeviceMesh"),
     Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),

@@ -48,8 +48,8 @@ These are not reported:
   reference models, with an adapter disabled, in evaluation hooks, on the main process only, for DeepSpeed or FSDP
   only, and in functions from which no backward pass is visible;
 - functions that all_reduce the gradients themselves, parameter by parameter;
-- calls whose result is discarded, goes into the wrapper's forward or is added to its result, and embeddings in a file
-  that passes them on as `inputs_embeds`;
+- calls whose result is discarded, goes into the wrapper's forward or is combined with its result, also if a function
+  that is passed the wrapper runs it, and embeddings in a file that passes them on as `inputs_embeds`;
 - functions that also call the wrapper themselves, and calls inside the wrapper's forward.
 
 Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
@@ -166,6 +166,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     If another function unwraps the model and calls it as well, or passes on a loss, they may be combined there.
     """
     from trl_lint.analysis.program.idioms.result_uses import (
+        Forwards,
         calls_a_name_in,
         embeds_for_a_forward,
         is_added_to,
@@ -180,7 +181,8 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         # Another model's wrapper does not matter here. `getattr(model, "module", model)`, whatever `model` is.
         own = frozenset(used_names(taken_off.node))
         names = names & own or names or own
-    if is_combined_with_calls(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
+    forwards = Forwards(names, event.attributes, event.passed)
+    if is_combined_with_calls(root, event.node, forwards, WITHOUT_GRADIENTS):
         return True
     if is_added_to(root, event.node, event.with_gradients) or embeds_for_a_forward(event.module.tree, root, event.node):
         return True

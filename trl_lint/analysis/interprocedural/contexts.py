@@ -13,7 +13,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.constants import MISSING, GivenNumber, World
-from trl_lint.domain.control import Control
+from trl_lint.domain.control import UNIFORM, Control, Modes
 from trl_lint.domain.equality import Frozen, freeze, same_contents, same_facts
 from trl_lint.domain.heap import REST, Cell, Memory, join_cells
 from trl_lint.domain.joins import join
@@ -115,7 +115,7 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
         id(cls),
         control.uniformity,
         control.engine,
-        *gradients_and_parameters(names, control),
+        *modes_for(names, control),
         first_rank.first_rank_key(control),
         tuple(parts),
     )
@@ -132,11 +132,11 @@ def unchanged_inputs(
     return frozenset(each for each in inputs if each in before and after.get(each) is before[each])
 
 
-def gradients_and_parameters(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
-    """Whether gradients are on and parameters are gathered, if the function is passed a model or an object at all."""
+def modes_for(names: Mapping[str, Value], control: Control) -> Modes:
+    """The modes in which a function runs. Gradients matter only to one that is passed a model or an object."""
     if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
-        return control.grad, control.parameters_gathered
-    return True, False
+        return control.modes
+    return UNIFORM.at_pace(control.pace).modes
 
 
 # --- without constants ----------------------------------------------------------------------------------
@@ -272,6 +272,7 @@ class Joined:
             engine=known.engine or control.engine,
             grad=known.grad and control.grad,
             parameters_gathered=known.parameters_gathered or control.parameters_gathered,
+            pace=max(known.pace, control.pace),
             first_rank=known.first_rank or control.first_rank,
         )
         if _facts_of(merged) == _facts_of(known):
@@ -334,4 +335,4 @@ def _joined_cells(a: Cell, b: Cell) -> Cell:
 
 
 def _facts_of(control: Control) -> tuple[Hashable, ...]:
-    return control.uniformity, control.engine, control.grad, control.parameters_gathered, control.first_rank
+    return control.uniformity, control.engine, *control.modes, control.first_rank

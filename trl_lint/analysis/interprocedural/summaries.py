@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
@@ -27,10 +27,10 @@ from trl_lint.analysis.interprocedural.contexts import (
     MAX_PLAIN,
     CalledWith,
     Context,
-    gradients_and_parameters,
     has_many_contexts,
     joined_for,
     key_of,
+    modes_for,
     unchanged_inputs,
     without_constants,
 )
@@ -348,9 +348,7 @@ class Runs(Definitions):
         caller, inputs = called_with.caller, called_with.inputs
         level = caller.control.uniformity
         control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
-        grad, parameters_gathered = gradients_and_parameters(called_with.names, caller.control)
-        if (grad, parameters_gathered) != (control.grad, control.parameters_gathered):
-            control = replace(control, grad=grad, parameters_gathered=parameters_gathered)
+        control = control.with_modes(modes_for(called_with.names, caller.control))
         frame = Frame(self, function.module, function, called_with.cls, None, control)
         frame.key = called_with.key
         frame.memory = Memory(

@@ -170,7 +170,7 @@ class CollectiveOrder(Observer["Frame"]):
             _describe(frame, copy, point, function, run.entry, _inner_conditions(point.control, run.entry), False)
             if _has_forward(frame):
                 copy.subgroup = _only_in_groups(frame)
-                frame.sync_points.append(copy)
+                frame.sync_points += [copy] if copy.is_awaited else []
             else:
                 _leave_to_caller(frame, node, copy)
 
@@ -190,13 +190,16 @@ class LeftToCallers:
 
 
 def _leave_to_caller(frame: Frame, node: cst.CSTNode, point: SyncPoint) -> None:
+    if not point.is_awaited:
+        return
     frame.trace.notes.of(LeftToCallers).points[id(node)] = point
     frame.engine.note_stored(LeftToCallers, frame.function, node)
 
 
 def _has_forward(frame: Frame) -> bool:
     """Whether a wrapper's forward has run by now, here or in something unknown that has got the wrapper."""
-    return frame.notes.of(RunByUnknown).is_passed or any(point.kind == "forward" for point in frame.sync_points)
+    forwards = (point.grad for point in frame.sync_points if point.kind == "forward")
+    return frame.notes.of(RunByUnknown).is_passed or any(forwards)
 
 
 def _only_in_groups(frame: Frame) -> bool:
@@ -223,7 +226,7 @@ def _describe(
 
     inner: the conditions in the function under which ranks reach it.
     """
-    copy.grad = point.grad
+    copy.grad &= point.grad
     copy.certain = point.certain and not inner and not point.control.engine and not fills
     known = (point.certain or point.by_settings) and (entry.engine or not point.control.engine)
     copy.by_settings = (
@@ -388,7 +391,8 @@ def _note(
         subgroup=subgroup,
         symmetric=symmetric,
     )
-    frame.sync_points.append(point)
+    if point.is_awaited:
+        frame.sync_points.append(point)
     return point
 
 

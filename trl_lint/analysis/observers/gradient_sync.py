@@ -23,6 +23,7 @@ from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import below, of_class, self_attribute
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
@@ -49,6 +50,11 @@ class GradientSync(Observer["Frame"]):
         if _is_forward(model, name) or (is_of_unknown and is_only_forward(frame.root, around, node, made)):
             _emit(frame, model, node, "" if name in models.FORWARDS else name)
 
+    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        """What is passed a wrapper, where gradients are on, may run it."""
+        if frame.memory.control.grad and any(map(wrapped_models.is_wrapped, args.all())):
+            frame.notes.of(PassedWrappers).calls.add(id(node))
+
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
         """Emit the read of a parameter whose values a call uses, unless the callee is known and may gather it."""
         read = value.parameter if isinstance(value, TensorValue) else None
@@ -61,6 +67,13 @@ class GradientSync(Observer["Frame"]):
         if reached.trains and isinstance(event, (ModelCalled, ParameterRead)):
             return replace(event, trains=True)
         return event
+
+
+class PassedWrappers:
+    """The ids of the calls of unknown code that are passed a wrapper."""
+
+    def __init__(self) -> None:
+        self.calls: set[int] = set()
 
 
 def _is_passed_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
@@ -93,9 +106,16 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             for (receiver, name), value in frame.memory.attributes.items()
             if receiver is frame.cls and wrapped_models.is_wrapped(value)
         )
-        with_gradients = _parameters_with_gradients(frame)
+        forwards = (id(point.node) for point in frame.sync_points if point.kind == "forward")
         frame.emit(
-            ModelCalled, node, model=model, path=path, names=names, attributes=attributes, with_gradients=with_gradients
+            ModelCalled,
+            node,
+            model=model,
+            path=path,
+            names=names,
+            attributes=attributes,
+            passed=frozenset(frame.notes.of(PassedWrappers).calls.union(forwards)),
+            with_gradients=_parameters_with_gradients(frame),
         )
 
 

@@ -36,7 +36,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     set_before,
 )
 from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
-from trl_lint.analysis.program.syntax import ancestors, below, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class
 from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
@@ -55,6 +55,7 @@ from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.provenance import RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
+from trl_lint.knowledge.python import NO_MEMORY
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -333,10 +334,15 @@ def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], 
 
 def _may_fail_on_some(frame: Frame, branch: Branch) -> bool:
     """Whether a `try` may raise on some ranks: its body uses rank-local data, or it handles running out of memory."""
-    if branch.tried is None or any("out of memory" in text.value for text in of_class(branch.test, cst.SimpleString)):
+    if branch.tried is None or _names_out_of_memory(branch.test):
         return True
     facts = (frame.node_values[id(node)].rank for node in below(branch.tried) if id(node) in frame.node_values)
     return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in facts)
+
+
+def _names_out_of_memory(handler: cst.CSTNode) -> bool:
+    texts = of_class(handler, cst.SimpleString)
+    return NO_MEMORY in names_in(handler) or any("out of memory" in text.value for text in texts)
 
 
 def _is_matched_elsewhere(frame: Frame, one: Mismatch, other: Mismatch) -> bool:

@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
 from trl_lint.analysis.interpreter.calls.model_calls import forward
-from trl_lint.analysis.interpreter.objects import assignment, present_on_some
+from trl_lint.analysis.interpreter.objects import assignment, present_on_some, trained_losses
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
@@ -57,6 +57,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
         receiver = present_on_some.used(frame, func.value, frame.engine.evaluate(frame, func.value))
         if func.attr.value == "backward":
             frame.trace.backward = True
+            receiver = trained_losses.as_start(frame, func.value, receiver)
         return method_calls.call_member(frame, receiver, func.attr.value, evaluated(frame, node), node)
     if type(func) is cst.Name:
         callee = frame.engine.lookup(frame, func.value)

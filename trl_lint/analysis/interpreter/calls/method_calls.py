@@ -37,7 +37,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.models import paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import (
@@ -81,7 +81,7 @@ from trl_lint.knowledge.schema import Collective, Sink
 def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `receiver.name(...)`."""
     receiver = frame.engine.with_contents(frame, receiver)
-    value = _member_called(frame, receiver, name, args, node)
+    value = paces.of_method(receiver, name, args, _member_called(frame, receiver, name, args, node))
     if name in registries.METHODS and value.kind is Kind.UNKNOWN:
         value = registries.called(frame, name, args, node, value)
     for refine in frame.domains.method:
@@ -335,7 +335,7 @@ def call_method(
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     given_wrappers.note_call(frame, cls, method)
     returned = frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
-    return metric_states.of_this_rank(frame, receiver, method, node, returned)
+    return metric_states.result(frame, receiver, method, node, returned)
 
 
 def _call_on_library_instance(

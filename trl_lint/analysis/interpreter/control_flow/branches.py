@@ -31,6 +31,7 @@ from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer.data import data_sets
+from trl_lint.analysis.transfer.models import paces
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
@@ -350,7 +351,7 @@ def join_branches(
             reached = memory if reached is None else reached.merge(memory, divided)
     if reached is None:
         return False
-    reached.control = after
+    reached.control = paces.after_branches(after, (memory for through, memory in branches if through))
     frame.memory = reached
     return True
 

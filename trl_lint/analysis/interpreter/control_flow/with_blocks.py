@@ -14,7 +14,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
-from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.models import gradients, paces
 from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.kinds import NONE, IterableValue
 from trl_lint.domain.values import BOTTOM, Value
@@ -25,6 +25,7 @@ def run_with(frame: Frame, node: cst.With) -> bool:
     values = [_entered(frame, item) for item in node.items]
     before = frame.memory.control
     inside = gradients.within(frame, first_rank.inside(frame, node, before), node.items, values)
+    inside = paces.within(frame, inside, node.items, values)
     if any(point.kind == "parameters" for point in frame.sync_points[entered:]):
         inside = inside.with_parameters()
     if inside is before:

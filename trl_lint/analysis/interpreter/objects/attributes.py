@@ -28,7 +28,7 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
-from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.models import paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
@@ -416,6 +416,7 @@ def _name_of_key(node: cst.CSTNode) -> str:
 def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value: Value) -> None:
     """`receiver.name = value`."""
     observe_library(frame, receiver, target)
+    paces.switched(frame, receiver, target.attr.value, value)
     if target.attr.value == "requires_grad" and value.const is not False:
         wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off

@@ -7,7 +7,12 @@
     self.matrix.compute()                         unknown: torchmetrics reduces it
     self.matrix.accuracy()                        local(data), in a LightningModule, which gets this rank's share
 
-Only a result of which nothing else is known is concerned.
+Of these, only a result of which nothing else is known is concerned.
+
+    class Rate(Metric):                           a class with a `compute` of its own
+        self.add_state("hits", ..., dist_reduce_fx="sum")
+
+    self.rate.compute()                           reduced: torchmetrics does so with the states before it runs
 """
 
 from __future__ import annotations
@@ -16,20 +21,74 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import of_class, self_attribute
+from trl_lint.analysis.program.syntax import assignments, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import TensorValue, TupleValue
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.evaluation import COMPUTING, REDUCES_STATES, STATES, is_metric_class
+from trl_lint.knowledge.evaluation import (
+    ADDS_STATE,
+    COMPUTES,
+    COMPUTING,
+    REDUCES_STATES,
+    STATES,
+    WITHOUT_SYNCHRONISATION,
+    is_metric_class,
+)
 from trl_lint.knowledge.lightning import is_module
+from trl_lint.knowledge.schema import REDUCED, REDUCED_METRICS
 
 _KINDS = frozenset({Kind.BATCH, Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN})
 
 
-def of_this_rank(frame: Frame, receiver: Value, method: FunctionInfo, node: cst.CSTNode, returned: Value) -> Value:
+def result(frame: Frame, receiver: Value, method: FunctionInfo, node: cst.CSTNode, returned: Value) -> Value:
+    """The result of a method, which may be one of a metric."""
+    if not isinstance(receiver, ProjectInstance) or not any(map(is_metric_class, receiver.cls.library_bases())):
+        return returned
+    if method.name not in COMPUTES:
+        return _of_this_rank(frame, receiver, method, node, returned)
+    return _computed(returned) if _is_of_states(receiver.cls, method) else returned
+
+
+def _computed(value: Value) -> Value:
+    """What is computed from states that have been reduced."""
+    if isinstance(value, TupleValue):
+        return value.with_parts(tuple(map(_computed, value.items)))
+    if value.kind is Kind.CONTAINER:
+        return REDUCED_METRICS
+    return REDUCED if value.rank.differs else value
+
+
+def _is_of_states(cls: ClassInfo, compute: FunctionInfo) -> bool:
+    """Whether what a `compute` reads and other methods assign are states, which torchmetrics reduces before."""
+    lineage = cls.project_lineage()
+    if any(WITHOUT_SYNCHRONISATION & names_in(each.node) for each in lineage):
+        return False
+    added = [_state(call) for each in lineage for call in of_class(each.node, cst.Call)]
+    assigned = (_assigned_in(each.node) for one in lineage for each in one.methods.values() if each.name != "__init__")
+    own = _read_by(cls, compute) & set[str]().union(*assigned)
+    return None in added or own <= set(added)
+
+
+def _state(call: cst.Call) -> str | None:
+    """The name of a state that a call adds; None if it is not a literal, and "" if it adds none."""
+    if last_name(call.func) != ADDS_STATE:
+        return ""
+    named = [each.value for each in call.args if each.keyword is None or each.keyword.value == "name"]
+    return str(named[0].evaluated_value) if named and isinstance(named[0], cst.SimpleString) else None
+
+
+def _assigned_in(method: cst.CSTNode) -> set[str]:
+    """The attributes of `self` that a method assigns, or adds something to."""
+    added = {self_attribute(each.target) for each in of_class(method, cst.AugAssign)}
+    return added | {self_attribute(target) for target, _ in assignments(method)}
+
+
+def _of_this_rank(
+    frame: Frame, receiver: ProjectInstance, method: FunctionInfo, node: cst.CSTNode, returned: Value
+) -> Value:
     """The result of a method of a metric, called where each rank has its own share of the data."""
-    if not isinstance(receiver, ProjectInstance) or not _counts(receiver.cls):
+    if not _counts(receiver.cls):
         return returned
     if frame.cls is None or not is_module(frame.cls.library_bases()):
         return returned
@@ -47,10 +106,10 @@ def _counted(value: Value, known: Value) -> Value:
 
 
 def _counts(cls: ClassInfo) -> bool:
-    """Whether a class is a metric of torchmetrics that leaves it to torchmetrics what is reduced, and when."""
-    if not any(map(is_metric_class, cls.library_bases())) or any(map(cls.find, COMPUTING)):
-        return False
-    return not any(each.module.mentions(REDUCES_STATES) for each in cls.project_lineage())
+    """Whether a metric leaves it to torchmetrics what is reduced, and when."""
+    return not any(map(cls.find, COMPUTING)) and not any(
+        each.module.mentions(REDUCES_STATES) for each in cls.project_lineage()
+    )
 
 
 def _read_by(cls: ClassInfo, method: FunctionInfo) -> set[str]:

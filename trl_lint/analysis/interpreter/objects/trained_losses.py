@@ -3,6 +3,7 @@
     loss, metrics = engine.compute(batch)     engine: unknown; loss: local(data), as a backward pass starts from it
     if not torch.isfinite(loss): continue     local(data): it may be true on one rank only
     accelerator.backward(loss)                or `self.step(loss)`, a method of the file that starts it
+    model(batch).sum().backward()             local(data): the backward pass starts from what is computed here
     loss = all_reduce_mean(other)             unknown: by its name, the function may have reduced it
 
 Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
@@ -28,16 +29,32 @@ _KINDS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
 def as_loss(frame: Frame, target: cst.Name, value: Value) -> Value:
     """A value that is bound to a name; rank-local if it is unknown and a backward pass starts from the name."""
-    if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or not frame.memory.control.grad:
+    if not _may_be_loss(frame, value):
         return value
     if not frame.module.mentions(rb"\bbackward\(") or id(target) not in _trained(frame):
         return value
+    return _of_this_rank(frame, target, value)
+
+
+def as_start(frame: Frame, loss: cst.BaseExpression, value: Value) -> Value:
+    """What a backward pass starts from, `loss.backward()`; rank-local if it is unknown and computed right here."""
+    if not _may_be_loss(frame, value) or not any(of_class(loss, cst.Call)):
+        return value
+    frame.node_values[id(loss)] = found = _of_this_rank(frame, loss, value)
+    return found
+
+
+def _may_be_loss(frame: Frame, value: Value) -> bool:
+    return value.rank == ranks.UNKNOWN and value.kind in _KINDS and frame.memory.control.grad
+
+
+def _of_this_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> Value:
     if _may_be_reduced(frame):
         return value
     _read_attributes(frame)
     if not has_wrapped_model(frame):
         return value
-    step = frame.step(target, "the model is trained with `{}`, of which each rank has its own")
+    step = frame.step(node, "the model is trained with `{}`, of which each rank has its own")
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -134,27 +135,45 @@ def _is_rebound(root: cst.CSTNode, node: cst.CSTNode, later: Iterable[cst.Name])
 _MAY_NOT_RUN = (cst.If, cst.Else, cst.For, cst.While, cst.Try, cst.TryStar, cst.ExceptHandler, cst.Match)
 
 
-def is_combined_with_calls(
-    root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], attributes: frozenset[str], ignored: frozenset[str]
-) -> bool:
-    """Whether a result is passed to a later call of one of these names, or combined with the result of such a call.
+class Forwards(NamedTuple):
+    """The calls that run a model's forward.
+
+    names: those of the model. attributes: those of `self` that are the model. passed: the ids of further calls, which
+    run it if they have it as an argument: `super().compute_loss(model, inputs)`.
+    """
+
+    names: frozenset[str]
+    attributes: frozenset[str]
+    passed: frozenset[int] = frozenset()
+
+    def calls_in(self, code: cst.CSTNode) -> list[cst.Call]:
+        return [each for each in of_class(code, cst.Call) if self._is_model(each.func) or self._is_passed_to(each)]
+
+    def _is_passed_to(self, call: cst.Call) -> bool:
+        return id(call) in self.passed and any(self._is_model(each.value) for each in call.args)
+
+    def _is_model(self, node: cst.BaseExpression) -> bool:
+        return (isinstance(node, cst.Name) and node.value in self.names) or self_attribute(node) in self.attributes
+
+
+def is_combined_with_calls(root: cst.CSTNode, node: cst.CSTNode, forwards: Forwards, ignored: frozenset[str]) -> bool:
+    """Whether a result is passed to a later call that runs a model, or combined with the result of such a call.
 
     Args:
         root: The function (or module) that contains the node.
         node: What computes the result.
-        names: The names of functions.
-        attributes: The names of attributes of `self`.
+        forwards: Which calls run the model.
         ignored: Contexts in which such a call does not count.
     """
     from_result: set[str] = set()
-    from_calls: set[str] = set()  # of these names
+    from_calls: set[str] = set()
     for statement in filter(partial(_may_read, root, node), of_class(root, cst.SimpleStatementLine)):
         small = statement.body[0]
         if not isinstance(small, (cst.Assign, cst.Return)) or small.value is None:
             continue
         spelled = used_names(small.value)
         contains_node = any(each is node for each in below(statement))
-        calls = () if ignored & contexts_around(root, statement) else _calls_of(statement, names, attributes)
+        calls = () if ignored & contexts_around(root, statement) else forwards.calls_in(statement)
         # A name bound from both may be either of them; a tuple keeps them separate.
         is_combined = (
             isinstance(small.value, cst.Call)
@@ -218,7 +237,7 @@ def calls_a_name_in(tree: cst.CSTNode, node: cst.CSTNode, excluded: cst.CSTNode,
         return False
     wrapped = node.args if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else [node]
     names = frozenset(name for each in wrapped for name in used_names(each))
-    calls = _calls_of(around[-1], names, names)
+    calls = Forwards(names, names).calls_in(around[-1])
     return any(not ignored & contexts_around(around[-1], each) for each in calls)
 
 
@@ -329,15 +348,6 @@ def _reads_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
 def values_with_module(code: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The expressions whose `.module` some code reads: that code knows of the wrapper."""
     return (each.value for each in of_class(code, cst.Attribute) if each.attr.value == INNER_MODEL)
-
-
-def _calls_of(statement: cst.CSTNode, names: frozenset[str], attributes: frozenset[str]) -> list[cst.Call]:
-    calls = of_class(statement, cst.Call)
-    return [each for each in calls if _name_of(each.func) in names or self_attribute(each.func) in attributes]
-
-
-def _name_of(callee: cst.BaseExpression) -> str:
-    return callee.value if isinstance(callee, cst.Name) else ""
 
 
 def targets_of(statement: cst.BaseSmallStatement) -> set[str]:

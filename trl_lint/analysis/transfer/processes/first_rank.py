@@ -15,7 +15,6 @@ The control in a program:
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -112,7 +111,7 @@ def control_after_block(before: Control, end: Control, inner: Control) -> Contro
     """The control after a block that was entered with `inner`, and is left with `end`."""
     if end is inner or inner.uniformity > before.uniformity:
         return before
-    return replace(end, grad=before.grad, parameters_gathered=before.parameters_gathered, first_rank=before.first_rank)
+    return end.with_modes(before.modes).with_first_rank(before.first_rank)
 
 
 def first_rank_after(
