@@ -268,7 +268,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     right_known = truth(frame, right)
     if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
         return right  # `x and False` is false whatever x is; `x or True` may be x
-    if left.dtype == "bool" and _is_always(link.right, not is_and):
+    if left.dtype == "bool" and (_is_always(link.right, not is_and) or right_known is (not is_and)):
         return right.replace(const=not is_and)  # `is_main_process or 1`: a test that is switched off
     value = join(left, right, left.rank).replace(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
