@@ -122,7 +122,7 @@ def stays_by_default(text: str, folder: Path) -> int:
 def stays_by_default_in(package: str, folder: Path) -> int:
     """The same for a class in a package of this name, next to a program."""
     path = folder / package / "trainer.py"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     (path.parent / "__init__.py").touch()
     (folder / "run.py").write_text(f"{GATHER}if __name__ == '__main__':\n    total(3)\n", encoding="utf-8")
     text = trainer("def compute_loss(self, model, inputs):\n    self.accelerator.gather(inputs['ids'].sum().item())")
@@ -879,6 +879,7 @@ CASES = {
         told_gpus, "# on one GPU or multiple\npython x.py", "UNKNOWN", "# on one GPU or so\npython x.py", "ONE"
     ),
     "COPIED_LIBRARY": Case(stays_by_default_in, "trl", 0, "trlx", 1),
+    "FOLDER_OF_COPIES": Case(stays_by_default_in, "third_party/own", 0, "parties/own", 1),
     "MADE_IN_BUILDS": Case(stays_by_default, RELATIVE.format("._version"), 1, RELATIVE.format("..utils.versions"), 0),
 }
 

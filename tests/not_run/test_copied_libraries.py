@@ -68,6 +68,31 @@ def test_where_the_copy_lies(where, expected, tmp_path):
     assert is_by_default(tmp_path, {}, where) is expected
 
 
+THIRD = "third_party/own"
+
+
+@pytest.mark.parametrize(
+    ("where", "files", "expected"),
+    [
+        (THIRD, {}, False),
+        ("libs/externals/own/nets", {}, False),
+        ("third_parties", {}, True),
+        (THIRD, {"run.py": "from third_party.own import OwnTrainer\n"}, True),
+        (THIRD, {"run.py": PROGRAM.format("SFTTrainer"), "more.py": "from third_party.own import OwnTrainer\n"}, True),
+        (THIRD, {"more.py": "class OwnTrainer: pass\nOwnTrainer()\n"}, False),
+        (THIRD, {"more.py": "from trainer import OwnTrainer\n"}, True),
+        # It is a program itself.
+        (THIRD, {f"{THIRD}/trainer.py": f"{TRAINER}{MAIN}"}, False),
+        (THIRD, {f"{THIRD}/trainer.py": f"{TRAINER}{MAIN}", "run.sh": f"torchrun {THIRD}/trainer.py\n"}, True),
+        (THIRD, {f"{THIRD}/trainer.py": f"{TRAINER}{MAIN}", f"{THIRD}/run.sh": "torchrun trainer.py\n"}, False),
+        # The project has no program of its own.
+        (THIRD, {"run.py": "import os\n"}, True),
+    ],
+)
+def test_folders_of_other_peoples_code(where, files, expected, tmp_path):
+    assert is_by_default(tmp_path, files, where) is expected
+
+
 def test_what_has_no_package_around_it(tmp_path):
     """A folder of scripts with that name."""
     assert is_by_default(tmp_path, {}, "trl/scripts") is True

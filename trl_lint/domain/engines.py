@@ -83,6 +83,7 @@ class EnginesInUse(NamedTuple):
         started: Whether another file of the project has a command that starts the file.
         started_from: The folders of the projects around this one with a command that starts a program of its name, or
             of one that imports it.
+        home: The folder of the file's own project, "" if it is not known.
         lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
     """
 
@@ -100,6 +101,7 @@ class EnginesInUse(NamedTuple):
     several_shown: str = ""
     started: bool = False
     started_from: frozenset[str] = frozenset()
+    home: str = ""
     lightning: bool = True
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:

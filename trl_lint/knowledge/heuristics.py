@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import PurePosixPath
 
 from trl_lint.knowledge.launcher_variables import RANK_VARIABLES, WORLD_VARIABLES
 
@@ -56,6 +57,13 @@ class Guess:
 def is_rank_name(name: str) -> bool:
     """Whether a name refers to the rank of a process."""
     return MAIN_PROCESS.fits(name) or RANK_NUMBER.fits(name)
+
+
+def folder_of_copy(path: PurePosixPath) -> str:
+    """The folder of somebody else's code that a path leads into, as `third_party/own/`; "" if there is none."""
+    parts = path.parts
+    ends = (end for end in range(1, len(parts) - 1) if FOLDER_OF_COPIES.fits(parts[end - 1]))
+    return next(("/".join(parts[: end + 1]) + "/" for end in ends), "")
 
 
 def all_guesses() -> dict[str, Guess]:
@@ -884,8 +892,16 @@ MADE_IN_BUILDS = Guess(
 )
 COPIED_LIBRARY = Guess(
     group=NOT_RUN,
-    words=_one_of("accelerate diffusers peft transformers trl"),
+    words=_one_of("accelerate detectron2 diffusers fairseq openpoints parallel_wavegan peft transformers trl"),
     says="A package with such a name, in a project with another name that has its own programs, is a copy of "
     "the library.",
-    because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it",
+    because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it; "
+    "X-LANCE/VoiceFlow-TTS starts the decoding of its copy of parallel_wavegan alone",
+)
+FOLDER_OF_COPIES = Guess(
+    group=NOT_RUN,
+    pattern=r"(?i)^(?:third|3rd)[-_]?part(?:y|ies)$|^externals?$|^(?:submodules|vendor|vendored|vendors)$",
+    says="A folder in one with such a name is a copy of somebody else's code, in a project that has programs outside "
+    "of it.",
+    because="lishiqianhugh/NeuralGaussianForceField, videogen/externals/OSEDiff: only its inference is used",
 )

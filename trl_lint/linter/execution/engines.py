@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.engines import EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.launch.judge.engines import (
     BareStart,
@@ -86,7 +87,8 @@ class ProjectEngines:
             around = self._started_from(project, names)
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
-            self._in_use[path] = found._replace(started_from=around, lightning=self._may_run_lightning(path))
+            runs = self._may_run_lightning(path)
+            self._in_use[path] = found._replace(started_from=around, home=str(project), lightning=runs)
         return self._in_use[path]
 
     def _may_run_lightning(self, path: Path) -> bool:
@@ -338,11 +340,13 @@ def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareS
 
 
 def _is_started_elsewhere(project: ProjectScan, program: str) -> bool:
-    """Whether another file has a command that starts a program."""
-    others = [each for each in project.files if each.name != program]
+    """Whether another file has a command that starts a program; of somebody else's, one outside of the copy."""
+    copied = folder_of_copy(PurePosixPath(program))
+    others = [each for each in project.files if each.name != program and not (copied and each.name.startswith(copied))]
     launches = ((each, launch) for each in others for launch in each.shown.launches)
     launched = any(names_one(project, each, launch.program, {program}) for each, launch in launches)
-    return launched or bool(_bare_starts(project, program, own=False))
+    bare = ((each, start) for each in others for start in each.shown.bare)
+    return launched or any(names_one(project, each, start.program, {program}) for each, start in bare)
 
 
 def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ For example:
     trl/trl/trainer/ddpo_trainer.py                                  the same, in a checkout of the library
     trl/extras/sampler.py          class Sampler: …                  which only the class above names
     trl/examples/scripts/ddpo.py                                     a program of the checkout that nothing else starts
+    third_party/vocoder/train.py   def main(): …                     the same of any code in such a folder
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around
-from trl_lint.knowledge.heuristics import COPIED_LIBRARY
+from trl_lint.knowledge.heuristics import COPIED_LIBRARY, FOLDER_OF_COPIES
 from trl_lint.launch.judge.engines import is_program
 
 # So many names may lead to one: more are not looked through.
@@ -48,14 +49,21 @@ class Copy(NamedTuple):
     def hides(self, project: Project, path: Path) -> bool:
         """Whether a mention of its classes in this file does not count as a use."""
         if self.package in path.parents:
-            return path.name == "__init__.py" or (is_program(project.text(path)) and not _is_started(project, path))
+            if path.name == "__init__.py":
+                return True
+            return is_program(project.text(path)) and not _is_started(project, path, self.package)
         return self.checkout is not None and self.checkout in path.parents
 
 
-def _is_started(project: Project, program: Path) -> bool:
-    """Whether a command of the project starts a program."""
+def _is_started(project: Project, program: Path, package: Path) -> bool:
+    """Whether a command of the project starts a program of a copy; one that came with the copy does not count."""
     module = project.module(program)
-    return module is not None and module.engines().started
+    if module is None:
+        return False
+    engines, home = module.engines(), Path(module.engines().home)
+    if package == home or package in home.parents:
+        return any(not (package == each or package in each.parents) for each in map(Path, engines.started_from))
+    return engines.started
 
 
 def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -95,13 +103,16 @@ def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tupl
     for path, code in project.linted_code(name):
         if not count_of(name, code) or (path != module.path and copy.hides(project, path)):
             continue
+        is_outside = copy.package not in path.parents
+        if is_outside and not any(count_of(each, code) for each in (copy.package.name, module.path.stem)):
+            continue  # `main` of one program is not that of another
         user = module if path == module.path else project.module(path) if copy.package in path.parents else None
         if user is None:
             return None
         users = [each for each, words in _words(user) if name in words]
-        if "" in users:
+        if "" in users and not copy.hides(project, path):
             return None
-        found += [(user, each) for each in users if user is not module or each != name]
+        found += [(user, each) for each in users if each and (user is not module or each != name)]
     return found
 
 
@@ -128,15 +139,21 @@ def _is_import(statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -
 def _copy_around(project: Project, module: Module) -> Copy | None:
     """The copy of a library that contains a file, if the project is another one and has its own programs."""
     for folder in module.path.parents:
+        if FOLDER_OF_COPIES.fits(folder.parent.name):
+            return Copy(folder, None) if _has_programs_outside(project, folder.parent) else None
         if COPIED_LIBRARY.fits(folder.name) and project.has_file(folder / "__init__.py"):
             checkout = next((each for each in folder.parents if _is_of(project, each, folder.name)), None)
             if checkout is None:
-                outside = (path for path in project.linted if folder not in path.parents)
-                is_copy = any(is_program(project.text(path)) for path in outside)
+                is_copy = _has_programs_outside(project, folder)
             else:  # code that uses it is next to it; otherwise it is linted for itself
                 is_copy = _is_used_beside(project, checkout, folder.name)
             return Copy(folder, checkout) if is_copy else None
     return None
+
+
+def _has_programs_outside(project: Project, folder: Path) -> bool:
+    outside = (path for path in project.linted if folder not in path.parents)
+    return any(is_program(project.text(path)) for path in outside)
 
 
 def _checkout_beside(project: Project, module: Module) -> Path | None:
