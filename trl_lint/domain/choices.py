@@ -175,7 +175,10 @@ def _options_of_both(a: Value, b: Value) -> tuple[Value, ...]:
 
 
 def _options(value: Value) -> tuple[Value, ...]:
-    return value.options if isinstance(value, ProjectChoice) else (value,)
+    """The options of a choice, or a single one. Which ranks lack it is a fact of the choice, not of the option."""
+    if isinstance(value, ProjectChoice):
+        return value.options
+    return (value.as_present(),)
 
 
 def classes_of(value: Value) -> frozenset[str]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
-from trl_lint.domain.joins import join, join_all, join_elements
+from trl_lint.domain.joins import join, join_all, join_elements, with_element
 from trl_lint.domain.kinds import Identity, IterableValue
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
@@ -78,6 +78,11 @@ class Cell:
         """This container with other contents."""
         return Cell(self.shape, entries, rest, self.factory, self.length, self.naming)
 
+    def changed(self, change: Callable[[Value], Value]) -> Cell:
+        """This container with each of its values changed."""
+        entries = {key: change(value) for key, value in self.entries.items()}
+        return self.holding(entries, None if self.rest is None else change(self.rest))
+
     @property
     def is_empty(self) -> bool:
         return not self.entries and self.rest is None
@@ -92,7 +97,7 @@ class Cell:
         if self._element is None:
             result: Value = BOTTOM
             for value in self.values():
-                result = join_elements(result, value)
+                result = with_element(result, value)
             self._element = result
         return self._element
 
@@ -250,7 +255,7 @@ def _entry_name(entry: tuple[str, Value]) -> str:
 def read_key(cell: Cell, key: Hashable) -> Value | None:
     """The value at a constant key; MISSING is an unknown key. None if there is nothing at the key."""
     if key is MISSING:
-        return cell.element() if cell.entries or cell.rest is not None else None
+        return cell.element().as_present() if cell.entries or cell.rest is not None else None
     if key is REST:
         return cell.rest
     if isinstance(key, int) and key < 0 and cell.shape == "list" and cell.entries and cell.rest is None:

@@ -13,7 +13,7 @@ local(data) unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from trl_lint.domain import absence, averaging, devices, ranks, shapes
@@ -242,6 +242,24 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
                     rank=value.rank, provenance=value.provenance, writes=value.writes, averaging=value.averaging
                 )
     return merged
+
+
+def with_element(known: Value, added: Value) -> Value:
+    """What is known of the elements of a container that gets one more, which may be None on some ranks.
+
+    [Evaluation(), Saver() if rank == 0 else None]     a loop over it meets None on the other ranks
+    """
+    return _with_lack_of_one(join_elements(known, added), (known, added))
+
+
+def any_of(values: Sequence[Value]) -> Value:
+    """What is known of each of some values, one of which may be None on some ranks."""
+    return _with_lack_of_one(join_all(values), values)
+
+
+def _with_lack_of_one(found: Value, values: Sequence[Value]) -> Value:
+    lacking = next((each.absence for each in values if each.absence is not None and each.absence.is_none), None)
+    return found if lacking is None or found.absence is not None else found.replace(absence=lacking)
 
 
 def _same_constant(a: object, b: object) -> bool:

@@ -247,6 +247,10 @@ class Value:
         new.shape, new.provenance, new.wrapping, new.writes = shape, provenance, wrapping, writes
         return new
 
+    def as_present(self) -> Self:
+        """This value where no rank is known to lack it."""
+        return self if self.absence is None else self.replace(absence=None)
+
     def with_parts(self, *parts: object) -> Self:
         """A value of the same kind with other parts, and the facts of this value."""
         new = self._copied(type(self))

@@ -32,7 +32,7 @@ def tuple_display(frame: Frame, node: cst.Tuple) -> Value:
                 return _list_of(frame, node, [containers.iterate(frame, value)[0]])
             items.extend(value.items)
         else:
-            items.append(value)
+            items.append(present_on_some.once_kept(frame, value, element.value))
     return containers.tuple_of(frame, items, node)
 
 
@@ -43,7 +43,7 @@ def list_display(frame: Frame, node: cst.List | cst.Set) -> Value:
         value = frame.engine.evaluate(frame, element.value)
         if isinstance(element, cst.StarredElement):
             value, exact = containers.iterate(frame, value)[0], False
-        values.append(value)
+        values.append(present_on_some.once_kept(frame, value, element.value))
     if exact and isinstance(node, cst.List):
         return frame.allocate(node, Cell("list", dict(enumerate(values))))
     return _list_of(frame, node, values, "list" if isinstance(node, cst.List) else "set")
@@ -131,6 +131,8 @@ def _unrolled_elements(
         if any(known is None and not tests_presence(each.test) for known, each in zip(tests, loop.ifs, strict=True)):
             frame.unroll_index = outside
             return None
+        for each in loop.ifs:
+            present_on_some.note_presence(frame, each.test)
         results.append(frame.engine.evaluate(frame, node.elt))
     frame.unroll_index = outside
     return results
@@ -161,6 +163,8 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
             assignment.bind_target(frame, loop.target, item)
             if any(truth(frame, frame.engine.evaluate(frame, test.test)) is False for test in loop.ifs):
                 continue
+            for test in loop.ifs:
+                present_on_some.note_presence(frame, test.test)
             cell = _with_entry(frame, cell, node.key, node.value)
     else:
         _bind_comprehension(frame, loop, frame.engine.evaluate(frame, loop.iter))

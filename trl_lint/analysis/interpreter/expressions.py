@@ -185,7 +185,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         value = settings.SETTING
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
-    value = value if value.absence is None else value.replace(absence=None)
+    value = value.as_present()
     return none_tests.present(value) if is_part else value
 
 
@@ -390,7 +390,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
     if isinstance(node.value, cst.From):
         value = containers.iterate(frame, evaluate(frame, node.value.item))[0]
     elif node.value is not None:
-        value = evaluate(frame, node.value)
+        value = present_on_some.once_kept(frame, evaluate(frame, node.value), node.value)
     first_rank.note_yield(frame)
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
     gradients.note_yield(frame)

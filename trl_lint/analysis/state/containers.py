@@ -17,7 +17,7 @@ from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import REST, WILDCARD, Cell, read_key, with_key
-from trl_lint.domain.joins import join, join_all, join_elements
+from trl_lint.domain.joins import any_of, join, join_all, join_elements
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
@@ -136,7 +136,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         case LoaderValue():
             return value.batch or UNKNOWN, ranks.SAME
         case TupleValue():
-            return join_all(value.items), ranks.SAME
+            return any_of(value.items), ranks.SAME
         case ContainerValue():
             element, length = _iterate_container(frame, value)
             return _as_one_of_several(element), length
@@ -153,6 +153,11 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             itself = frame.read_attribute(cls, LOADER_ITSELF)
             return iterate(frame, itself) if isinstance(itself, LoaderValue) else (UNKNOWN, ranks.UNKNOWN)
     return _iterate_other(frame, value)
+
+
+def item_of(frame: Frame, value: Value) -> Value:
+    """One element of an iterable; which one is not known, so it may be one that no rank lacks."""
+    return iterate(frame, value)[0].as_present()
 
 
 def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:

@@ -292,7 +292,15 @@ def _map(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _filter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     element, length = containers.iterate(frame, args.positional[-1])
-    return IterableValue(ranks.SAME, element, ranks.combine(length, element.rank))
+    selected = (presence_of(element) or element).rank
+    return IterableValue(ranks.SAME, _passed(element), ranks.combine(length, selected))
+
+
+def _passed(element: Value) -> Value:
+    """An element that a filter lets through: it is there, as is what it holds."""
+    if isinstance(element, TupleValue):
+        return element.with_parts(tuple(map(_passed, element.items)))
+    return element.as_present()
 
 
 def _iter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -303,7 +311,7 @@ def _iter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    element = containers.iterate(frame, args.positional[0])[0]
+    element = containers.item_of(frame, args.positional[0])
     return join(element, args.positional[1]) if len(args.positional) > 1 else element
 
 

@@ -37,7 +37,7 @@ def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
     if isinstance(value, TupleValue):
         args.positional.extend(value.items)
     else:
-        element = containers.iterate(frame, value)[0]
+        element = containers.item_of(frame, value)
         args.star = element if args.star is None else join(args.star, element)
 
 

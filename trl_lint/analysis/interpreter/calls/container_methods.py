@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import subscripts
+from trl_lint.analysis.interpreter.objects import present_on_some, subscripts
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike
 from trl_lint.analysis.state import containers
@@ -16,10 +16,10 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
-from trl_lint.domain.joins import join, join_elements
+from trl_lint.domain.joins import join, with_element
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
 from trl_lint.domain.sync_points import place_of, without_awaited
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
 
 def call(frame: Frame, receiver: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -32,7 +32,7 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     """`append`, `add`, `insert`, `appendleft`: one more element."""
     if not args.positional:
         return NONE
-    value = args.positional[-1]
+    value = present_on_some.once_kept(frame, args.positional[-1], args.expression(-1))
     length = _division(frame, node)
     if frame.is_stored(receiver):
         value = frame.written(value, _name_of(frame, receiver), args.expression(-1))
@@ -50,7 +50,7 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
             and not frame.loops
         ):
             return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length))
-        rest = join_elements(cell.element(), value)
+        rest = with_element(cell.element(), value)
         return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
 
     frame.update(receiver, change)
@@ -100,7 +100,7 @@ def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     frame.update(
         receiver,
         lambda cell: Cell(
-            cell.shape, rest=join_elements(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
+            cell.shape, rest=with_element(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
         ),
     )
     return NONE
@@ -146,15 +146,16 @@ def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
 
 
 def _pop(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    is_of_some = present_on_some.note_removal(frame, receiver)
     if any(cell.shape == "list" for cell in frame.memory.cells(receiver)):
         frame.consume(receiver)
         result: Value = BOTTOM
         for cell in frame.memory.cells(receiver):
             result = join(result, cell.element())
-        return result
+        return result.as_present()
     result = _get(frame, receiver, args, node)
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
-    if key is not MISSING and len(receiver.identities) == 1:
+    if key is not MISSING and len(receiver.identities) == 1 and not is_of_some:
         frame.update(receiver, lambda cell: _without(cell, key))
     return result
 
@@ -222,6 +223,13 @@ def _count(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CS
     return NumberValue(rank, scalar=True, dtype="int", provenance=element.provenance)
 
 
+def _remove(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    """`remove(None)`: whoever takes None out of a container once takes out all that some ranks have in it."""
+    if not present_on_some.note_removal(frame, receiver) and args.positional and args.positional[0].kind is Kind.NONE:
+        frame.update(receiver, lambda cell: cell.changed(Value.as_present))
+    return NONE
+
+
 def _nothing(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     return NONE
 
@@ -233,6 +241,7 @@ METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Val
     "clear": _clear,
     "copy": _copy,
     "count": _count,
+    "discard": _remove,
     "extend": _extend,
     "get": _get,
     "index": _count,
@@ -242,7 +251,7 @@ METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Val
     "pop": _pop,
     "popitem": _pop,
     "popleft": _pop,
-    "remove": _nothing,
+    "remove": _remove,
     "reverse": _nothing,
     "setdefault": _setdefault,
     "sort": _nothing,

@@ -55,7 +55,6 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         return through
     element, length = containers.iterate(frame, iterable)
     length = containers.length_on_some(frame, iterable) or length
-    element = element if element.absence is None else element.replace(absence=None)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
     element = SAME if iterable.kind is Kind.BATCH and replaced_entries.gives_keys(node) else element

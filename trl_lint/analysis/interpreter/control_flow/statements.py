@@ -23,7 +23,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import World
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.joins import join_elements
+from trl_lint.domain.joins import with_element
 from trl_lint.domain.kinds import NONE, ContainerValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
@@ -122,7 +122,7 @@ def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
         old,
         lambda cell: Cell(
             "list" if is_list else cell.shape,
-            rest=join_elements(cell.element(), element),
+            rest=with_element(cell.element(), element),
             length=ranks.join_lengths(cell.length, length),
         ),
     )
@@ -183,7 +183,7 @@ def _delete(frame: Frame, node: cst.Del) -> bool:
 
 def _delete_item(frame: Frame, target: cst.Subscript) -> None:
     container = evaluate(frame, target.value)
-    if len(container.identities) == 1:
+    if not present_on_some.note_removal(frame, container) and len(container.identities) == 1:
         key = containers.constant_key(subscripts.subscript_value(frame, target))
         frame.update(
             container,

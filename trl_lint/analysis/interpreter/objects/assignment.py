@@ -24,7 +24,7 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
-from trl_lint.domain.joins import join, join_all
+from trl_lint.domain.joins import any_of, join
 from trl_lint.domain.kinds import (
     BatchRole,
     ContainerValue,
@@ -92,7 +92,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
     for index, element in enumerate(elements):
         if isinstance(element, cst.StarredElement):
             starred = () if known is None else known[index : len(known) - len(elements) + index + 1]
-            rest = join_all(starred) if starred else containers.iterate(frame, value)[0]
+            rest = any_of(starred) if starred else containers.iterate(frame, value)[0]
             bind_target(frame, element.value, frame.allocate(element, Cell("list", rest=rest)))
         elif known is not None and (not stars or index < stars[0]) and index < len(known):
             bind_target(frame, element.value, known[index])
@@ -103,7 +103,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
         else:
             name = element.value
             is_learned = isinstance(name, cst.Name) and model_outputs.is_learned_scale(value, name.value)
-            item = model_outputs.LEARNED if is_learned else containers.iterate(frame, value)[0]
+            item = model_outputs.LEARNED if is_learned else containers.item_of(frame, value)
             bind_target(frame, name, item)
 
 
@@ -128,6 +128,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
     index = subscripts.subscript_value(frame, target)
     if isinstance(container, ContainerValue):
         key = containers.constant_key(index)
+        value = present_on_some.once_kept(frame, value, _assigned(frame, target))
         stored = frame.is_stored(container)
         is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
         if stored or is_dict:

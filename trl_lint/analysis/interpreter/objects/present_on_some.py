@@ -16,11 +16,12 @@ from trl_lint.analysis.interpreter.objects import prepared_on_one
 from trl_lint.analysis.program.definitions.changed_state import is_declared_global, is_set_outside_class
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import names_in, self_attribute
+from trl_lint.analysis.program.syntax import below, names_in, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.equality import same_facts
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import BASES_WITHOUT_ATTRIBUTES
 
@@ -47,7 +48,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
         _emit(frame, node, absence)
         return value
     if is_set_outside_class(cls.module, name):
-        return value.replace(absence=None)
+        return value.as_present()
     if absence.is_none:
         return value
     of_others = cls.values_assigned_by_others(name, frame.key)
@@ -58,7 +59,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
         return value.replace(absence=absence.as_none())
     if not others and not may_have(cls, name) and isinstance(node, cst.Attribute):
         _emit(frame, node, absence)
-    return value.replace(absence=None)
+    return value.as_present()
 
 
 def _is_none_on_some(value: Value) -> bool:
@@ -102,10 +103,42 @@ def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
         if value.absence is None:
             continue
         if isinstance(expression, cst.Name):
-            frame.memory.names[expression.value] = value.replace(absence=None)
+            frame.memory.names[expression.value] = value.as_present()
         for key, attribute in frame.memory.attributes.items():
             if attribute is value and self_attribute(expression) == key[1]:
-                frame.memory.attributes[key] = value.replace(absence=None)
+                frame.memory.attributes[key] = value.as_present()
+
+
+def once_kept(frame: Frame, value: Value, expression: cst.CSTNode | None) -> Value:
+    """A value as a container holds it. The ranks that lack it do not get here if a condition on the rank keeps them
+    away, or may not if a condition asks for the value itself: `if callable(hook): hooks.append(hook)`.
+    """
+    if value.absence is None:
+        return value
+    tests = map(place_of, frame.memory.control.conditions)
+    is_asked = expression is not None and any(mentions(each, expression) for each in tests)
+    return value.as_present() if is_asked or _is_guarded(frame) else value
+
+
+def note_removal(frame: Frame, container: Value) -> bool:
+    """Where a condition on the rank decides whether something is taken out of a container, take out the None that some
+    ranks have in it. Returns whether that is what the code does: `if hooks[name] is None: del hooks[name]`.
+    """
+    values = (value for cell in frame.memory.cells(container) for value in cell.values())
+    if not any(map(_is_none_on_some, values)) or not _is_guarded(frame):
+        return False
+    frame.update(container, lambda cell: cell.changed(Value.as_present))
+    return True
+
+
+def _is_guarded(frame: Frame) -> bool:
+    return any(Origin.RANK in each.rank.origins for each in frame.memory.control.conditions)
+
+
+def mentions(test: cst.CSTNode | None, expression: cst.CSTNode) -> bool:
+    """Whether a test has an expression in it."""
+    kind = type(expression)
+    return test is not None and any(type(part) is kind and part.deep_equals(expression) for part in below(test))
 
 
 def _present_if_true(part: cst.CSTNode) -> cst.CSTNode:
@@ -126,5 +159,5 @@ def _emit(frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
 
 
 def _plain(value: Value) -> Value:
-    plain = value.replace(absence=None)
+    plain = value.as_present()
     return next((each for each in (UNKNOWN, SAME) if value.provenance is None and same_facts(plain, each)), plain)

@@ -177,7 +177,7 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
     cells = frame.memory.cells(container)
     element: Value = BOTTOM
     for cell in cells:
-        element = join(element, cell.element())
+        element = join(element, cell.element().as_present())
     frame.consume(container)
     length = ranks.combine_all([index.rank, *(cell.length for cell in cells)])
     if _ends_where_agreed(frame, node):
