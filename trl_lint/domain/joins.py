@@ -108,9 +108,13 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
 def _is_choice_between(joined: Value, a: Value, b: Value) -> bool:
     """Whether two values are objects or classes of which all ranks are to have the same one.
 
-    If each rank has an object of its own class, what one of them does is not done by all.
+    If each rank has an object of its own class, or one that it has made in a place of its own, what one of them does is
+    not done by all: `return Services(saver) if rank == 0 else Services()`.
     """
-    return isinstance(joined, ProjectChoice) and not a.same_parts(b)
+    if isinstance(joined, ProjectChoice):
+        return not a.same_parts(b)
+    are_made = isinstance(joined, InstanceValue) and joined.is_of_project and a.kind is b.kind
+    return are_made and not a.same_parts(b)
 
 
 def _with_absence(found: Value, a: Value, b: Value) -> Value:

@@ -33,6 +33,7 @@ from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reach
 from trl_lint.analysis.transfer.processes import (
     device_counts,
     job_flags,
+    made_on_some,
     main_process_tests,
     prepared_files,
     tracker_runs,
@@ -188,7 +189,17 @@ class SideEffects(Observer["Frame"]):
                 return True
             return isinstance(event, SideEffect) and event.function in starters
 
-        return [each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each))]
+        return [
+            each
+            for each in events
+            if not (logs_to_own_run(each) or prepared_files.are_made(each) or _is_of_some_ranks(each))
+        ]
+
+
+def _is_of_some_ranks(event: Event) -> bool:
+    """Whether an effect is that of a method of an object that only some ranks have."""
+    function = event.function if isinstance(event, SideEffect) else None
+    return function is not None and function.cls is not None and made_on_some.is_of_some_ranks(function.cls)
 
 
 def _logged_to(event: Logged | SideEffect) -> str:

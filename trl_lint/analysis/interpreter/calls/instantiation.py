@@ -16,6 +16,7 @@ from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
+from trl_lint.analysis.transfer.processes import made_on_some
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryName, NumberValue, StoreFactory
@@ -57,6 +58,7 @@ def _instantiate(
     frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode, site: Hashable | None = None
 ) -> Value:
     """A new object. site: where it is allocated, unless that is the call."""
+    made_on_some.note(frame, cls, node)
     site = _site_of(frame, node) if site is None else site
     instance: Value = instance_of(_of_site(frame, cls, args, site))
     if instance.kind is Kind.MODEL:

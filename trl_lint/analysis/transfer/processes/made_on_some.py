@@ -1,0 +1,69 @@
+"""Classes of which only some ranks make an object: what its methods do, the other ranks do not.
+
+For example:
+
+    saver = Saver(net) if rank == 0 else None          on some ranks: `Saver.save` runs on the first rank only
+    if rank != 0: return []
+    return [Saver(net)]                                so it does here, whatever becomes of the list
+    log = Log(path) if rank == 0 else Log(None)        on all ranks: each has one
+    Log(path)                                          on all ranks, even if there is also one of the first rank
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import inwards
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
+
+# A condition on the rank, and the place where an object is made under it: in which of its branches, or after them.
+_Way = tuple[int, str]
+
+
+class MadeHere:
+    """Where objects of a class are made: on all ranks, or under which conditions on the rank."""
+
+    def __init__(self) -> None:
+        self.on_all = False
+        self.on_some: set[_Way] = set()
+
+    @property
+    def is_of_some(self) -> bool:
+        """Whether some ranks have such an object and the others have none, neither of the other branch."""
+        conditions = {condition for condition, _ in self.on_some}
+        return not self.on_all and bool(conditions) and len(conditions) == len(self.on_some)
+
+
+def note(frame: Frame, cls: ClassInfo, node: cst.CSTNode) -> None:
+    """An object of a class is made."""
+    condition = next((each for each in frame.memory.control.conditions if _is_of_rank(each)), None)
+    test = None if condition is None else place_of(condition)
+    way = None if test is None else (id(test), _branch(frame.root, test, node))
+    for each in cls.origin.project_lineage():
+        made = each.notes.of(MadeHere)
+        if way is None:
+            made.on_all = True
+        else:
+            made.on_some.add(way)
+        frame.engine.note_stored(MadeHere, each, way)
+
+
+def is_of_some_ranks(cls: ClassInfo) -> bool:
+    """Whether all known objects of a class, and of those that inherit from it, are made on some ranks only."""
+    return cls.origin.notes.of(MadeHere).is_of_some
+
+
+def _is_of_rank(condition: Control) -> bool:
+    return condition.uniformity is Uniformity.DIVERGENT and Origin.RANK in condition.rank.origins
+
+
+def _branch(root: cst.CSTNode, test: cst.CSTNode, node: cst.CSTNode) -> str:
+    """In which branch of a condition a place is; "" if it is after it, or if the condition is in a caller."""
+    for outer, inner in inwards(root, node):
+        if isinstance(outer, (cst.If, cst.IfExp)) and outer.test is test and inner is not test:
+            return "body" if inner is outer.body else "orelse"
+    return ""
