@@ -7,6 +7,8 @@ Reports names and attributes that some ranks do not have, where these ranks use 
   ranks get to; that may be a module, a function or a class as well;
 - what is None on some ranks (`run = wandb.init() if is_main_process else None`, `run = None` before an `if`, or a
   function that returns None there), used as an object: an attribute, a call, an item, a loop over it;
+- an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
+  over all elements;
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
   classes or other code in the file assign is not reported;
 - an attribute that `prepare_data` of a Lightning data module binds, which one process of each node runs, read in
@@ -45,10 +47,11 @@ A *hint*: the code does not show whether the other ranks need the value.
 
 ## Limits
 Not reported: uses under a condition on the rank, or on something that may follow from the rank; after a check of the
-value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`); where the other ranks have left before;
-in a `try` that catches the exception; a value that all ranks bind again in between, for example with a broadcast; and
-functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, and how far
-the training is do not count as checks.
+value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`); once None has been taken out of a list
+or a dict (`[each for each in hooks if each]`, `hooks.remove(None)`); where the other ranks have left before; in a `try`
+that catches the exception; a value that all ranks bind again in between, for example with a broadcast; and functions of
+which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, and how far the training is
+do not count as checks.
 
 A condition that combines the rank with something else by `or` may let all ranks in, so it is not followed. A value that
 a helper from outside the project may return as None is not known.

@@ -80,10 +80,7 @@ def main():
         saver.tick()
     everyones = Services(SaverOfAll(net))
     everyones.tick()
-    if dist.get_rank() == 0:
-        own = SaverOfEach(net, "first")
-    else:
-        own = SaverOfEach(net, "other")
+    own = SaverOfEach(net, "first") if dist.get_rank() == 0 else SaverOfEach(net, "other")
     dist.barrier()
     Services(more=[own]).tick()
 
