@@ -83,6 +83,15 @@ class Cell:
         entries = {key: change(value) for key, value in self.entries.items()}
         return self.holding(entries, None if self.rest is None else change(self.rest))
 
+    def longer_by(self, more: Rank) -> Rank:
+        """The fact of its length after elements have been added. more: that of how many ranks add how many."""
+        if self.is_empty:
+            return ranks.join_lengths(self.length, more)
+        # Elements that all ranks have, and those of some ranks, are more than some ranks' elements.
+        is_held = self.length.how == more.how == ranks.HELD or (self.length.how == ranks.HELD and more.is_by_rank)
+        known = (self.length, more) if is_held else map(_of_any, (self.length, more))
+        return ranks.join_lengths(*known)
+
     @property
     def is_empty(self) -> bool:
         return not self.entries and self.rest is None
@@ -141,6 +150,10 @@ def _length_on_some_ranks(a: Cell, b: Cell, divided: Rank) -> Rank | None:
     return ranks.RANK_LOCAL._replace(how=ranks.HELD)
 
 
+def _of_any(length: Rank) -> Rank:
+    return ranks.nonlinear(length) if length.how == ranks.HELD else length
+
+
 def _divided_length(divided: Rank) -> Rank:
     """The length of a container that gets a further entry under a condition that differs between ranks."""
     return Rank(State.LOCAL, divided.origins) if Origin.RANK in divided.origins else ranks.UNKNOWN
@@ -175,6 +188,8 @@ class Memory:
         """Join the other point into this one, in place."""
         if other is None:
             return self
+        if divided.is_by_rank:
+            self._note_held(other)
         _merge_values(self.names, other.names, divided)
         _merge_values(self.attributes, other.attributes, divided)
         heap = self.heap
@@ -184,6 +199,15 @@ class Memory:
                 heap[identity] = cell if mine is None else join_cells(mine, cell, divided)
         self.control = self.control.under(other.control)
         return self
+
+    def _note_held(self, other: Memory) -> None:
+        """Note which containers only the ranks in one of two branches have, where the others have an empty one."""
+        pairs: list[tuple[Mapping[Any, Value], Mapping[Any, Value]]]
+        pairs = [(self.names, other.names), (self.attributes, other.attributes)]
+        for mine, theirs in pairs:
+            for key, value in mine.items():
+                if value.kind is Kind.CONTAINER and (counterpart := theirs.get(key)) is not None:
+                    note_held((value, self.heap), (counterpart, other.heap))
 
     def cells(self, value: Value) -> list[Cell]:
         """The contents of each container that a value may be; none if it is no container."""
@@ -198,6 +222,30 @@ class Memory:
         for identity in reachable(value, source):
             if identity not in self.heap and identity in source:
                 self.heap[identity] = source[identity]
+
+
+def note_held(
+    one: tuple[Value, dict[Identity, Cell]],
+    other: tuple[Value, dict[Identity, Cell]],
+    before: Mapping[Identity, Cell] | None = None,
+) -> None:
+    """Note for two values, of which a condition on the rank chooses one, that a container is empty on the other ranks.
+
+    todo = [first, second] if rank == 0 else []
+
+    Each value comes with the heap of its branch. A container that was there before the branch, and not empty, is one
+    that the other ranks may have, too. before: the heap before the condition, unless each branch has a heap of its own.
+    """
+    for (value, heap), (counterpart, theirs) in ((one, other), (other, one)):
+        empty = counterpart.identities
+        if not empty or not all(identity in theirs and theirs[identity].is_empty for identity in empty):
+            continue
+        known = theirs if before is None else before
+        for identity in value.identities:
+            cell = heap.get(identity)
+            if cell is not None and not cell.is_empty and cell is not known.get(identity):
+                held = ranks.RANK_LOCAL._replace(how=ranks.HELD)
+                heap[identity] = Cell(cell.shape, cell.entries, cell.rest, cell.factory, held, cell.naming)
 
 
 def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided: Rank) -> None:

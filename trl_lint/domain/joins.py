@@ -253,7 +253,10 @@ def with_element(known: Value, added: Value) -> Value:
 
     [Evaluation(), Saver() if rank == 0 else None]     a loop over it meets None on the other ranks
     """
-    return _with_lack_of_one(join_elements(known, added), (known, added))
+    found = join_elements(known, added)
+    if known.absence is added.absence is None:
+        return found
+    return _with_lack_of_one(found, (known, added))
 
 
 def any_of(values: Sequence[Value]) -> Value:

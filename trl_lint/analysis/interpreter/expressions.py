@@ -40,7 +40,7 @@ from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.heap import WILDCARD, note_held
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
@@ -204,7 +204,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
         value = present_on_some.used(frame, node.expression, value)
     else:
         known = truth(frame, value)
-        value = as_condition(value)
+        value = as_condition(frame, value)
         rank = ranks.nonlinear(value.rank)
         result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
         result = with_single_process_value(result, on_single_process(value, negated=True))
@@ -342,7 +342,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     engine_plugins.exclude_plugin_test(frame, node)
     test = evaluate(frame, node.test)
     known = truth(frame, test)
-    saved = frame.memory.names
+    saved, before = frame.memory.names, frame.memory.heap.copy() if test.rank.is_by_rank else None
     results: list[Value] = []
     start = middle = len(frame.sync_points)
     control = frame.memory.control
@@ -369,6 +369,8 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if len(results) == 1:
         return results[0]
     one, other = results
+    if before is not None:
+        note_held((one, frame.memory.heap), (other, frame.memory.heap), before)
     joined = defaults.of_choice(node, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
     uniform_if_plain = containers.uniform_if_plain
     joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)

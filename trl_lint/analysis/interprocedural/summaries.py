@@ -51,7 +51,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.equality import same_contents
-from trl_lint.domain.heap import Cell, Memory, join_cells, reachable, reachable_from
+from trl_lint.domain.heap import Cell, Memory, join_cells, note_held, reachable, reachable_from
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
@@ -203,6 +203,8 @@ class Runs(Definitions):
         divided = self._dividing_fact(frame, entry)
         of_some = early_returns.attributes_of_some_ranks(frame, divided)
         for value, state in frame.returned:
+            if memory is not None and divided.is_by_rank:
+                note_held((result, memory.heap), (value, state.heap))
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
         result = early_returns.with_early_returns(frame, result, divided)

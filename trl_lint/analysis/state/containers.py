@@ -35,7 +35,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.provenance import FullBatches, Prepared
-from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.ranks import RANK_LOCAL, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
@@ -328,6 +328,12 @@ def length_on_some(frame: Frame, value: Value) -> ranks.Rank | None:
     if not cells or not all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells):
         return None
     return next((cell.length for cell in cells if cell.length.how == ranks.HELD), ranks.SAME)
+
+
+def truth_on_some(frame: Frame, value: Value) -> Value | None:
+    """The truth of a container that is empty on all ranks but some; None for other values."""
+    length = length_on_some(frame, value) if value.kind is Kind.CONTAINER else None
+    return derived(RANK_LOCAL, Kind.NUMBER, value, dtype="bool") if length is not None and length.differs else None
 
 
 def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:

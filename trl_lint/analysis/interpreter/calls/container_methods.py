@@ -49,9 +49,9 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
             and cell.shape == "list"
             and not frame.loops
         ):
-            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length))
+            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, cell.longer_by(length))
         rest = with_element(cell.element(), value)
-        return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
+        return Cell(cell.shape, rest=rest, factory=cell.factory, length=cell.longer_by(length))
 
     frame.update(receiver, change)
     return NONE
@@ -59,10 +59,6 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
 
 def _called(node: cst.CSTNode) -> str:
     return node.func.attr.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else ""
-
-
-def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
-    return ranks.join_lengths(cell.length, length)
 
 
 def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
@@ -99,9 +95,7 @@ def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     grown = ranks.join_lengths(length, _division(frame, node))
     frame.update(
         receiver,
-        lambda cell: Cell(
-            cell.shape, rest=with_element(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
-        ),
+        lambda cell: Cell(cell.shape, rest=with_element(cell.element(), element), length=cell.longer_by(grown)),
     )
     return NONE
 

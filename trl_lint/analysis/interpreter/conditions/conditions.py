@@ -85,11 +85,11 @@ def on_single_process(value: Value, negated: bool = False) -> OnOneProcess | Non
     return ONE_PROCESS_TRUE if bool(known.value) is not negated else ONE_PROCESS_FALSE
 
 
-def as_condition(value: Value) -> Value:
-    """A value used as a condition: if it is None on some ranks only, it differs between ranks."""
+def as_condition(frame: Frame, value: Value) -> Value:
+    """A value used as a condition: if it is None or empty on some ranks only, it differs between ranks."""
     # A test of a whole batch only asks whether there is one, so its rank is unknown.
     is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
-    return presence_of(value) or (Value(ranks.UNKNOWN) if is_batch else value)
+    return presence_of(value) or containers.truth_on_some(frame, value) or (Value(ranks.UNKNOWN) if is_batch else value)
 
 
 def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
@@ -97,7 +97,7 @@ def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Contr
 
     A value of unknown kind was neither computed nor compared, so it is not taken to diverge: `batch.get("flag")`.
     """
-    value = as_condition(value)
+    value = as_condition(frame, value)
     of_data = value.rank.differs and value.rank.origins == Origin.DATA
     if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_uniform_test(frame, test)):
         return _unknown_control(frame, test)

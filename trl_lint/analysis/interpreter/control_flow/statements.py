@@ -20,7 +20,6 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.syntax import declares
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain import ranks
 from trl_lint.domain.constants import World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import with_element
@@ -123,7 +122,7 @@ def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
         lambda cell: Cell(
             "list" if is_list else cell.shape,
             rest=with_element(cell.element(), element),
-            length=ranks.join_lengths(cell.length, length),
+            length=cell.longer_by(length),
         ),
     )
 
