@@ -43,7 +43,7 @@ def main(args, rows, name):
         made = {"a": 1}
     else:
         made = {}
-    reveal_rank(len(made))  # revealed: unknown
+    reveal_rank(len(made))  # revealed: partial(count)
 
     for batch in loader:
         outputs = model(**batch)
