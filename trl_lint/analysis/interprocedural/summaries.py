@@ -45,7 +45,7 @@ from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer.data import seeded_orders
-from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.models import frozen_models, gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
@@ -138,6 +138,7 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, receiver)
         names.update(passed_fields.of_arguments(frame, function, args, receiver))
+        names.update(frozen_models.of_object(frame, receiver))
         before, listed = len(frame.sync_points), aliases.listed_in(frame, args)
         earlier_points, caller_values = self.earlier_points, self.caller_values
         if frame.memory.control.uniformity is not Uniformity.UNIFORM:
@@ -156,6 +157,7 @@ class Runs(Definitions):
             if expressions is not None:
                 assignment.rebind(frame, expressions, argument)
         passed_fields.apply(frame, function, args, node, receiver, exchanged)
+        frozen_models.note_call(frame, function, args, node, receiver is not None)
         aliases.rename_reduced(frame, listed)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
@@ -358,6 +360,7 @@ class Runs(Definitions):
         )
         self._claim(frame, called_with.cls, inputs)
         passed_fields.enter(frame)
+        frozen_models.enter_method(frame, called_with.cls)
         return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
