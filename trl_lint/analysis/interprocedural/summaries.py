@@ -10,7 +10,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
-from trl_lint.analysis.interpreter.control_flow import statements
+from trl_lint.analysis.interpreter.control_flow import process_exits, statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
     decorators,
@@ -92,6 +92,7 @@ class Summary:
     pending_used: bool = False
     round: int = 0
     runs: int = 0
+    ends: tuple[Control, ...] = ()  # see `process_exits.ends_in`
     early: ClassInfo | None = None  # the class on which it was run before the constructor of that class
 
     def is_current(self) -> bool:
@@ -184,6 +185,7 @@ class Runs(Definitions):
         frame.memory.heap, frame.memory.attributes = inner.memory.heap, inner.memory.attributes  # loops work on copies
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
+        process_exits.note_call(frame, node, value, process_exits.ends_in(inner, frame.memory.control))
         changed = passed_fields.changed_for_caller(function, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
 
@@ -337,7 +339,7 @@ class Runs(Definitions):
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies
         summary.attribute_writes, summary.cell_writes = frame.objects.attribute_writes, frame.objects.cell_writes
-        summary.pending_used = frame.pending_used
+        summary.pending_used, summary.ends = frame.pending_used, process_exits.ends_in(frame, control)
         function.pending_used |= frame.pending_used
         summary.round = self.round
         summary.allocations = frame.allocations
@@ -390,6 +392,7 @@ class Runs(Definitions):
         frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
         self._report_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
+        process_exits.note_call(frame, node, summary.result, summary.ends)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = context.targets(summary.inputs)
