@@ -44,9 +44,10 @@ communicates), if the name of the wrapped model is gone (`unet = unet.module`), 
 ## Limits
 These are not reported:
 
-- code under `torch.no_grad()` or `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies and
-  reference models, with an adapter disabled, in evaluation hooks, on the main process only, for DeepSpeed or FSDP
-  only, and in functions from which no backward pass is visible;
+- code under `torch.no_grad()` or `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)` (also in a
+  function of the project that freezes what it is passed), for copies and reference models, with an adapter disabled, in
+  evaluation hooks, on the main process only, for DeepSpeed or FSDP only, and in functions from which no backward pass
+  is visible;
 - functions that all_reduce the gradients themselves, parameter by parameter;
 - calls whose result is discarded, goes into the wrapper's forward or is combined with its result, also if a function
   that is passed the wrapper runs it, and embeddings in a file that passes them on as `inputs_embeds`;

@@ -1,5 +1,6 @@
 # The ranks that do not wait at the start of a block wait at its end.
 import contextlib
+import os
 
 import torch.distributed as dist
 from transformers import AutoTokenizer
@@ -16,6 +17,31 @@ class MainFirst:
     def __exit__(self, *args):
         if self.rank == 0:
             dist.barrier()
+
+
+class NodeFirst:
+    def __init__(self, local_rank):
+        self.local_rank = local_rank
+
+    def __enter__(self):
+        if self.local_rank != 0:
+            dist.barrier()
+
+    def __exit__(self, *args):
+        if self.local_rank == 0:
+            dist.barrier()
+
+
+class NeverReleased:
+    def __init__(self, local_rank):
+        self.local_rank = local_rank
+
+    def __enter__(self):
+        if self.local_rank != 0:
+            dist.barrier()  # expect: TRL006
+
+    def __exit__(self, *args):
+        print("done")
 
 
 class LocalMainFirst:
@@ -62,6 +88,17 @@ class NobodyFollows:
 
     def __exit__(self, kind, error, trace):
         return False
+
+
+def load(path):
+    with NodeFirst(int(os.environ["LOCAL_RANK"])):
+        return open(path).read()
+
+
+def load_each(paths):
+    for path in paths:
+        with NeverReleased(int(os.environ["LOCAL_RANK"])):
+            return open(path).read()
 
 
 def main():

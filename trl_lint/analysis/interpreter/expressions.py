@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.conditions import (
     engine_plugins,
     named_fields,
     none_tests,
+    own_tests,
     unwrapped_beside,
     wrapping_tests,
 )
@@ -203,6 +204,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     if not isinstance(node.operator, cst.Not):
         value = present_on_some.used(frame, node.expression, value)
     else:
+        value = own_tests.as_test(frame, node.expression, value)
         known = truth(frame, value)
         value = as_condition(frame, value)
         rank = ranks.nonlinear(value.rank)
@@ -221,7 +223,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     """`and`, `or`: the right side is evaluated only if the left one allows it. A chain is walked in one go."""
     is_and = isinstance(node.operator, cst.And)
     chain = _links(node, is_and)
-    value = evaluate(frame, chain[0].left)
+    value = own_tests.as_test(frame, chain[0].left, evaluate(frame, chain[0].left))
     saved = frame.memory.names
     narrowed = saved.copy()
     earlier: bool | None = None
@@ -256,7 +258,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     """The value of an operation that its left side does not decide."""
     start, control = len(frame.sync_points), frame.memory.control
     frame.memory.control = control.under(control_of_condition(frame, link.left, left))
-    right = evaluate(frame, link.right)
+    right = own_tests.as_test(frame, link.right, evaluate(frame, link.right))
     frame.memory.control = control
     # The right side is evaluated if the left one is true (`and`), or if it is not (`or`).
     choose(frame, link.left, left, (start, len(frame.sync_points) if isinstance(link.operator, cst.And) else start))
@@ -335,12 +337,13 @@ _TESTS = ({Kind.NUMBER}, {Kind.TENSOR})
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
     from trl_lint.analysis.interpreter.conditions.conditions import compare
 
-    return compare(frame, evaluate(frame, node.left), node, evaluate)
+    left = evaluate(frame, node.left)
+    return own_tests.compared(frame, node, left) or compare(frame, left, node, evaluate)
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     engine_plugins.exclude_plugin_test(frame, node)
-    test = evaluate(frame, node.test)
+    test = own_tests.as_test(frame, node.test, evaluate(frame, node.test))
     known = truth(frame, test)
     saved, before = frame.memory.names, frame.memory.heap.copy() if test.rank.is_by_rank else None
     results: list[Value] = []

@@ -10,7 +10,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import library_calls
-from trl_lint.analysis.interpreter.control_flow import statements
+from trl_lint.analysis.interpreter.control_flow import process_exits, statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
     decorators,
@@ -45,7 +45,7 @@ from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer.data import seeded_orders
-from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.models import frozen_models, gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
@@ -92,6 +92,7 @@ class Summary:
     pending_used: bool = False
     round: int = 0
     runs: int = 0
+    ends: tuple[Control, ...] = ()  # see `process_exits.ends_in`
     early: ClassInfo | None = None  # the class on which it was run before the constructor of that class
 
     def is_current(self) -> bool:
@@ -138,6 +139,7 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, receiver)
         names.update(passed_fields.of_arguments(frame, function, args, receiver))
+        names.update(frozen_models.of_object(frame, receiver))
         before, listed = len(frame.sync_points), aliases.listed_in(frame, args)
         earlier_points, caller_values = self.earlier_points, self.caller_values
         if frame.memory.control.uniformity is not Uniformity.UNIFORM:
@@ -156,6 +158,7 @@ class Runs(Definitions):
             if expressions is not None:
                 assignment.rebind(frame, expressions, argument)
         passed_fields.apply(frame, function, args, node, receiver, exchanged)
+        frozen_models.note_call(frame, function, args, node, receiver is not None)
         aliases.rename_reduced(frame, listed)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
@@ -182,6 +185,7 @@ class Runs(Definitions):
         frame.memory.heap, frame.memory.attributes = inner.memory.heap, inner.memory.attributes  # loops work on copies
         frame.pending_used |= inner.pending_used
         self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
+        process_exits.note_call(frame, node, value, process_exits.ends_in(inner, frame.memory.control))
         changed = passed_fields.changed_for_caller(function, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
 
@@ -337,7 +341,7 @@ class Runs(Definitions):
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies
         summary.attribute_writes, summary.cell_writes = frame.objects.attribute_writes, frame.objects.cell_writes
-        summary.pending_used = frame.pending_used
+        summary.pending_used, summary.ends = frame.pending_used, process_exits.ends_in(frame, control)
         function.pending_used |= frame.pending_used
         summary.round = self.round
         summary.allocations = frame.allocations
@@ -358,6 +362,7 @@ class Runs(Definitions):
         )
         self._claim(frame, called_with.cls, inputs)
         passed_fields.enter(frame)
+        frozen_models.enter_method(frame, called_with.cls)
         return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
@@ -387,6 +392,7 @@ class Runs(Definitions):
         frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
         self._report_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
+        process_exits.note_call(frame, node, summary.result, summary.ends)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = context.targets(summary.inputs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.calls import attribute_calls
-from trl_lint.analysis.interpreter.conditions import lists_of_models
+from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
@@ -51,7 +51,8 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _OBSERVED:
         for observe in frame.observers.library_call:
             observe(frame, f"builtins.{name}", args, node)
-    known = presence_of(args.positional[0]) if name in _ASKS and args.positional else None
+    known: Value | None = presence_of(args.positional[0]) if name in _ASKS and args.positional else None
+    known = known or own_tests.of_builtin(frame, name, args, node)
     if known is not None:
         return known
     handler = BUILTINS.get(name)

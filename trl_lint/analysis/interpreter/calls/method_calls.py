@@ -37,7 +37,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models import paces, wrapped_models
+from trl_lint.analysis.transfer.models import frozen_models, paces
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import (
@@ -241,7 +241,7 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
         return attributes.named_rank(frame, name)
     passed_models.note_argument(frame, name, args, node)
     if name == "requires_grad_":
-        wrapped_models.freeze(frame, receiver, args, callee_of(node))
+        frozen_models.freeze(frame, receiver, args, callee_of(node))
     is_same = receiver.rank.state is State.SAME and receiver.kind is not Kind.NONE
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME

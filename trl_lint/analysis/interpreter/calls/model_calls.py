@@ -15,7 +15,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models import gradients, wrapped_models
+from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
@@ -32,7 +32,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     callee = callee_of(node)
     if name in models.RETURN_THE_MODEL:
         target = callee.value if isinstance(callee, cst.Attribute) else None
-        return wrapped_models.switched(frame, receiver, name, args, target)
+        return frozen_models.switched(frame, receiver, name, args, target)
     if name in models.LIST_PARTS:
         return SAME
     if name == models.INNER_MODEL:
@@ -44,9 +44,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         return UNKNOWN
     attributes.of_model(frame, receiver, name, callee, called=True)
     if name in models.ADD_WHAT_IS_TRAINED:
-        wrapped_models.switched(
-            frame, receiver, name, args, callee.value if isinstance(callee, cst.Attribute) else None
-        )
+        frozen_models.switched(frame, receiver, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
     output = output_of(frame, args)

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
     lists_of_models,
+    own_tests,
     unwrapped_beside,
     wrapped_beside,
     wrapping_tests,
@@ -71,7 +72,7 @@ class BranchEnd:
 
 def run_if(frame: Frame, node: cst.If) -> bool:
     engine_plugins.exclude_plugin_test(frame, node)
-    test = evaluate(frame, node.test)
+    test = own_tests.as_test(frame, node.test, evaluate(frame, node.test))
     known = truth(frame, test)
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)

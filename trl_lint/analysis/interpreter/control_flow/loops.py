@@ -22,7 +22,7 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.analysis.state.observing import Branch
-from trl_lint.analysis.transfer.models.wrapped_models import frozen_by
+from trl_lint.analysis.transfer.models.frozen_models import switched_by
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
@@ -50,6 +50,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.unrolled *= len(entries)
         through = _each_entry(frame, node, iterable, entries)
         frame.unrolled = unrolled
+        switched_by(frame, node)
         if through and len(entries) == 1:
             replaced_entries.replace_all(frame, node)
         return through
@@ -69,7 +70,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: _enter_for(frame, node, element))
     frame.stepping = outside
-    frozen_by(frame, node)
+    switched_by(frame, node)
     if through:
         replaced_entries.replace_all(frame, node)
     if through and isinstance(node.target, cst.Name):

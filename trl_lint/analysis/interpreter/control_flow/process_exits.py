@@ -8,9 +8,14 @@ For example:
         sys.exit(2)    the launcher ends all ranks
     if not found:
         fail("none")   so does a function of the project that ends with `sys.exit(2)`
+    if rank != 0:
+        leave()        only the main process continues, if this function ends with `sys.exit()`
+    only_main()        the same, if this one does it `if rank != 0`
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -20,7 +25,9 @@ from trl_lint.analysis.program.syntax import last_name, last_statement
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Exits
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import (
     ABORTS,
@@ -33,6 +40,19 @@ from trl_lint.knowledge.python import (
 
 _NAMES = frozenset(name.rpartition(".")[2] for name in (*ENDS_PROCESS, KILLS)) | ENDS_PROCESS_UNBOUND
 _FAILING = frozenset(name.rpartition(".")[2] for name in (ABORTS, KILLS))
+
+
+class ProcessEnds:
+    """Where a run ends the process without an error.
+
+    controls: the control there, by the id of the statement. called: the controls under which functions that it calls
+    do. calls: the ids of the calls that never return.
+    """
+
+    def __init__(self) -> None:
+        self.controls: dict[int, Control] = {}
+        self.called: list[Control] = []
+        self.calls: set[int] = set()
 
 
 def ends(frame: Frame, call: cst.Call) -> bool:
@@ -52,13 +72,16 @@ def _is_of_this_process(frame: Frame, call: cst.Call) -> bool:
     return isinstance(process, cst.Call) and library_name_of(evaluate(frame, process.func)) == OWN_PROCESS
 
 
-def never_returns(frame: Frame, call: cst.Call, result: Value) -> bool:
+def never_returns(frame: Frame, statement: cst.Expr, call: cst.Call, result: Value) -> bool:
     """Whether a call ends this rank's process in a function of the project, whose last statement does that.
 
     A function that raises may be one that a subclass replaces.
     """
     if result is not BOTTOM:
         return False
+    if id(call) in frame.notes.of(ProcessEnds).calls:
+        _end(frame, statement)
+        return True
     callee = evaluate(frame, call.func) if _is_dotted(call.func) else UNKNOWN
     function = callee.function if isinstance(callee, FunctionValue) else function_of(frame, call.func)
     last = None if function is None or isinstance(function.node, cst.Lambda) else last_statement(function.node.body)
@@ -75,7 +98,40 @@ def leave(frame: Frame, statement: cst.Expr | cst.Raise, raised: cst.BaseExpress
     if isinstance(raised, cst.Call) and last_name(raised.func) in _FAILING:
         return
     if not arguments or _is_success(frame, arguments[0].value):
-        frame.exits.append(statement)
+        _end(frame, statement)
+
+
+def _end(frame: Frame, statement: cst.Expr | cst.Raise) -> None:
+    frame.exits.append(statement)
+    frame.notes.of(ProcessEnds).controls[id(statement)] = frame.memory.control
+
+
+def ends_in(frame: Frame, entry: Control) -> tuple[Control, ...]:
+    """The conditions under which a function that has run ends the process without an error, for each place.
+
+    An `except` clause that does has removed it from the exits: it has failed.
+    """
+    noted = frame.notes.of(ProcessEnds)
+    controls = [noted.controls[id(each)] for each in frame.exits if id(each) in noted.controls]
+    before = frozenset(id(each.provenance) for each in entry.conditions)
+    return tuple(each.without_conditions(before) for each in (*controls, *noted.called))
+
+
+def note_call(frame: Frame, node: cst.CSTNode, result: Value, ended: Iterable[Control]) -> None:
+    """Note that a function was called that ends the process of some ranks, or of all that call it.
+
+    Other conditions than those on the rank usually hold for all ranks or for none.
+    """
+    for control in ended:
+        noted = frame.notes.of(ProcessEnds)
+        if control.uniformity is Uniformity.UNIFORM:
+            if result is BOTTOM:
+                noted.calls.add(id(node))
+        elif any(Origin.RANK in each.rank.origins for each in control.conditions if each.rank.differs):
+            for each in control.conditions:
+                condition = Control(each.uniformity, each.provenance, each.rank)
+                frame.memory.control = frame.memory.control.under(condition)
+            noted.called.append(frame.memory.control)
 
 
 def _is_success(frame: Frame, status: cst.BaseExpression) -> bool:

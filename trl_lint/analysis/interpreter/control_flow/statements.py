@@ -73,7 +73,7 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
     if process_exits.ends(frame, node.value):
         process_exits.leave(frame, node, node.value)
         return False
-    return not process_exits.never_returns(frame, node.value, result)
+    return not process_exits.never_returns(frame, node, node.value, result)
 
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:

@@ -14,7 +14,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
-from trl_lint.analysis.transfer.models import gradients, paces
+from trl_lint.analysis.transfer.models import frozen_models, gradients, paces
 from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.kinds import NONE, IterableValue
 from trl_lint.domain.values import BOTTOM, Value
@@ -43,11 +43,22 @@ def run_with(frame: Frame, node: cst.With) -> bool:
 
 
 def _run_body(frame: Frame, node: cst.With, managers: Sequence[Value]) -> bool:
-    """Run the block, and then what the context managers of the project do at its end: they may reduce what it added."""
+    """Run the block, and then what the context managers of the project do at its end: they may reduce what it added.
+
+    They do that also where all ranks leave the block, by a `return` in it.
+    """
+    before = frame.memory.control
+    frozen = [each for item in node.items for each in frozen_models.enter(frame, item.item)]
     through = run_body(frame, node.body)
+    after = frame.memory.control
     if through:
-        for item, manager in zip(reversed(node.items), reversed(managers), strict=True):
-            _run_half(frame, manager, "__exit__", Arguments((NONE, NONE, NONE)), item.item)
+        frozen_models.leave(frame, frozen)
+    else:
+        frame.memory.control = before
+    for item, manager in zip(reversed(node.items), reversed(managers), strict=True):
+        _run_half(frame, manager, "__exit__", Arguments((NONE, NONE, NONE)), item.item)
+    if not through:
+        frame.memory.control = after
     return through
 
 

@@ -28,7 +28,7 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
-from trl_lint.analysis.transfer.models import paces, wrapped_models
+from trl_lint.analysis.transfer.models import frozen_models, paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
@@ -418,7 +418,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     observe_library(frame, receiver, target)
     paces.switched(frame, receiver, target.attr.value, value)
     if target.attr.value == "requires_grad" and value.const is not False:
-        wrapped_models.parameter_trained(frame, target.value)
+        frozen_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
     wrapping = receiver.wrapping if isinstance(receiver, ModelValue) else None
     may_be_wrapped = wrapping is not None and not wrapping.is_bare

@@ -20,13 +20,12 @@ from operator import is_not
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.model_attributes import is_trained
-from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel, class_of
+from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.idioms.path_conditions import exits_in
 from trl_lint.analysis.program.syntax import (
     ancestors,
     attribute_values,
     below,
-    identifiers,
     last_name,
     names_in,
     of_class,
@@ -34,7 +33,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
+from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere, steps
@@ -52,13 +51,9 @@ from trl_lint.knowledge.heuristics import (
 )
 from trl_lint.knowledge.lightning import FABRIC
 
-# The kinds of values that may be frozen as a whole and then trained in part.
-_FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
 _FREEZING = frozenset({"requires_grad", "requires_grad_"})
 # Names that any test may contain, whatever it depends on.
 _BUILTINS = frozenset(vars(builtins))
-# The values of a model's `device` that `.requires_grad_()` clears.
-_MODES = frozenset({EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN})
 # The parameters of a redirection: the wrapper, the module and the method.
 REDIRECTED = 3
 
@@ -280,98 +275,6 @@ def _bound_before(frame: Frame, node: cst.CSTNode) -> dict[str, cst.BaseExpressi
         for target in each.targets
         if isinstance(target.target, cst.Name)
     }
-
-
-def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
-    """The model after `.eval()`, `.train()` or `.requires_grad_()`, also updated in place."""
-    switch = next(iter(args.all()), None)
-    on = switch is None or switch.const is not False
-    if name in models.ADD_WHAT_IS_TRAINED:
-        changed = model.replace(grad=True)
-    elif name == "requires_grad_":
-        # Frozen for good, whereas evaluation mode ends with the next `.train()`.
-        changed = model.replace(grad=on, device="" if model.device in _MODES else model.device)
-        if on and target is not None:
-            partly_trained(frame, target)
-    elif name == "eval" or (name == "train" and not on):
-        mode = MAYBE_FROZEN if model.device == MAYBE_FROZEN else EVALUATED
-        changed = model.replace(grad=False, device=mode) if model.grad else model
-    elif name == "train" and model.device in (EVALUATED, MAYBE_FROZEN):
-        changed = model.replace(grad=True, device="" if model.device == EVALUATED else model.device)
-    else:
-        return model
-
-    while isinstance(target, cst.Call) and isinstance(target.func, cst.Attribute):
-        target = target.func.value  # `model.train().requires_grad_()`
-    _change(frame, model, changed, target)
-    return changed
-
-
-def _change(frame: Frame, model: Value, changed: Value, target: cst.BaseExpression | None) -> None:
-    """Update the value of a name, or of an attribute of an object of the project."""
-    if isinstance(target, cst.Name):
-        if frame.memory.names.get(target.value) is model:
-            frame.memory.names[target.value] = changed
-    elif isinstance(target, cst.Attribute):
-        # For the rest of this function only: for other functions, the assignments to the attribute count.
-        receiver = frame.engine.evaluate(frame, target.value)
-        if isinstance(receiver, ProjectInstance) and (receiver.cls, target.attr.value) in frame.memory.attributes:
-            frame.memory.attributes[receiver.cls, target.attr.value] = changed
-
-
-def frozen_by(frame: Frame, loop: cst.For) -> None:
-    """`for p in net.parameters(): p.requires_grad = False`: from here on the whole of `net` is frozen."""
-    match loop.iter:
-        case cst.Call(func=cst.Attribute(value=target, attr=cst.Name("parameters" | "named_parameters")), args=[]):
-            pass
-        case _:
-            return
-    names = frozenset(identifiers(loop.target))
-    lines = (line for row in loop.body.body for line in (row.body if isinstance(row, cst.SimpleStatementLine) else ()))
-    if not any(_freezes(line, names) for line in (*lines, *loop.body.body)):
-        return
-    model = frame.engine.evaluate(frame, target)
-    if model.kind in _FROZEN and model.grad:
-        _change(frame, model, model.replace(grad=False), target)
-
-
-def _freezes(line: cst.CSTNode, names: frozenset[str]) -> bool:
-    """`p.requires_grad = False` or `p.requires_grad_(False)`."""
-    match line:
-        case cst.Assign(targets=[cst.AssignTarget(cst.Attribute(cst.Name(name), cst.Name("requires_grad")))]):
-            return name in names and isinstance(line.value, cst.Name) and line.value.value == "False"
-        case cst.Expr(
-            cst.Call(cst.Attribute(cst.Name(name), cst.Name("requires_grad_")), [cst.Arg(cst.Name("False"))])
-        ):
-            return name in names
-    return False
-
-
-def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
-    """`net.requires_grad_(False)` of an otherwise unknown value: if it is a model, `prepare` does not wrap it."""
-    name = callee.value if isinstance(callee, cst.Attribute) else None
-    switch = next(iter(args.all()), None)
-    if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
-        frame.memory.names[name.value] = value.replace(grad=switch is None or switch.const is not False)
-
-
-def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
-    """`model.head.requires_grad_()`: a model with a trained part has gradients, even if the rest is frozen."""
-    while isinstance(part, (cst.Attribute, cst.Call, cst.Subscript)):
-        part = part.func if isinstance(part, cst.Call) else part.value
-    value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
-    if isinstance(part, cst.Name) and value is not None and value.kind in _FROZEN and not value.grad:
-        frame.memory.names[part.value] = value.replace(grad=True, device=PARTLY_FROZEN)
-
-
-def parameter_trained(frame: Frame, receiver: cst.BaseExpression) -> None:
-    """`p.requires_grad = True`, for a parameter of a model, or for one that a loop takes from it."""
-    root = frame.root
-    for loop in ancestors(root, frame.statement):
-        if isinstance(loop, cst.For) and isinstance(receiver, cst.Name) and receiver.value in identifiers(loop.target):
-            for name in set(identifiers(loop.iter)):
-                partly_trained(frame, cst.Name(name))
-    partly_trained(frame, receiver)
 
 
 def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
