@@ -62,7 +62,7 @@ def _called(node: cst.CSTNode) -> str:
 
 
 def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
-    return ranks.join_lengths(cell.length, length)
+    return ranks.grown(cell.length, length)
 
 
 def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
@@ -100,7 +100,7 @@ def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     frame.update(
         receiver,
         lambda cell: Cell(
-            cell.shape, rest=join_elements(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
+            cell.shape, rest=join_elements(cell.element(), element), length=ranks.grown(cell.length, grown)
         ),
     )
     return NONE
@@ -151,12 +151,24 @@ def _pop(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
         result: Value = BOTTOM
         for cell in frame.memory.cells(receiver):
             result = join(result, cell.element())
+        frame.update(receiver, _shorter)
         return result
     result = _get(frame, receiver, args, node)
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     if key is not MISSING and len(receiver.identities) == 1:
         frame.update(receiver, lambda cell: _without(cell, key))
     return result
+
+
+def _shorter(cell: Cell) -> Cell:
+    if cell.length != ranks.PER_RANK:
+        return cell
+    return Cell(cell.shape, cell.entries, cell.rest, cell.factory, naming=cell.naming)
+
+
+def _remove(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    frame.update(receiver, _shorter)
+    return NONE
 
 
 def _without(cell: Cell, key: Hashable) -> Cell:
@@ -242,7 +254,7 @@ METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Val
     "pop": _pop,
     "popitem": _pop,
     "popleft": _pop,
-    "remove": _nothing,
+    "remove": _remove,
     "reverse": _nothing,
     "setdefault": _setdefault,
     "sort": _nothing,

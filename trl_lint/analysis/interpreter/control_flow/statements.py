@@ -123,7 +123,7 @@ def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
         lambda cell: Cell(
             "list" if is_list else cell.shape,
             rest=join_elements(cell.element(), element),
-            length=ranks.join_lengths(cell.length, length),
+            length=ranks.grown(cell.length, length),
         ),
     )
 
