@@ -1776,3 +1776,34 @@ class Heir(Base):
 )
 def test_what_only_says_what_an_attribute_is_sets_nothing(declared, is_reported):
     assert bool(SNIPPETS.findings(DECLARED.format(declared=declared))) is is_reported
+
+
+CHOSEN = """
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def episodic(args, model: DDP):
+    return model.extract(args.x)
+
+def standard(args, model):
+    return model(args.x)
+
+def main(args, model):
+    validate = {}
+    return validate(args, model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "by_default"),
+    [
+        ("episodic if args.episodic else standard", False),
+        ("args.pick(episodic, standard)", False),
+        ("standard", True),
+    ],
+)
+def test_what_a_chosen_function_is_given_is_not_known_by_its_annotation(used, by_default, tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(CHOSEN.format(used), encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
+    (finding,) = linter.check(program, program.read_bytes())
+    assert finding.by_default is by_default

@@ -86,11 +86,11 @@ class Cell:
     def longer_by(self, more: Rank) -> Rank:
         """The fact of its length after elements have been added. more: that of how many ranks add how many."""
         if self.is_empty:
-            return ranks.join_lengths(self.length, more)
+            return ranks.grown(self.length, more)
         # Elements that all ranks have, and those of some ranks, are more than some ranks' elements.
         is_held = self.length.how == more.how == ranks.HELD or (self.length.how == ranks.HELD and more.is_by_rank)
         known = (self.length, more) if is_held else map(_of_any, (self.length, more))
-        return ranks.join_lengths(*known)
+        return ranks.grown(*known)
 
     @property
     def is_empty(self) -> bool:

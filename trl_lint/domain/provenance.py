@@ -159,6 +159,12 @@ class SharedName(Step):
         return Step(self.module, self.node, self.text, self.before)
 
 
+class OnlyAnnotated(Step):
+    """A parameter is what its annotation says, unless a call out of sight passes something else."""
+
+    __slots__ = ()
+
+
 class Returned(Step):
     """A function returns the value to its caller."""
 

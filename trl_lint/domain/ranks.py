@@ -206,6 +206,10 @@ PICKED = "picked"
 HELD = "held"
 
 
+# The length of a list with one element per rank, `[None] * world_size`: it is not empty.
+PER_RANK = Rank(State.SAME, how="per rank")
+
+
 # `how` of a reduced value times this rank's number of samples, and of a sum of such products: what an average needs.
 WEIGHTED = "weighted"
 
@@ -248,6 +252,12 @@ def join_lengths(a: Rank, b: Rank) -> Rank:
         if one.state is State.SAME and other.differs and other.how == "count":
             return other
     return join(a, b)
+
+
+def grown(length: Rank, more: Rank) -> Rank:
+    """The fact of a container's length after it got more elements, or lost some."""
+    found = join_lengths(length, more)
+    return SAME if found == PER_RANK else found
 
 
 def combine_all(ranks: Iterable[Rank]) -> Rank:

@@ -185,6 +185,8 @@ _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
 CHOOSES_BY_TYPE = frozenset({"singledispatch", "singledispatchmethod"})
 # Decorators that pass the function its first argument, which its callers omit (accelerate/utils/memory.py).
 PASS_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
+# Decorators that keep the result of a call, and return it from later calls with the same arguments without another run.
+KEEP_RESULTS = frozenset({"cache", "cached", "cached_property", "lru_cache"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | PASS_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod", "contextmanager",
     "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad", "final", "inference_mode",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.domain.provenance import Returned, SourceModule, steps
+from trl_lint.domain.provenance import OnlyAnnotated, Returned, SourceModule, source_step, steps
 from trl_lint.findings import Consequence, Edit, Finding, Fix, Guard, Note, Position
 from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.messages import help_of, message_of, text_of
@@ -93,7 +93,8 @@ def _consequence(rule: BaseRule, violation: Violation) -> Consequence:
 
 def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
     if violation.by_default is None:
-        return _consequence(rule, violation) is not Consequence.WASTE
+        rests_on_annotation = isinstance(source_step(violation.provenance), OnlyAnnotated)
+        return _consequence(rule, violation) is not Consequence.WASTE and not rests_on_annotation
     return violation.by_default
 
 

@@ -130,3 +130,18 @@ def module_flag(model, loader):
             value = accelerator.gather(value).mean()
         reveal_rank(value)  # revealed: same
         reveal_rank(Reducer().mean(batch["x"].mean()))  # revealed: same
+
+
+def lists_with_one_element_per_rank(model, loader):
+    for batch in accelerator.prepare(make_loader()):
+        own = batch["x"].mean()
+        world = accelerator.num_processes
+        parts = [None for _ in range(world)]
+        reveal_rank(1 if len(parts) > 1 else own)  # revealed: same
+        reveal_rank(1 if parts else own)  # revealed: same
+        reveal_rank(1 if [None] * world else own)  # revealed: same
+        reveal_rank(1 if [part for part in parts if part] else own)  # revealed: local(data)
+        reveal_rank(1 if len({part for part in parts}) > 1 else own)  # revealed: local(data)
+        reveal_rank(1 if len(parts[1:]) > 1 else own)  # revealed: local(data)
+        parts.pop()
+        reveal_rank(1 if len(parts) > 1 else own)  # revealed: local(data)

@@ -92,19 +92,26 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
             return TupleValue(ranks.SAME, tuple(elements))
         return frame.allocate(node, Cell("list", dict(enumerate(elements))))
     length, selected = _bind_comprehension(frame, node.for_in, iterable)
+    if length != ranks.PER_RANK or not _keeps_all(node):
+        length = ranks.filtered(length, selected)
     before = aliases.bound(frame, node.for_in.target)
     element = frame.engine.evaluate(frame, node.elt)
     agreed = aliases.became_uniform(node.elt, before, frame.memory.names)
     frame.memory.names = saved
     aliases.write_back_all(frame, node.for_in.iter, iterable, agreed)
     if isinstance(node, cst.GeneratorExp):
-        created: Value = IterableValue(ranks.SAME, element, ranks.filtered(length, selected))
+        created: Value = IterableValue(ranks.SAME, element, length)
     else:
         shape = "list" if isinstance(node, cst.ListComp) else "set"
-        created = frame.allocate(node, Cell(shape, rest=element, length=ranks.filtered(length, selected)))
+        created = frame.allocate(node, Cell(shape, rest=element, length=length))
     for refine in frame.domains.comprehension:
         created = refine(frame, selected, created)
     return created
+
+
+def _keeps_all(node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> bool:
+    """Whether a comprehension has an element for each item: `[None for _ in range(world_size)]`."""
+    return not isinstance(node, cst.SetComp) and not node.for_in.ifs and node.for_in.inner_for_in is None
 
 
 def _unrolled_elements(

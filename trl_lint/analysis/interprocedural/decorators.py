@@ -32,7 +32,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
-from trl_lint.knowledge.python import CHOOSES_BY_TYPE, HARMLESS_DECORATORS, PASS_SETTINGS, RANK_DECORATORS
+from trl_lint.knowledge.python import CHOOSES_BY_TYPE, HARMLESS_DECORATORS, KEEP_RESULTS, PASS_SETTINGS, RANK_DECORATORS
 from trl_lint.knowledge.schema import Collective
 
 # The names of collectives that exchange data, without their module.
@@ -50,6 +50,8 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     if function.decorators & RANK_DECORATORS:
         provenance = frame.step(function.node, "its decorator runs it on some ranks only")
         return Control(Uniformity.DIVERGENT, provenance, ranks.RANK_LOCAL)
+    if function.decorators & KEEP_RESULTS:
+        return Control(Uniformity.UNKNOWN, frame.step(function.node, "its decorator may return a result that it keeps"))
     if all(_lets_all_ranks_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
         return UNIFORM
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))

@@ -10,7 +10,7 @@ from trl_lint.analysis.events import Event, StepReturned
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interprocedural import early_runs, epoch_outputs, reachability, unseen_makers
+from trl_lint.analysis.interprocedural import annotated_only, early_runs, epoch_outputs, reachability, unseen_makers
 from trl_lint.analysis.interprocedural.binding import bind, rest_from
 from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS, CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
@@ -213,7 +213,9 @@ class Engine(Runs):
                 used = by_use(function) if used is None else used
                 value = used.get(name) or by_name(function.module, name) or value
             value = self._as_setting(cls, function, name, as_sharding(function.module, name, value))
-            names[name] = self._traced(frame, parameter, value, name)
+            value = self._traced(frame, parameter, value, name)
+            is_given = name in parameters
+            names[name] = value if is_given else annotated_only.on_trust(self.project, function, parameter, value)
         return names
 
     def _as_setting(self, cls: ClassInfo | None, function: FunctionInfo, name: str, value: Value) -> Value:

@@ -22,7 +22,7 @@ from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import below, of_class, self_attribute
+from trl_lint.analysis.program.syntax import assigned_once, below, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
@@ -41,7 +41,8 @@ class GradientSync(Observer["Frame"]):
     emits = frozenset({ModelCalled, ParameterRead})
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
-        _emit(frame, model, node)
+        if not _may_be_method(frame, node):
+            _emit(frame, model, node)
 
     def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
@@ -172,9 +173,34 @@ def _returned_calls(method: FunctionInfo) -> Iterator[cst.Call]:
             yield statement.value
 
 
+def _may_be_method(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether what is called is looked for in a model of unknown class, and may be any method of it.
+
+    make = getattr(model.module, "new_cache", None)
+    if make is not None:
+        cache = make()
+    """
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
+        return False
+    match assigned_once(frame.root, call.func.value):
+        case cst.Call(
+            func=cst.Name("getattr"),
+            args=[cst.Arg(value=owner), cst.Arg(value=cst.SimpleString() as literal), cst.Arg(value=cst.Name("None"))],
+        ):
+            model = frame.node_values.get(id(owner))
+            name = str(literal.evaluated_value)
+            return class_of(model) is None and name != models.INNER_MODEL and not _runs_any(name)
+    return False
+
+
+def _runs_any(method: str) -> bool:
+    """Whether an attribute of any model with this name is its forward, or a part of it."""
+    return method in models.FORWARDS or method in models.MODULES or method in models.RUN_A_TOWER
+
+
 def _is_forward(model: Value, method: str) -> bool:
     """Whether a method of a model runs (a part of) it: its forward, a submodule, a known method that calls these."""
-    if method in models.FORWARDS or method in models.MODULES or method in models.RUN_A_TOWER:
+    if _runs_any(method):
         return True
     cls = class_of(model)
     function = cls.find(method) if cls is not None else None

@@ -252,6 +252,11 @@ def uniform_if_plain(frame: Frame, value: Value, other: Value) -> Value:
     return Value(ranks.SAME)
 
 
+def has_one_per_rank(cells: list[Cell]) -> bool:
+    """Whether a list has as many elements as there are ranks: what `all_gather` fills."""
+    return bool(cells) and all(cell.length == ranks.PER_RANK for cell in cells)
+
+
 def is_gathered_on_one_path(cells: list[Cell]) -> bool:
     """Whether a container holds gathered objects on one path, and ungathered ones on another (`if not is_global:`)."""
     if len(cells) < 2:

@@ -18,7 +18,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_TRUE, World
+from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -41,6 +41,7 @@ from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -106,6 +107,8 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         frame.consume(value)
         rank = ranks.SAME
         cells = frame.memory.cells(value)
+        if containers.has_one_per_rank(cells):
+            return WORLD
         for cell in cells:
             rank = ranks.join(rank, cell.length)
         if containers.is_gathered_on_one_path(cells) or (rank.state is State.SAME and _may_be_others(cells)):
@@ -239,6 +242,8 @@ def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         rank = ranks.of_counts(rank, (value.rank for value in args.all()))
     # `range(rank, total, world)`; epochs that start at a checkpoint's number have the same count.
     start = args.positional[0]
+    if len(args.positional) == 1 and start.const is WORLD_SIZE:
+        rank = ranks.PER_RANK
     starts_apart = len(args.positional) > 1 and start.rank.differs
     first = ranks.nonlinear(start.rank) if starts_apart else ranks.SAME
     return IterableValue(ranks.SAME, derived(first, Kind.NUMBER, start, scalar=True, dtype="int"), rank)

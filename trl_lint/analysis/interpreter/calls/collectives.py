@@ -205,10 +205,15 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
         element = result
         if result.kind is Kind.CONTAINER:
             element = containers.iterate(frame, result)[0]
-        frame.update(receiver, lambda cell: Cell(cell.shape, rest=element))
+        frame.update(receiver, lambda cell: _filled(cell, element))
     else:
         if result.kind is Kind.CONTAINER:
             result = Value(ranks.REDUCED)
         assignment.rebind(frame, target, result)
         if isinstance(target, cst.Name):
             assignment.rebind_aliases(frame, target.value, receiver, result)
+
+
+def _filled(cell: Cell, element: Value) -> Cell:
+    """A list after a collective has put what it received into it: if it had one element per rank, it still has."""
+    return Cell(cell.shape, rest=element, length=ranks.PER_RANK if cell.length == ranks.PER_RANK else ranks.SAME)

@@ -146,12 +146,19 @@ def _pop(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
         result: Value = BOTTOM
         for cell in frame.memory.cells(receiver):
             result = join(result, cell.element())
+        frame.update(receiver, _shorter)
         return result.as_present()
     result = _get(frame, receiver, args, node)
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     if key is not MISSING and len(receiver.identities) == 1 and not is_of_some:
         frame.update(receiver, lambda cell: _without(cell, key))
     return result
+
+
+def _shorter(cell: Cell) -> Cell:
+    if cell.length != ranks.PER_RANK:
+        return cell
+    return Cell(cell.shape, cell.entries, cell.rest, cell.factory, naming=cell.naming)
 
 
 def _without(cell: Cell, key: Hashable) -> Cell:
@@ -219,6 +226,7 @@ def _count(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CS
 
 def _remove(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     """`remove(None)`: whoever takes None out of a container once takes out all that some ranks have in it."""
+    frame.update(receiver, _shorter)
     if not present_on_some.note_removal(frame, receiver) and args.positional and args.positional[0].kind is Kind.NONE:
         frame.update(receiver, lambda cell: cell.changed(Value.as_present))
     return NONE

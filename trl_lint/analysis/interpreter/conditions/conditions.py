@@ -67,7 +67,8 @@ def truth(frame: Frame, value: Value) -> bool | None:
     """The truth of a value if it is the same on every rank of a run with several ranks; None if it is not known."""
     const = value.const
     if const is MISSING:
-        return True if none_tests.is_defined(value) else None
+        is_filled = value.kind is Kind.CONTAINER and containers.has_one_per_rank(frame.memory.cells(value))
+        return True if is_filled or none_tests.is_defined(value) else None
     if const is CREATED:
         return True
     if isinstance(const, World):

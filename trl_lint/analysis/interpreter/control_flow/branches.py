@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.conditions import (
     engine_plugins,
     lists_of_models,
     own_tests,
+    switched_off,
     unwrapped_beside,
     wrapped_beside,
     wrapping_tests,
@@ -88,7 +89,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if both_end:
         _widen_both(frame, before, node, (taken, skipped), conditions if len(frame.exits) == exits else None)
     set_on_some = _set_on_some_ranks(frame, taken.memory, skipped.memory) if both_end and division.rank.differs else []
-    wrapped_on_one = _wrapped_on_one_branch(frame, node, taken.memory, skipped.memory) if both_end else ({}, {})
+    known_after = _known_after_branches(frame, node, taken.memory, skipped.memory) if both_end else ({}, {})
     if division.rank.differs:
         leaving = (process_exits.exits_in(frame, exits, taken.exits), process_exits.exits_in(frame, taken.exits))
         _report(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaving)
@@ -103,8 +104,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     is_reached = join_branches(frame, branches, inside, after, test.rank)
     reduced_on_one.forget(frame.memory)
-    frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
-    frame.memory.attributes.update(wrapped_on_one[1])
+    frame.memory.names.update({**of_some_ranks, **known_after[0]})
+    frame.memory.attributes.update(known_after[1])
     _note_differing(frame, node, absent, set_on_some, division, skipped.memory if both_end else None)
     lacking.note(frame.memory)
     if is_reached:
@@ -219,10 +220,13 @@ def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
             frame.memory.names[name] = value.replace(provenance=division.provenance)
 
 
-def _wrapped_on_one_branch(
+def _known_after_branches(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
-    """The names and attributes that hold, on one branch only, a wrapped model, what is inside it, or what wraps it."""
+    """The names and attributes that hold, on one branch only, a wrapped model, what is inside it, or what wraps it.
+
+    And the flags that are off after both branches.
+    """
     others = skipped.names
     parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
     names: dict[str, Value] = {}
@@ -231,6 +235,7 @@ def _wrapped_on_one_branch(
         names.update(wrapping_tests.divided(frame, node.test, parted, others))
         names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
         names.update(defaults.divided(node.test, parted, others))
+        names.update(switched_off.off_after(frame, node, taken))
     attributes = wrapped_beside.inside_wrappers(frame, node, taken.attributes, skipped.attributes)
     attributes.update(wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes))
     return names, attributes

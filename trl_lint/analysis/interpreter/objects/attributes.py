@@ -204,7 +204,14 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return UNKNOWN
     if name in models.PARAMETERS and model.wrapping is Wrapping.UNWRAPPED:
         return wrapped_models.parameter(frame, model, name, node)
-    return wrapped_models.part(model)
+    return BoundMethod(model, name) if not called and _is_method(model, name) else wrapped_models.part(model)
+
+
+def _is_method(model: Value, name: str) -> bool:
+    """Whether an attribute of a bare model is a method of its class: `make = model.module.new_cache`."""
+    cls = class_of(model)
+    method = None if cls is None or model.wrapping in WRAPPED_ON_SOME_WAY else cls.find(name)
+    return method is not None and not method.is_property
 
 
 def _is_readable(frame: Frame, name: str, node: cst.CSTNode) -> bool:

@@ -26,6 +26,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
+from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
@@ -117,9 +118,20 @@ def _of_other_kinds(
         return frame.allocate(node, merged)
     repeated = next((each for each in (left, right) if each.kind is Kind.CONTAINER), None)
     if kind in _MULTIPLY and repeated is not None:
-        element, length = containers.iterate(frame, repeated)
-        return frame.allocate(node, Cell("list", rest=element, length=length))
+        return _repeated(frame, repeated, right if repeated is left else left, node)
     return None
+
+
+def _repeated(frame: Frame, value: Value, times: Value, node: cst.CSTNode) -> Value:
+    """`[None] * world_size`: a list of the same elements, several times."""
+    element, length = containers.iterate(frame, value)
+    if (
+        times.const is WORLD_SIZE
+        and length.state is State.SAME
+        and len(containers.positions_of(frame, value) or ()) == 1
+    ):
+        length = ranks.PER_RANK
+    return frame.allocate(node, Cell("list", rest=element, length=length))
 
 
 def _counted(node: cst.CSTNode, values_put: Value) -> Value:
