@@ -412,7 +412,8 @@ def _explains(a: Value, b: Value, joined: Value) -> bool:
 
     None has no wrapper, and does not remove the explanation of the model.
     """
-    same_wrapping = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b)) or Kind.NONE in (a.kind, b.kind)
+    is_either_prepared = isinstance(a, PreparedObject) or isinstance(b, PreparedObject)
+    same_wrapping = a.wrapping is b.wrapping or is_either_prepared or Kind.NONE in (a.kind, b.kind)
     return joined.kind is Kind.MODEL and same_wrapping and joined.wrapping in _EXPLAINED
 
 
