@@ -164,7 +164,9 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
     )
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "net.module.features(batch)"
-    assert finding.message.startswith("`net.module.features` is a part of the module inside the wrapper, and is called")
+    assert finding.message.startswith(
+        "`net.module.features` belongs to `net.module`, the module inside the wrapper, and is called"
+    )
 
 
 @pytest.mark.parametrize(
@@ -1056,3 +1058,29 @@ def main(loader):
 )
 def test_the_output_of_one_wrapper_does_not_prepare_a_model_without_a_forward(loss, where):
     assert SNIPPETS.places(TWO_MODELS.format(loss=loss)) == where
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("loss = model.module.loss_of(x)", "`model.module.loss_of` belongs to `model.module`, the module inside"),
+        (
+            "inner = model.module\n        loss = inner.loss_of(x)",
+            "`inner.loss_of` belongs to `inner`, the module inside",
+        ),
+        (
+            "inner = model.module\n        loss_of = getattr(inner, 'loss_of', None)\n        loss = loss_of(x)",
+            "`loss_of` belongs to `inner`, the module inside",
+        ),
+        ("body = model.module.body\n        loss = body(x)", "`body` belongs to `model.module`, the module inside"),
+        ("loss = model.module(x)", "`model.module` is the module inside"),
+        ("inner = model.module\n        loss = inner(x)", "`inner` is the module inside"),
+        ("make = getattr(model.module, 'make_cache', None)\n        loss = args.loss(make(), x)", ""),
+    ],
+)
+def test_a_finding_names_the_module_that_a_method_belongs_to(step, says):
+    text = EVALUATED_APART.replace("loss = model.module.loss_of(batch)", step.replace("(x", "(batch")).format(
+        validate=""
+    )
+    findings = SNIPPETS.findings(text)
+    assert [each.message.partition(" the wrapper")[0] for each in findings] == [says] * bool(says)

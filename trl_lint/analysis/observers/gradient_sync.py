@@ -20,6 +20,7 @@ from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.definitions.model_attributes import is_trained_part, runs_a_part
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
+from trl_lint.analysis.program.idioms.inner_modules import is_asked_for_a_method
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import of_class, self_attribute, used_names
@@ -40,7 +41,8 @@ class GradientSync(Observer["Frame"]):
     emits = frozenset({ModelCalled, ParameterRead})
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
-        _emit(frame, model, node)
+        if not is_asked_for_a_method(frame.root, node):
+            _emit(frame, model, node)
 
     def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
