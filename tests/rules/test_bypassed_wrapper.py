@@ -914,7 +914,13 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 
-class Net(nn.Module):
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(2, 2)
+
+
+class Net(Base):
     def __init__(self):
         super().__init__()
         self.body = nn.Linear(2, 2)
@@ -945,6 +951,7 @@ GETS_LOSS = "loss = model.module.get_loss(x)"
     [
         ("def get_loss(self, x): return self.body(x).sum()", GETS_LOSS, True),
         ("def get_loss(self, x): return self.forward(x).sum()", GETS_LOSS, True),
+        ("def get_loss(self, x): return self.encoder(x).sum()", GETS_LOSS, True),
         ("def get_loss(self, x): return self(x).sum()", GETS_LOSS, True),
         (
             "def get_loss(self, x): return self.body(x), 0",

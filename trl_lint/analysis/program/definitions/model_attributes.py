@@ -76,7 +76,7 @@ def _is_forward(cls: ClassInfo, callee: cst.BaseExpression, this: str) -> bool:
         case cst.Name(name):
             return name == this
         case cst.Attribute(value=cst.Name(name), attr=cst.Name(own)) if name == this:
-            is_submodule = own in cls.assigned() and cls.find(own) is None
+            is_submodule = cls.find(own) is None and any(own in each.assigned() for each in cls.project_lineage())
             return own in FORWARDS or (is_submodule and not _is_untrained(cls, own))
     return False
 
