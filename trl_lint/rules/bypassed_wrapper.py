@@ -64,6 +64,7 @@ not in the default set, because DeepSpeed's hooks reduce each parameter's gradie
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import ModelCalled, WrapperDropped
 from trl_lint.domain.control import Control, Uniformity
@@ -76,6 +77,9 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
+
+if TYPE_CHECKING:
+    from libcst import BaseExpression
 
 _WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
 _KEEP_EACH = "store the result in place of the bare model: `models[index] = {}(model)`"
@@ -114,7 +118,7 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
 def _what_is_called(event: ModelCalled) -> str:
     from trl_lint.analysis.program.idioms.inner_modules import owner_of
 
-    callee = getattr(event.node, "func", event.node)
+    callee = cast("BaseExpression", getattr(event.node, "func", event.node))
     called = shown_source(event.module, callee)
     root = event.function.node if event.function is not None else event.module.tree
     taken_off = event.model.provenance
