@@ -164,7 +164,9 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
     )
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "net.module.features(batch)"
-    assert finding.message.startswith("`net.module.features` is a part of the module inside the wrapper, and is called")
+    assert finding.message.startswith(
+        "`net.module.features` belongs to `net.module`, the module inside the wrapper, and is called"
+    )
 
 
 @pytest.mark.parametrize(
@@ -903,3 +905,189 @@ def train(net, loader, optimizer, done):
         loss.backward()
         optimizer.step()
 """
+
+
+OF_A_NET = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(2, 2)
+
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+        self.teacher = nn.Linear(2, 2)
+        self.teacher.requires_grad_(False)
+        self.criterion = nn.MSELoss()
+
+    def forward(self, x):
+        return self.body(x)
+
+    {method}
+
+
+def main(loader, args):
+    dist.init_process_group("nccl")
+    model = DDP(Net().cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        {step}
+        loss.backward()
+        optimizer.step()
+"""
+GETS_LOSS = "loss = model.module.get_loss(x)"
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "is_found"),
+    [
+        ("def get_loss(self, x): return self.body(x).sum()", GETS_LOSS, True),
+        ("def get_loss(self, x): return self.forward(x).sum()", GETS_LOSS, True),
+        ("def get_loss(self, x): return self.encoder(x).sum()", GETS_LOSS, True),
+        ("def get_loss(self, x): return self(x).sum()", GETS_LOSS, True),
+        (
+            "def get_loss(self, x): return self.body(x), 0",
+            "loss, _ = model.get_loss(x) if not hasattr(model, 'module') else model.module.get_loss(x)",
+            True,
+        ),
+        # Neither runs what is trained with gradients.
+        ("def get_loss(self, x): return self.teacher(x).sum()", GETS_LOSS, False),
+        ("def get_loss(self, x): return self.criterion(x, x)", GETS_LOSS, False),
+        (
+            "def get_loss(self, x):\n        with torch.no_grad():\n            y = self.body(x)\n        return y",
+            "loss = model.module.get_loss(x) + args.extra(model, x)",
+            False,
+        ),
+        ("@torch.no_grad()\n    def get_loss(self, x): return self.body(x)", GETS_LOSS, False),
+        # The wrapper's forward has run, or is all that runs.
+        ("def get_loss(self, x): return self.body(x).sum()", "loss = model.module.get_loss(model(x))", False),
+        ("def get_teacher(self): return self.teacher", "loss = args.loss(model(x), model.module.get_teacher())", False),
+    ],
+)
+def test_what_a_method_runs_counts_more_than_its_name(method, step, is_found):
+    assert bool(SNIPPETS.findings(OF_A_NET.format(method=method, step=step))) is is_found
+
+
+EVALUATED_APART = """
+import torch
+import torch.distributed as dist
+from somewhere import make
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(loader, args):
+    dist.init_process_group("nccl")
+    model = DDP(make(args))
+    train(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
+    validate(model, loader)
+
+
+def train(model, loader, optimizer):
+    for batch in loader:
+        loss = model.module.loss_of(batch)
+        loss.backward()
+        optimizer.step()
+
+
+{validate}
+"""
+
+
+@pytest.mark.parametrize(
+    ("validate", "is_found"),
+    [
+        ("@torch.no_grad()\ndef validate(model, loader):\n    return [model(batch) for batch in loader]", True),
+        ("def validate(model, loader):\n    with torch.no_grad():\n        return model(next(loader))", True),
+        ("def validate(model, loader):\n    return [model(batch) for batch in loader]", False),
+    ],
+)
+def test_the_only_forward_with_gradients_counts(validate, is_found):
+    assert bool(SNIPPETS.findings(EVALUATED_APART.format(validate=validate))) is is_found
+
+
+TWO_MODELS = """
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+
+class Made(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+
+    def fit(self, x):
+        return self.body(x.detach()).mean()
+
+    def judge(self, x):
+        with torch.no_grad():
+            wanted = self.body(x)
+        return (x - wanted).mean()
+
+
+def main(loader):
+    accelerator = Accelerator()
+    made, critic = Made(), Critic()
+    optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
+    made, critic, optimizer, loader = accelerator.prepare(made, critic, optimizer, loader)
+    for x in loader:
+        y = made(x)
+        loss = {loss}
+        accelerator.backward(loss)
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "where"),
+    [
+        ("critic.module.fit(y)", ["critic.module.fit(y)"]),
+        ("critic.module.judge(y)", []),  # its gradients are those of `made`, whose wrapper has run
+        ("made.module.body(y)", []),
+    ],
+)
+def test_the_output_of_one_wrapper_does_not_prepare_a_model_without_a_forward(loss, where):
+    assert SNIPPETS.places(TWO_MODELS.format(loss=loss)) == where
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("loss = model.module.loss_of(x)", "`model.module.loss_of` belongs to `model.module`, the module inside"),
+        (
+            "inner = model.module\n        loss = inner.loss_of(x)",
+            "`inner.loss_of` belongs to `inner`, the module inside",
+        ),
+        (
+            "inner = model.module\n        loss_of = getattr(inner, 'loss_of', None)\n        loss = loss_of(x)",
+            "`loss_of` belongs to `inner`, the module inside",
+        ),
+        ("body = model.module.body\n        loss = body(x)", "`body` belongs to `model.module`, the module inside"),
+        ("loss = model.module(x)", "`model.module` is the module inside"),
+        ("inner = model.module\n        loss = inner(x)", "`inner` is the module inside"),
+        ("make = getattr(model.module, 'make_cache', None)\n        loss = args.loss(make(), x)", ""),
+    ],
+)
+def test_a_finding_names_the_module_that_a_method_belongs_to(step, says):
+    text = EVALUATED_APART.replace("loss = model.module.loss_of(batch)", step.replace("(x", "(batch")).format(
+        validate=""
+    )
+    findings = SNIPPETS.findings(text)
+    assert [each.message.partition(" the wrapper")[0] for each in findings] == [says] * bool(says)

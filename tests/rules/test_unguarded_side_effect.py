@@ -1379,3 +1379,41 @@ def main(args):
         os.mkdir("logs")
 """
     assert [each.start.line for each in SNIPPETS.findings(text)] == [11] * is_reported
+
+
+BY_CLOCK_OR_NOT = """
+import argparse
+import os
+import time
+import torch.distributed as dist
+
+
+def make(folder):
+    os.makedirs(folder)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--resume", default="")
+    parser.add_argument("--folder", default="out")
+    args = parser.parse_args()
+    dist.init_process_group("nccl")
+    name = time.strftime("%H-%M")
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "speaks"),
+    [
+        ("os.makedirs(name)", True),
+        ("folder = f'out/{name}'\n    os.makedirs(folder)", True),
+        ("make(name)", True),
+        ("folder = args.resume if args.resume else f'out/{name}'\n    os.makedirs(folder)", False),
+        ("folder = name\n    if args.resume:\n        folder = args.resume\n    os.makedirs(folder + '/x')", False),
+        ("make(name)\n    make(args.folder)", False),
+    ],
+)
+def test_clocks_matter_where_the_name_surely_has_the_time_in_it(body, speaks):
+    findings = SNIPPETS.findings(BY_CLOCK_OR_NOT.replace("{body}", body))
+    assert findings and {"if their clocks differ" in each.message for each in findings} == {speaks}

@@ -40,6 +40,22 @@ def test_a_finding_says_what_where_why_and_how():
 
 
 @pytest.mark.parametrize(
+    ("logs", "named"),
+    [
+        ("{'x/' + k: v for k, v in losses.items()}", "`losses`"),
+        ("{k: v.mean() for k, v in losses.items()}", "`losses`"),
+        ("{**{k: v.item() for k, v in losses.items()}, 'epoch': 3}", "`losses`"),
+        ("{k: loss for k in names}", "`loss`"),
+        ("{k: v for k, v in zip(names, losses.values())}", "this value"),
+    ],
+)
+def test_what_a_comprehension_runs_over_is_named_and_not_its_variable(logs, named):
+    text = loop(f"losses = model(**batch)\nwandb.log({logs})")
+    assert {each.message.partition(" is computed")[0] for each in SNIPPETS.findings(text)} <= {named}
+    assert SNIPPETS.findings(text) or named != "`losses`"
+
+
+@pytest.mark.parametrize(
     ("value", "reduction"),
     [
         ("mask.sum().item()", "sum"),

@@ -523,6 +523,23 @@ def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "draw", "says"),
+    [
+        ("seed_all(42 + rank)\n", "rows.shuffle()", ["with a different seed on each rank"]),
+        ("", "rows.shuffle()", ["without a seed"]),
+        ("seed_all(42 + rank)\nset_seed(42)\n", "rows.shuffle()", []),
+        ("seed_all(42 + rank)\n", "rows.shuffle(seed=42)", []),
+    ],
+)
+def test_a_draw_in_a_function_has_the_seed_of_those_above_it(before: str, draw: str, says: list[str]):
+    helpers = f"def seed_all(seed):\n    set_seed(seed)\n\ndef cut(rows):\n    return {draw}\n\n"
+    body = LOAD + before + "train = cut(rows)\n" + LOOP
+    main = "def main():\n" + indent(body, "    ") + "\n\nmain()\n"
+    found = SNIPPETS.findings(HEAD + RANK + helpers + main)
+    assert [each.message.partition(" runs ")[2].partition(",")[0] for each in found] == says
+
+
 def test_the_order_of_the_calls_counts_for_seeds_of_each_rank_too():
     helper = HEAD + RANK + "def seeds():\n    set_seed(42 + rank)\n\ndef cut(rows):\n    return rows.shuffle()\n\n"
     assert is_found(helper + LOAD + "set_seed(42)\nseeds()\ntrain = cut(rows)\n" + LOOP)

@@ -47,7 +47,7 @@ from trl_lint.domain.kinds import (
     single_process_value,
 )
 from trl_lint.domain.model_roles import in_model_role
-from trl_lint.domain.provenance import WrappedWhere, either
+from trl_lint.domain.provenance import SharedName, Step, WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.small_tuples import is_small
@@ -94,7 +94,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else _joined_dtype(a, b),
         provenance=condition
-        or (main.provenance or other.provenance if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
+        or (_explanation(main, other) if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
         writes=_writes(a, b, divided) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=_join_device(a, b),
@@ -103,6 +103,11 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
     return _with_absence(found, a, b)
+
+
+def _explanation(main: Value, other: Value) -> Step | None:
+    found = main.provenance or other.provenance
+    return found.on_some_way if isinstance(found, SharedName) and not other.rank.differs else found
 
 
 def _is_choice_between(joined: Value, a: Value, b: Value) -> bool:
@@ -437,7 +442,8 @@ def _explains(a: Value, b: Value, joined: Value) -> bool:
 
     None has no wrapper, and does not remove the explanation of the model.
     """
-    same_wrapping = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b)) or Kind.NONE in (a.kind, b.kind)
+    is_either_prepared = isinstance(a, PreparedObject) or isinstance(b, PreparedObject)
+    same_wrapping = a.wrapping is b.wrapping or is_either_prepared or Kind.NONE in (a.kind, b.kind)
     return joined.kind is Kind.MODEL and same_wrapping and joined.wrapping in _EXPLAINED
 
 

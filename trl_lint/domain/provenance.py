@@ -149,10 +149,21 @@ class WrappedAgain(Step):
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class SharedName(Step):
-    """Ranks may find the same name here: a file in a folder that they share, or the time in whole seconds."""
+    """Ranks may find the same name here: a file in a folder that they share, or the time in whole seconds.
 
-    __slots__ = ()
+    on_some_way: the step where the name is this one or another, which all ranks know. It is created only once, as
+    chains are compared by identity.
+    """
+
+    _on_some_way: SharedName | None = field(default=None, init=False)
+
+    @property
+    def on_some_way(self) -> SharedName:
+        if self._on_some_way is None:
+            self._on_some_way = NameOnSomeWay(self.module, self.node, self.text, self.before)
+        return self._on_some_way
 
     def of_one_rank(self) -> Step:
         """The same step, if a name that is derived from it may be different on each rank."""
@@ -163,6 +174,16 @@ class OnlyAnnotated(Step):
     """A parameter is what its annotation says, unless a call out of sight passes something else."""
 
     __slots__ = ()
+
+
+class NameOnSomeWay(SharedName):
+    """Where a name that ranks may share is used or another one, which all of them know."""
+
+    __slots__ = ()
+
+    @property
+    def on_some_way(self) -> SharedName:
+        return self
 
 
 class Returned(Step):

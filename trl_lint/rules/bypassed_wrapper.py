@@ -65,6 +65,7 @@ not in the default set, because DeepSpeed's hooks reduce each parameter's gradie
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import ModelCalled, WrapperDropped
 from trl_lint.domain.control import Control, Uniformity
@@ -77,6 +78,9 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
+
+if TYPE_CHECKING:
+    from libcst import BaseExpression
 
 _WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
 _KEEP_EACH = "store the result in place of the bare model: `models[index] = {}(model)`"
@@ -100,18 +104,29 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
             return
         if not _is_bypass(event) or _is_dropped(event) or _goes_through_the_wrapper(event):
             return
-        called = shown_source(event.module, getattr(event.node, "func", event.node))
-        what = "a part of the module inside the wrapper" if event.path else "the module inside the wrapper"
         yield Violation(
             event=event,
             message=(
-                f"`{called}` is {what}, and is called where gradients are needed: DDP does not see this "
+                f"{_what_is_called(event)}, and is called where gradients are needed: DDP does not see this "
                 "forward, and on several GPUs each rank trains its own model"
             ),
             provenance=event.model.provenance or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP_FOR_PART if event.path else _HELP,
             by_default=False if event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
+
+
+def _what_is_called(event: ModelCalled) -> str:
+    from trl_lint.analysis.program.idioms.inner_modules import owner_of
+
+    callee = cast("BaseExpression", getattr(event.node, "func", event.node))
+    called = shown_source(event.module, callee)
+    root = event.function.node if event.function is not None else event.module.tree
+    taken_off = event.model.provenance
+    owner = None if taken_off is None else owner_of(root, callee, taken_off.node)
+    if owner is not None:
+        return f"`{called}` belongs to `{shown_source(event.module, owner)}`, the module inside the wrapper"
+    return f"`{called}` is {'a part of the' if event.path else 'the'} module inside the wrapper"
 
 
 def _dropped(event: WrapperDropped) -> Violation:

@@ -134,7 +134,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                 yield Violation(
                     event=replace(event, writes=frozenset({write})),
                     site=site,
-                    message=_message([each for each in (what or _name_of(write),) if each], event),
+                    message=_message([each for each in (what or _name_of(event, write),) if each], event),
                     provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
@@ -160,14 +160,23 @@ def _block_of(event: Logged, write: Write) -> Hashable:
     return next((id(each) for each in reversed(around) if isinstance(each, (IndentedBlock, Module))), id(root))
 
 
-def _name_of(write: Write) -> str:
-    """The variable whose value is logged, of `loss`, `loss.item()`; "" if it is another expression."""
+def _name_of(event: Logged, write: Write) -> str:
+    """The variable whose value is logged, of `loss`, `loss.item()`; "" if it is another expression.
+
+    For the variable of a comprehension, what that runs over: `losses` of `{k: v.item() for k, v in losses.items()}`.
+    """
     from libcst import Attribute, Call, Name
+
+    from trl_lint.analysis.program.idioms.mappings import comprehended
 
     node = None if write.payload is None else write.payload.expression
     while isinstance(node, Call) and isinstance(node.func, Attribute) and not node.args:
         node = node.func.value
-    return node.value if isinstance(node, Name) else ""
+    if not isinstance(node, Name):
+        return ""
+    function = _function(event, write)
+    walked = comprehended(cast("Module", write.module).tree if function is None else function.node, node)
+    return node.value if walked is None else walked
 
 
 def _chain(event: Logged, write: Write) -> Step | None:

@@ -17,24 +17,23 @@ from dataclasses import replace
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
-from trl_lint.analysis.program.definitions.model_attributes import is_trained_part
+from trl_lint.analysis.program.definitions.model_attributes import is_trained_part, runs_a_part
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import assigned_once, below, of_class, self_attribute
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import assigned_once, of_class, self_attribute, used_names
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.kinds import TensorValue
+from trl_lint.domain.kinds import PreparedObject, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
-from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
 class GradientSync(Observer["Frame"]):
@@ -99,8 +98,11 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
     if model.wrapping is Wrapping.UNWRAPPED and _needs_no_wrapper(frame, node):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
+        taken_from = set() if model.provenance is None else used_names(model.provenance.node)
         names = tuple(
-            (name, value) for name, value in frame.memory.names.items() if wrapping_of(value) in WRAPPED_ON_SOME_WAY
+            (name, value)
+            for name, value in frame.memory.names.items()
+            if wrapping_of(value) in WRAPPED_ON_SOME_WAY or (name in taken_from and isinstance(value, PreparedObject))
         )
         attributes = frozenset(
             name
@@ -206,22 +208,7 @@ def _is_forward(model: Value, method: str) -> bool:
     function = cls.find(method) if cls is not None else None
     if cls is not None and function is None:
         return is_trained_part(cls, method)
-    if cls is None or function is None or function.decorators & WITHOUT_GRADIENTS or not function.parameters:
-        return False
-    return _runs_a_part(function.node.body, function.parameters[0].name, cls)
-
-
-def _runs_a_part(body: cst.CSTNode, this: str, cls: ClassInfo) -> bool:
-    """Whether a method calls its own `self(…)`, `self.forward(…)` or a submodule of `self`."""
-    submodules = cls.assigned()
-    for node in below(body):
-        match node:
-            case cst.Call(func=cst.Name(name)) if name == this:
-                return True
-            case cst.Call(func=cst.Attribute(value=cst.Name(name), attr=cst.Name(own))) if name == this:
-                if own in models.FORWARDS or (own in submodules and cls.find(own) is None):
-                    return True
-    return False
+    return cls is not None and function is not None and runs_a_part(cls, function)
 
 
 def _is_known_callee(frame: Frame, callee: cst.BaseExpression) -> bool:

@@ -11,6 +11,7 @@ over the calls of the whole program, once all runs are known.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -99,7 +100,7 @@ class RandomDraws(Observer["Frame"]):
             return events
         made = _made_by(program, imported)
         return [
-            event
+            replace(event, is_apart=True) if isinstance(event, DatasetDrawn) and made.is_apart(event.draw) else event
             for event in events
             if not isinstance(event, DatasetDrawn) or event.is_apart or made.is_unseeded(event.draw)
         ]
@@ -243,16 +244,26 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
 
 
 class _MadeDraws:
-    """The draws that a program makes: those before which it may have seeded, and the others."""
+    """The draws that a program makes: those before which it may have seeded, and the others.
+
+    apart: the draws of which each rank has seeded the generator differently before, in a function above it.
+    """
 
     def __init__(self) -> None:
         self.seeded: set[Hashable] = set()
         self.unseeded: set[Hashable] = set()
+        self.apart: set[int] = set()
+        self.not_apart: set[int] = set()
 
-    def add(self, draws: Iterable[Draw], seeds: frozenset[str]) -> None:
+    def add(self, draws: Iterable[Draw], seeds: frozenset[str], apart: frozenset[str]) -> None:
         for draw in draws:
             found = self.seeded if draw.row.generator in seeds | draw.seeded else self.unseeded
             found.update((draw.identity, id(draw.node)))
+            (self.apart if draw.row.generator in apart else self.not_apart).add(id(draw.node))
+
+    def is_apart(self, draw: Step) -> bool:
+        """Whether all that make a draw have seeded it differently on each rank."""
+        return id(draw.node) in self.apart - self.not_apart
 
     def is_unseeded(self, draw: Step) -> bool:
         """Whether the program makes a draw before it has seeded.
@@ -269,22 +280,23 @@ class _MadeDraws:
 def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
     """The draws that a program makes; its imports may seed as well."""
     found = _MadeDraws()
-    visited: set[tuple[int, frozenset[str]]] = set()
+    nothing = frozenset[str]()
+    visited: set[tuple[int, frozenset[str], frozenset[str]]] = set()
     traces = [module.trace for module in imported if module.trace is not None]
-    before = frozenset[str]().union(*(trace.notes.of(Seeding).seeds for trace in traces))
-    later = before | program.notes.of(Seeding).seeds
-    todo = [(program, before)]
-    todo += [(summary.trace, later) for run in program.notes.of(Runners).runs for summary in run.summaries.values()]
+    before = nothing.union(*(trace.notes.of(Seeding).seeds for trace in traces))
+    seeding = program.notes.of(Seeding)
+    runs = (summary.trace for run in program.notes.of(Runners).runs for summary in run.summaries.values())
+    todo = [(program, before, nothing), *((each, before | seeding.seeds, seeding.apart) for each in runs)]
     while todo:
-        trace, seeds = todo.pop()
-        if (id(trace), seeds) in visited:
+        trace, seeds, apart = todo.pop()
+        if (id(trace), seeds, apart) in visited:
             continue
-        visited.add((id(trace), seeds))
+        visited.add((id(trace), seeds, apart))
         seeding = trace.notes.of(Seeding)
-        found.add(seeding.draws, seeds)
+        found.add(seeding.draws, seeds, apart)
         for edge, summary in trace.calls.items():
-            seeded, apart = seeding.at_calls[edge[:2]]
-            todo.append((summary.trace, (seeds | seeded) - apart))
+            seeded, differently = seeding.at_calls[edge[:2]]
+            todo.append((summary.trace, (seeds | seeded) - differently, (apart - seeded) | differently))
     return found
 
 

@@ -43,7 +43,7 @@ from trl_lint.analysis.transfer.processes.shared_places import is_the_same, make
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of, is_none
-from trl_lint.domain.provenance import LauncherVariable, OneByOne, RankLocalFile, Step, source_step
+from trl_lint.domain.provenance import LauncherVariable, NameOnSomeWay, OneByOne, RankLocalFile, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
 from trl_lint.domain.values import Kind, Value
@@ -189,17 +189,15 @@ class SideEffects(Observer["Frame"]):
                 return True
             return isinstance(event, SideEffect) and event.function in starters
 
-        return [
-            each
-            for each in events
-            if not (logs_to_own_run(each) or prepared_files.are_made(each) or _is_of_some_ranks(each))
-        ]
+        done = (each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each)))
+        named_otherwise = {id(each.node) for each in effects if not each.by_clock}
+        done = filter(made_on_some.is_by_all, done)
+        return [_without_clock(each) if id(each.node) in named_otherwise else each for each in done]
 
 
-def _is_of_some_ranks(event: Event) -> bool:
-    """Whether an effect is that of a method of an object that only some ranks have."""
-    function = event.function if isinstance(event, SideEffect) else None
-    return function is not None and function.cls is not None and made_on_some.is_of_some_ranks(function.cls)
+def _without_clock(event: Event) -> Event:
+    """An effect on something that has a name without the time in it, in a run of the function for another caller."""
+    return replace(event, by_clock=False) if isinstance(event, SideEffect) and event.by_clock else event
 
 
 def _logged_to(event: Logged | SideEffect) -> str:
@@ -354,11 +352,17 @@ def _emit(
         effect=effect,
         accelerator=frame.accelerator(),
         trainer=_trainer(frame),
-        by_clock=path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins,
+        by_clock=path is not None and _is_named_by_clock(path),
         where=next((part for each in conditions if (part := _required_condition(frame, each, node))), ""),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
         has_run=any(_tests_run(frame, each) for each in conditions),
     )
+
+
+def _is_named_by_clock(path: Value) -> bool:
+    """Whether a name has the time in it, on all ways that lead here."""
+    is_on_some_way = isinstance(source_step(path.provenance), NameOnSomeWay)
+    return path.rank.differs and Origin.CLOCK in path.rank.origins and not is_on_some_way
 
 
 def _trainer(frame: Frame) -> str:

@@ -9,8 +9,8 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
-from trl_lint.analysis.program.definitions.model_attributes import learned_parts
-from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
+from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -48,7 +48,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
     output = output_of(frame, args)
-    if PART_OF_MODEL.fits(name) and not output.rank.differs:
+    if PART_OF_MODEL.fits(name) and not output.rank.differs and not _runs_a_part(receiver, name):
         return wrapped_models.part(receiver)
     for observe in frame.observers.model_method:
         observe(frame, receiver, name, node)
@@ -59,6 +59,13 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
         return forward(frame, receiver, args)
     return UNKNOWN if output.rank.differs else SAME
+
+
+def _runs_a_part(receiver: Value, name: str) -> bool:
+    """Whether a method of a project model, whatever its name is, runs the model or a part of it."""
+    cls = class_of(receiver)
+    method = None if cls is None else cls.find(name)
+    return cls is not None and method is not None and runs_a_part(cls, method)
 
 
 def _returns_itself(receiver: Value, name: str) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
-from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.definitions.objects import FunctionValue, PreparedModel, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
 from trl_lint.analysis.program.idioms.samplers import kind_tests, takes_own_share
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
@@ -170,7 +170,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The result of `accelerator.prepare` for one of its arguments."""
     value = as_wrappable(value)
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedObject(ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED))
+        return PreparedModel(value.cls, provenance=Prepared(frame.module, node, _PREPARED))
     if isinstance(value, ModelValue):
         is_other = wrapped_models.may_stay_unwrapped(frame, value, node) or _wraps_in_fsdp(frame, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED

@@ -24,18 +24,21 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import (
     assignments,
     attribute_values,
+    contexts_around,
     last_name,
     names_in,
     of_class,
     self_attribute,
     used_names,
 )
-from trl_lint.knowledge.models import FREEZE, HAVE_PARAMETERS
+from trl_lint.knowledge.heuristics import LOSS_CLASS, MAKES_INPUTS
+from trl_lint.knowledge.models import FORWARDS, FREEZE, HAVE_PARAMETERS
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from trl_lint.analysis.program.project.classes import ClassInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
 
 def is_trained_part(cls: ClassInfo, name: str) -> bool:
@@ -47,13 +50,55 @@ def _is_trained_part(cls: ClassInfo, name: str) -> bool:
     bases = cls.project_lineage()
     if any(name in names_in(line) and FREEZE & names_in(line) for base in bases for line in _lines(base.node)):
         return False
-    assigned = [value for base in bases for attribute, value in attribute_values(base.node) if attribute == name]
+    assigned = _values_of(cls, name)
     return bool(assigned) and all(HAVE_PARAMETERS & names_in(each) for each in assigned)
 
 
 def is_trained(cls: ClassInfo) -> bool:
     """Whether a model's class shows that something in it is trained: a module with parameters, or an `nn.Parameter`."""
     return bool(_parameters(cls)) or any(is_trained_part(cls, name) for name in cls.assigned())
+
+
+def runs_a_part(cls: ClassInfo, method: FunctionInfo) -> bool:
+    """Whether a method runs the model, or a submodule of it that may be trained, with gradients.
+
+    It calls `self(…)`, `self.forward(…)` or `self.encoder(…)`.
+    """
+    if method.decorators & WITHOUT_GRADIENTS or not method.parameters:
+        return False
+    calls = of_class(method.node.body, cst.Call)
+    run = (each for each in calls if _is_forward(cls, each.func, method.parameters[0].name))
+    return any(not WITHOUT_GRADIENTS & contexts_around(method.node.body, each) for each in run)
+
+
+def _is_forward(cls: ClassInfo, callee: cst.BaseExpression, this: str) -> bool:
+    match callee:
+        case cst.Name(name):
+            return name == this
+        case cst.Attribute(value=cst.Name(name), attr=cst.Name(own)) if name == this:
+            is_submodule = cls.find(own) is None and any(own in each.assigned() for each in cls.project_lineage())
+            return own in FORWARDS or (is_submodule and not _is_untrained(cls, own))
+    return False
+
+
+def _is_untrained(cls: ClassInfo, name: str) -> bool:
+    """Whether a class shows that `self.name` has no parameters, or that all of them are frozen."""
+    lines = [each for base in cls.project_lineage() for each in _lines(base.node) if name in names_in(each)]
+    switches = [names_in(each) for each in lines if _SWITCHES & names_in(each)]
+    if any("False" in each for each in switches) and not any("True" in each for each in switches):
+        return True
+    values = _values_of(cls, name)
+    is_loss = all(isinstance(each, cst.Call) and LOSS_CLASS.fits(last_name(each.func)) for each in values)
+    return MAKES_INPUTS.fits(name) or (bool(values) and is_loss)
+
+
+_SWITCHES = frozenset({"requires_grad", "requires_grad_"})
+
+
+def _values_of(cls: ClassInfo, name: str) -> list[cst.BaseExpression]:
+    """What a class and those above it in the project assign to `self.name`."""
+    assigned = (each for base in cls.project_lineage() for each in attribute_values(base.node))
+    return [value for attribute, value in assigned if attribute == name]
 
 
 def _lines(code: cst.CSTNode) -> list[cst.CSTNode]:

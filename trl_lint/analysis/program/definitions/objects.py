@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, ProjectName
+from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 
@@ -60,6 +60,20 @@ class ProjectModel(ModelValue):
     def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
         super().__init__(ranks.SAME, **facts)
         self.cls = cls
+
+
+class PreparedModel(PreparedObject):
+    """The result of `accelerator.prepare` for a model of a project's class that has no forward of its own."""
+
+    __slots__ = ("cls",)
+    parts: ClassVar[dict[str, object]] = {"cls": None}
+
+    def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.cls = cls
+
+    def of_any_site(self) -> PreparedObject:
+        return self.as_a(PreparedObject)
 
 
 def class_of(value: Value | None) -> ClassInfo | None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import ancestors, last_name, of_class, used_names
 
 _TEXTS = (cst.ConcatenatedString, cst.FormattedString, cst.SimpleString)
 
@@ -29,6 +29,29 @@ def read_by_key(root: cst.CSTNode) -> frozenset[str]:
                 if by_variable or isinstance(index, _TEXTS):
                     found.add(name)
     return frozenset(found)
+
+
+def comprehended(root: cst.CSTNode, name: cst.Name) -> str | None:
+    """What a comprehension around the use of its variable runs over: `losses` of `{k: v for k, v in losses.items()}`.
+
+    "" if it has no name. None if no comprehension binds the name.
+    """
+    for around in reversed(ancestors(root, name)):
+        loop = around.for_in if isinstance(around, cst.BaseComp) else None
+        while loop is not None:
+            if name.value in used_names(loop.target):
+                walked = _without_items(loop.iter)
+                return last_name(walked) if isinstance(walked, (cst.Attribute, cst.Name)) else ""
+            loop = loop.inner_for_in
+    return None
+
+
+def _without_items(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The `losses` of `losses.items()`."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=mapping, attr=cst.Name("items" | "values")), args=[]):
+            return mapping
+    return node
 
 
 def _walked(loop: cst.For | cst.CompFor) -> tuple[str, str]:

@@ -16,8 +16,19 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.result_uses import targets_of
-from trl_lint.analysis.program.syntax import ancestors, assignments, below, last_name, names_in, of_class, used_names
+from trl_lint.analysis.program.project.classes import decorators_of
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assignments,
+    below,
+    contexts_around,
+    last_name,
+    names_in,
+    of_class,
+    used_names,
+)
 from trl_lint.knowledge.models import FORWARDS, INNER_MODEL
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 _BACKWARD = "backward"
 # Last parts of the names of unwrapping functions; the caller has checked that they are Accelerate's or Transformers'.
@@ -39,9 +50,21 @@ def is_only_forward(
         case cst.Call(func=cst.Attribute(value=receiver)):
             wrappers = [*_wrappers(root, receiver), *_wrappers_of_helper(around, receiver)]
             wrappers = wrappers or _made_around(root, receiver, call, steps)
-            is_called = any(each.func.deep_equals(one) for each in of_class(around, cst.Call) for one in wrappers)
+            is_called = any(_is_run_with_gradients(around, each) for each in wrappers)
             return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
     return False
+
+
+def _is_run_with_gradients(around: cst.CSTNode, wrapper: cst.BaseExpression) -> bool:
+    """Whether code calls a wrapper where a backward pass may follow, and not only in an evaluation."""
+    calls = (each for each in of_class(around, cst.Call) if each.func.deep_equals(wrapper))
+    return any(not WITHOUT_GRADIENTS & (contexts_around(around, each) | _decorators(around, each)) for each in calls)
+
+
+def _decorators(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
+    """The last parts of the names of the decorators of the functions around a node."""
+    functions = (each for each in ancestors(root, node) if isinstance(each, cst.FunctionDef))
+    return {name for each in functions for name in decorators_of(each)}
 
 
 def _wrappers(

@@ -182,7 +182,10 @@ def is_combined_with_calls(root: cst.CSTNode, node: cst.CSTNode, forwards: Forwa
         )
         if (
             is_combined
-            or (contains_node and from_calls & spelled)
+            or (
+                contains_node
+                and (from_calls & spelled or any(_is_passed(call, node) or _is_passed(node, call) for call in calls))
+            )
             or any(from_result & used_names(call) for call in calls)
         ):
             return True
@@ -192,6 +195,11 @@ def is_combined_with_calls(root: cst.CSTNode, node: cst.CSTNode, forwards: Forwa
         if calls or from_calls & spelled:
             from_calls |= targets
     return False
+
+
+def _is_passed(result: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether a call is passed a result, or what is computed from it: `head(model(x))`."""
+    return isinstance(call, cst.Call) and any(each is result for arg in call.args for each in below(arg))
 
 
 def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> bool:

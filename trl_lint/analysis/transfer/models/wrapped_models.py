@@ -20,7 +20,7 @@ from operator import is_not
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.model_attributes import is_trained
-from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
+from trl_lint.analysis.program.definitions.objects import PreparedModel, ProjectModel, class_of
 from trl_lint.analysis.program.idioms.path_conditions import exits_in
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -138,6 +138,8 @@ def narrowed_to_model(value: Value) -> Value:
     """A result of `prepare` whose use shows that it is a model."""
     wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
     provenance = value.provenance.as_model if isinstance(value.provenance, Prepared) else value.provenance
+    if isinstance(value, PreparedModel):
+        return ProjectModel(value.cls, provenance=provenance, wrapping=wrapping, grad=value.grad)
     return ModelValue(SAME, provenance=provenance, wrapping=wrapping, grad=value.grad)
 
 

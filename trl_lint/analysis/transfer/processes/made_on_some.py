@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import inwards
 from trl_lint.analysis.state.frame import Frame
@@ -52,9 +53,13 @@ def note(frame: Frame, cls: ClassInfo, node: cst.CSTNode) -> None:
         frame.engine.note_stored(MadeHere, each, way)
 
 
-def is_of_some_ranks(cls: ClassInfo) -> bool:
-    """Whether all known objects of a class, and of those that inherit from it, are made on some ranks only."""
-    return cls.origin.notes.of(MadeHere).is_of_some
+def is_by_all(event: Event) -> bool:
+    """Whether what a method does is done by all ranks, as far as the places show where objects of its class are made.
+
+    It is not if all known objects of the class, and of those that inherit from it, are made on some ranks only.
+    """
+    cls = event.function.cls if isinstance(event, SideEffect) and event.function is not None else None
+    return cls is None or not cls.origin.notes.of(MadeHere).is_of_some
 
 
 def _is_of_rank(condition: Control) -> bool:
