@@ -176,13 +176,13 @@ def _returned_calls(method: FunctionInfo) -> Iterator[cst.Call]:
 
 
 def _may_be_method(frame: Frame, call: cst.CSTNode) -> bool:
-    """Whether what is called is looked for in a model of unknown class, and may be any method of it.
+    """Whether what is called without arguments is looked for in a model of unknown class: it may be any method of it.
 
     make = getattr(model.module, "new_cache", None)
     if make is not None:
         cache = make()
     """
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
+    if not isinstance(call, cst.Call) or call.args or not isinstance(call.func, cst.Name):
         return False
     match assigned_once(frame.root, call.func.value):
         case cst.Call(

@@ -191,7 +191,7 @@ class SideEffects(Observer["Frame"]):
 
         done = (each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each)))
         named_otherwise = {id(each.node) for each in effects if not each.by_clock}
-        done = filter(made_on_some.is_by_all, done)
+        done = (each for each in done if made_on_some.is_by_all(each))
         return [_without_clock(each) if id(each.node) in named_otherwise else each for each in done]
 
 
