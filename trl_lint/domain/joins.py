@@ -113,13 +113,10 @@ def _explanation(main: Value, other: Value) -> Step | None:
 def _is_choice_between(joined: Value, a: Value, b: Value) -> bool:
     """Whether two values are objects or classes of which all ranks are to have the same one.
 
-    If each rank has an object of its own class, or one that it has made in a place of its own, what one of them does is
-    not done by all: `return Services(saver) if rank == 0 else Services()`.
+    What an object does that each rank makes in a place of its own is not done by all: `Saver(x) if main else Saver()`.
     """
-    if isinstance(joined, ProjectChoice):
-        return not a.same_parts(b)
     are_made = isinstance(joined, InstanceValue) and joined.is_of_project and a.kind is b.kind
-    return are_made and not a.same_parts(b)
+    return (are_made or isinstance(joined, ProjectChoice)) and not a.same_parts(b)
 
 
 def _with_absence(found: Value, a: Value, b: Value) -> Value:
