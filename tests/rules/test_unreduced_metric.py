@@ -93,13 +93,6 @@ def test_a_name_of_which_nothing_is_known_is_not_told():
     assert finding.message.startswith("this value is computed from this rank's own data")
 
 
-def test_log_calls_in_one_block_are_one_finding():
-    calls = [f"wandb.log({{'{name}': {value}}})" for name, value in (("mask", "mask.mean()"), ("tokens", "mask.sum()"))]
-    (finding,) = SNIPPETS.findings(loop("\n".join(calls)))
-    assert [each.message.split("`")[1] for each in (finding, *finding.also)] == ["mask", "tokens"]
-    assert len(SNIPPETS.findings(loop(f"{calls[0]}\nif args.tells:\n    {calls[1]}"))) == 2
-
-
 def test_metrics_of_one_statement_are_one_finding():
     finding = SNIPPETS.finding(loop("accelerator.log({'loss': loss.item(), 'tokens': mask.sum().item()})"))
     assert finding.message.startswith("`loss`, `tokens` are computed from this rank's own data and reach ")

@@ -73,7 +73,7 @@ a `group`, and models loaded with `device_map="auto"`, which one process trains.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -130,7 +130,6 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                 what = write.name or event.what
                 # A call that can reduce what it logs is the place to mend, wherever its metrics are from.
                 site = None if reduces(event.sink) else Site(write.module, write.node, _function(event, write))
-                is_shown = _is_worth_a_look(event, write)
                 yield Violation(
                     event=replace(event, writes=frozenset({write})),
                     site=site,
@@ -138,26 +137,12 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
-                    by_default=None if is_shown else False,
-                    cause=(_block_of(event, write), is_shown),
+                    by_default=None if _is_worth_a_look(event, write) else False,
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
         assert isinstance(violation.event, (Logged, MetricShown))
         return _message(metrics, violation.event)
-
-
-def _block_of(event: Logged, write: Write) -> Hashable:
-    """What log calls that follow each other in one block have in common: their metrics are mended alike, in one go."""
-    from libcst import IndentedBlock, Module
-
-    from trl_lint.analysis.program.syntax import ancestors
-
-    root = event.module.tree if event.function is None else event.function.node
-    around = ancestors(root, event.node)
-    if not around or not any(write.node is each for each in (event.node, around[-1])):
-        return id(write.node)
-    return next((id(each) for each in reversed(around) if isinstance(each, (IndentedBlock, Module))), id(root))
 
 
 def _name_of(event: Logged, write: Write) -> str:
