@@ -9,6 +9,11 @@ def forward_of(model, inputs):
     return model(**inputs)
 
 
+def judged(model, inputs):
+    with torch.no_grad():
+        return model(**inputs).logits.mean()
+
+
 class ByTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
         loss, out = super().compute_loss(model, inputs, return_outputs=True, **kwargs)
@@ -51,3 +56,10 @@ class Beside(Trainer):
         super().compute_loss(model, inputs, **kwargs)
         head = self.accelerator.unwrap_model(model).tag_head
         return nn.functional.cross_entropy(head(inputs["features"]), inputs["tags"])  # expect: TRL009
+
+
+class ByJudge(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        weight = judged(model, inputs)
+        head = self.accelerator.unwrap_model(model).tag_head
+        return weight + nn.functional.cross_entropy(head(inputs["features"]), inputs["tags"])  # expect: TRL009

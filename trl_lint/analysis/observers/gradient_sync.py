@@ -109,7 +109,7 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             for (receiver, name), value in frame.memory.attributes.items()
             if receiver is frame.cls and wrapped_models.is_wrapped(value)
         )
-        forwards = (id(point.node) for point in frame.sync_points if point.kind == "forward")
+        forwards = (id(point.node) for point in frame.sync_points if point.kind == "forward" and point.grad)
         frame.emit(
             ModelCalled,
             node,
