@@ -81,6 +81,20 @@ def meet({0}, {1}):
 
 meet(dist.get_rank(), unknown())
 """
+SAVED_AFTER = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from somewhere import {0}
+
+def main(model):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    {0}()
+    torch.save(model.state_dict(), "last.pt")
+
+main(None)
+"""
 REDUCED_ON_ONE_WAY = """\
 import wandb
 from accelerate import Accelerator
@@ -436,6 +450,13 @@ CASES = {
         shown_by_default, REDUCED_ON_ONE_WAY.format("all_reduce"), 0, REDUCED_ON_ONE_WAY.format("log_reduce"), 1
     ),
     "MAY_WAIT": Case(rule("TRL012"), PREPARED.format("wait_for_others"), 0, PREPARED.format("tell_others"), 1),
+    "ENDS_GROUP": Case(
+        mended("TRL008", "if dist.get_rank() == 0:"),
+        SAVED_AFTER.format("cleanup"),
+        False,
+        SAVED_AFTER.format("report"),
+        True,
+    ),
     "MAIN_PROCESS": Case(
         revealed,
         "def f(thing):\n    reveal_rank(thing.is_rank_0)\nf(here())",

@@ -112,6 +112,12 @@ MAY_WAIT = Guess(
     because="tatsu-lab/alpaca_farm, src/alpaca_farm/common.py:83: some ranks wait in `__enter__`, the others in "
     "`__exit__`",
 )
+ENDS_GROUP = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("cleanup destroy_process_group"),
+    says="A function with such a name ends the process group: after it, the fix does not ask for the rank at once.",
+    because="The tutorials of torch for DDP end with `cleanup()`; tests/rules/test_guards_of_torch.py",
+)
 MAIN_PROCESS = Guess(
     group=SYNCHRONISATION,
     words=_one_of(

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class, precedes
+from trl_lint.knowledge.heuristics import ENDS_GROUP
 from trl_lint.knowledge.process_starts import START_RANKS, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
 
-_ENDS_GROUP = frozenset({"cleanup", "destroy_process_group"})
+# Nodes whose contents may not run, or run at another time.
 _MAY_BE_SKIPPED = (
     cst.If,
     cst.IfExp,
@@ -52,7 +53,10 @@ def is_group_started_later(module: Module, function: FunctionInfo | None, place:
 
 def is_group_started_before(function: FunctionInfo | None, place: cst.CSTNode) -> bool:
     """Whether the function around a place always starts the group first, and does not end it before the place."""
-    if function is None or any(precedes(function.node, each, place) for each in _calls(function.node, _ENDS_GROUP)):
+    if function is None:
+        return False
+    ends = {name for each in of_class(function.node, cst.Call) if ENDS_GROUP.fits(name := last_name(each.func))}
+    if any(precedes(function.node, each, place) for each in _calls(function.node, ends)):
         return False
     return any(
         precedes(function.node, each, place)
