@@ -7,7 +7,9 @@ from textwrap import dedent, indent
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
+from trl_lint import api
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL006")
 
@@ -1555,3 +1557,45 @@ def test_a_step_in_one_expression_skips_the_backward_as_one_in_two_lines(step, s
 
 def test_a_step_of_a_helper_may_fail_for_many_reasons():
     assert SNIPPETS.findings(FAILING_STEP.format(step="run(model, x)", error="RuntimeError")) == []
+
+
+STEP = """\
+from accelerate import Accelerator
+
+from own import loss_of{imported}
+
+{made}
+def main(model, data):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for batch in loader_of(accelerator, data):
+        loss = loss_of(model(**batch))
+        if {test}:
+            continue
+        accelerator.backward(loss)
+"""
+LOSS = "def loss_of(step):\n    return step.loss.sum()\n\n"
+LOADER = """\
+from torch.utils.data import DataLoader
+
+def loader_of(accelerator, data):
+    return accelerator.prepare(DataLoader(data, shuffle=True))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_elsewhere", "by_default"),
+    [
+        ("loss.item() > 9", False, True),
+        ("loss.item() > 9", True, False),
+        # What the rank decides is the same wherever the data come from.
+        ("accelerator.is_main_process", True, True),
+    ],
+)
+def test_data_of_another_file_have_to_be_asked_for(test, is_elsewhere, by_default, tmp_path):
+    imported, made = (", loader_of", "") if is_elsewhere else ("", LOADER)
+    (tmp_path / "own.py").write_text(LOADER + LOSS)
+    (tmp_path / "train.py").write_text(STEP.format(imported=imported, made=made, test=test))
+    (found,) = api.check(tmp_path, Settings(root=tmp_path, select=("TRL006",)))
+    assert found.by_default is by_default

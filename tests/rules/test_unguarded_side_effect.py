@@ -1417,3 +1417,4 @@ def main():
 def test_clocks_matter_where_the_name_surely_has_the_time_in_it(body, speaks):
     findings = SNIPPETS.findings(BY_CLOCK_OR_NOT.replace("{body}", body))
     assert findings and {"if their clocks differ" in each.message for each in findings} == {speaks}
+    assert {each.by_default for each in findings} == {not speaks}

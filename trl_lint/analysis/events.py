@@ -378,7 +378,6 @@ class SideEffect(Event):
         looked: Whether each of them has tested if it exists, at a moment of its own.
         has_run: Whether only ranks that have a tracker's run do it.
         own: Whether each of them writes data that only it has, or all the same (False); None if that is not known.
-        handed_on: Whether they open a file that other code may write to, on whichever ranks.
         called: The call in another file through which they come here, if there is one.
     """
 
@@ -395,7 +394,6 @@ class SideEffect(Event):
     looked: bool = False
     has_run: bool = False
     own: bool | None = None
-    handed_on: bool = False
     called: Step | None = None
 
 

@@ -22,15 +22,12 @@ Events of a program in which only the main process adds anything to `lines`:
         file.write(f"[{rank}] loss {loss}")
     file = open("log.txt", "a")             none, if the function writes to it on some ranks only
     train(model, file)
-    file = open("log.txt", "a")             SideEffect(name="open", handed_on=True), as nobody knows who writes to it
+    file = open("log.txt", "a")             SideEffect(name="open"), as any rank may write to it
     return Logger(file)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -55,33 +52,24 @@ if TYPE_CHECKING:
 _WRITERS = frozenset({*TAKE_DATA, "builtins.print", "csv.writer", "csv.DictWriter"})
 
 
-class _Writers(IntEnum):
-    """Which ranks write to a file; of several uses, the greatest counts."""
-
-    SOME = 0
-    UNSEEN = 1  # the file is kept, returned, or passed to code that is not known
-    ALL = 2
-
-
 class WrittenParameters:
-    """Which ranks write to the file that a function gets for each parameter; empty if it writes to none."""
+    """Whether all ranks write to the file that a function gets for each parameter; empty if it writes to none."""
 
     def __init__(self) -> None:
-        self.writers: dict[str, _Writers] = {}
+        self.by_all: dict[str, bool] = {}
 
 
 class FileCalls:
     """The calls of a run that may write to a file, by the ids of their nodes.
 
     written: whether any is known to write to one. on_some: those that only some ranks make. called: the functions of
-    the project that are called, each with what is known of its parameters. unknown: calls of other code.
+    the project that are called, each with what is known of its parameters.
     """
 
     def __init__(self) -> None:
         self.written = False
         self.on_some: set[int] = set()
         self.called: dict[int, tuple[FunctionInfo, WrittenParameters]] = {}
-        self.unknown: set[int] = set()
 
 
 class Loops:
@@ -111,13 +99,10 @@ class AppendedFiles(Observer["Frame"]):
         if name in WRITE_ROWS:
             _note_write(frame, node)
 
-    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-        frame.notes.of(FileCalls).unknown.add(id(node))
-
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         calls, parameters = frame.notes.of(FileCalls), run.trace.notes.of(WrittenParameters)
         calls.called[id(node)] = function, parameters
-        calls.written |= bool(parameters.writers)
+        calls.written |= bool(parameters.by_all)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
@@ -133,11 +118,11 @@ class AppendedFiles(Observer["Frame"]):
                 continue
             if is_only_created(frame.root, call) or _is_for_some(frame, call):
                 del events[key]
-            elif _writers_to(frame, call) is _Writers.UNSEEN:
-                events[key] = replace(event, handed_on=True)
         if frame.function is not None and frame.notes.of(FileCalls).written:
             found = frame.trace.notes.of(WrittenParameters)
-            found.writers = {each.name: _writers_to_parameter(frame, each.name) for each in frame.function.parameters}
+            found.by_all = {
+                each.name: _is_parameter_used_by_all(frame, each.name) for each in frame.function.parameters
+            }
 
 
 def _note_write(frame: Frame, node: cst.CSTNode) -> None:
@@ -157,43 +142,33 @@ def _is_for_some(frame: Frame, call: cst.CSTNode) -> bool:
 
 def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether the file that is opened here is used, and only by some ranks."""
-    return bool(uses_of(frame.root, call)) and _writers_to(frame, call) is _Writers.SOME
+    uses = uses_of(frame.root, call)
+    return bool(uses) and not any(_is_use_by_all(frame, each) for each in uses)
 
 
-def _writers_to(frame: Frame, call: cst.CSTNode) -> _Writers:
-    """Which ranks write to the file that is opened here."""
-    uses: Sequence[cst.CSTNode] = [call] if bound_to(frame.root, call) is None else uses_of(frame.root, call)
-    return max((_writers_by(frame, each) for each in uses), default=_Writers.ALL)
+def _is_parameter_used_by_all(frame: Frame, name: str) -> bool:
+    return any(_is_use_by_all(frame, each) for each in uses_of_parameter(frame.root, name))
 
 
-def _writers_to_parameter(frame: Frame, name: str) -> _Writers:
-    uses = uses_of_parameter(frame.root, name)
-    return max((_writers_by(frame, each) for each in uses), default=_Writers.SOME)
-
-
-def _writers_by(frame: Frame, use: cst.CSTNode) -> _Writers:
-    """Which ranks write by one use of a file."""
+def _is_use_by_all(frame: Frame, use: cst.CSTNode) -> bool:
+    """Whether all ranks may write by one use of a file."""
     if _is_under_rank_test(frame, use):
-        return _Writers.SOME
+        return False
     match ancestors(frame.root, use)[-2:]:
         case [cst.Call() as call, cst.Attribute()]:
-            return _Writers.SOME if id(call) in frame.notes.of(FileCalls).on_some else _Writers.ALL
+            return id(call) not in frame.notes.of(FileCalls).on_some
         case [cst.Call() as call, cst.Arg() as argument]:
-            return _writers_in(frame, call, argument)
-        case [*_, cst.Assign() | cst.AnnAssign() | cst.Return() | cst.Yield() | cst.DictElement() | cst.Element()]:
-            return _Writers.UNSEEN
-    return _Writers.ALL
+            return _is_passed_on_to_all(frame, call, argument)
+    return True
 
 
-def _writers_in(frame: Frame, call: cst.Call, argument: cst.Arg) -> _Writers:
-    """Which ranks write to a file in a call that it is passed to."""
+def _is_passed_on_to_all(frame: Frame, call: cst.Call, argument: cst.Arg) -> bool:
+    """Whether all ranks may write to a file in a call that it is passed to."""
     calls = frame.notes.of(FileCalls)
-    if id(call) in calls.on_some:
-        return _Writers.SOME
-    if id(call) in calls.called:
-        function, parameters = calls.called[id(call)]
-        return parameters.writers.get(_parameter_for(function, call, argument), _Writers.UNSEEN)
-    return _Writers.UNSEEN if id(call) in calls.unknown else _Writers.ALL
+    if id(call) in calls.on_some or id(call) not in calls.called:
+        return id(call) not in calls.on_some
+    function, parameters = calls.called[id(call)]
+    return parameters.by_all.get(_parameter_for(function, call, argument), True)
 
 
 def _parameter_for(function: FunctionInfo, call: cst.Call, argument: cst.Arg) -> str:
