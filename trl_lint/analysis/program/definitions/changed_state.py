@@ -27,20 +27,21 @@ _CHANGED = rb"\.(?:add|append|clear|extend|insert|pop|popitem|remove|setdefault|
 def is_declared_global(module: Module, name: str) -> bool:
     """Whether a function of a module declares a name as `global`."""
     # Most modules declare none, so that they are searched once and not once per name.
-    return module.mentions(_GLOBAL) and module.mentions(_GLOBAL + rb"[^\n]*\b" + name.encode() + rb"\b")
+    return module.mentions(_GLOBAL) and module.mentions(_GLOBAL + rb"[^\n]*\b" + name.encode() + rb"\b", name)
 
 
 def is_changed(module: Module, name: str) -> bool:
     """Whether a class variable of this name, or its contents, may be others when a method reads it."""
-    return module.mentions(rb"\.%b(?:%b|(?:\[[^\]\n]*\])?%b)" % (re.escape(name.encode()), _CHANGED, _ASSIGNED))
+    return module.mentions(rb"\.%b(?:%b|(?:\[[^\]\n]*\])?%b)" % (re.escape(name.encode()), _CHANGED, _ASSIGNED), name)
 
 
 def is_set_on_class(module: Module, cls: str, name: str) -> bool:
     """Whether code of a file assigns another value to a class variable."""
-    return module.mentions(rb"(?m)^\s*(?:cls|%b)\.%b%b" % (cls.encode(), name.encode(), _ASSIGNED))
+    return module.mentions(rb"(?m)^\s*(?:cls|%b)\.%b%b" % (cls.encode(), name.encode(), _ASSIGNED), name)
 
 
 def is_set_outside_class(module: Module, name: str) -> bool:
     """Whether code of a file assigns an attribute of this name to another object than `self`."""
     by_name = rb"(?m)^\s*(?!self\.)[\w.]+\.%b%b" % (name.encode(), _ANNOTATED)
-    return module.mentions(by_name) or module.mentions(rb"setattr\(\s*\w+\s*,\s*[\"']%b[\"']" % name.encode())
+    by_text = rb"setattr\(\s*\w+\s*,\s*[\"']%b[\"']" % name.encode()
+    return module.mentions(by_name, name) or module.mentions(by_text, name)

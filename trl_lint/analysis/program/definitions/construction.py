@@ -113,4 +113,4 @@ def _find_run(cls: ClassInfo) -> frozenset[FunctionInfo]:
 
 def _is_called_on_others(method: FunctionInfo) -> bool:
     """Whether the file calls a method of this name on something other than `self`."""
-    return method.module.mentions(rb"(?<!\bself)(?<!\bsuper\(\))\." + method.name.encode() + rb"\b")
+    return method.module.mentions(rb"(?<!\bself)(?<!\bsuper\(\))\." + method.name.encode() + rb"\b", method.name)

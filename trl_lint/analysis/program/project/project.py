@@ -98,11 +98,14 @@ class Module:
             known = self._shown[guess] = guess.found_in(self.code)
         return known
 
-    def mentions(self, pattern: bytes) -> bool:
-        """Whether a regular expression matches anywhere in the code of the file."""
+    def mentions(self, pattern: bytes, word: str = "") -> bool:
+        """Whether a regular expression matches anywhere in the code of the file.
+
+        word: a part of every match, which is looked for first: that takes a fraction of the time.
+        """
         known = self._mentions.get(pattern)
         if known is None:
-            known = self._mentions[pattern] = re.search(pattern, self.code) is not None
+            known = self._mentions[pattern] = word.encode() in self.code and re.search(pattern, self.code) is not None
         return known
 
     def absolute(self, relative_level: int, dotted: str) -> str:
