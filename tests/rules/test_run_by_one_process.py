@@ -241,3 +241,41 @@ def test_a_branch_of_another_task_says_nothing_of_processes(tmp_path):
     text = RUNNERS.format(**AS_WRITTEN).replace("args.distributed and torch.cuda.device_count() > 1:", "args.train:")
     found = findings_in(tmp_path, {"main.py": text}, "main.py", "TRL003")
     assert [each.by_default for each in found if each.start.line == 20] == [True]
+
+
+LIGHTNING = """
+import pytorch_lightning as pl
+from pytorch_lightning.utilities import rank_zero_only
+from torch.nn.functional import mse_loss
+
+class Net(pl.LightningModule):
+    def validation_step(self, batch, index):
+        inputs, targets = batch
+        self.log("val_loss", mse_loss(self.net(inputs), targets))
+
+def train(args):
+    trainer = pl.Trainer({})
+    trainer.fit(Net(), args.data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "others", "by_default"),
+    [
+        ("gpus=1", {}, False),
+        ("devices=[3]", {}, False),
+        ("accelerator='gpu', devices=1, num_nodes=1", {}, False),
+        # Other numbers, numbers that the user gives, and none.
+        ("gpus=2", {}, True),
+        ("devices=1, num_nodes=4", {}, True),
+        ("devices=args.devices", {}, True),
+        ("devices=[0, 1]", {}, True),
+        ("max_epochs=1", {}, True),
+        # Another program may use the model with more of them.
+        ("gpus=1", {"other.py": "from train import Net\n" + MAIN}, True),
+        ("gpus=1)\n    pl.Trainer(gpus=args.gpus", {}, True),
+    ],
+)
+def test_a_trainer_of_lightning_with_one_device_in_the_code(given, others, by_default, tmp_path):
+    files = {"train.py": LIGHTNING.format(given) + MAIN, **others}
+    assert by_default_in(tmp_path, files, "train.py", "TRL003") is by_default

@@ -58,6 +58,10 @@ IMPORTS = {
     rb"(?m)^\s*(?:from|import)\s+lightning\b": _TRAINER,
     rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": _OLD_TRAINER,
 }
+# What creates a Trainer, by the last part of its name, and the keywords that say on how many devices it trains. `gpus`
+# is that of pytorch_lightning before 2.0.
+MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
+COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.

@@ -8,6 +8,7 @@ For example:
     train_single_gpu.py                                           the name of the file
     class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
     run([..., "torch.distributed.launch", script])                a function that starts the processes
+    pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import re
 
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.launchers import is_launcher
+from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.knowledge.engines import SPAWNS
@@ -37,7 +39,7 @@ _OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
 
 def is_of_one_process(module: Module, event: Event) -> bool:
     """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
-    if is_launcher(event.function):
+    if is_launcher(event.function) or (trains_on_one_device(module) and not module.engines().imported):
         return True
     if module.mentions(_STARTS_OTHERS):
         return False

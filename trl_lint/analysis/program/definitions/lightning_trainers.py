@@ -1,9 +1,13 @@
-"""What an object of unknown class is by how it is used: a Trainer of Lightning.
+"""What an object of unknown class is by how it is used: a Trainer of Lightning; and whether a file's trainers use one
+device.
 
 For example, nothing else takes this keyword:
 
     trainer = instantiate(settings.trainer)
     trainer.fit(model, datamodule=data)
+
+    trainer = Trainer(gpus=1)              one device, whoever starts the program
+    trainer = Trainer(devices=args.gpus)   as many as its user wants
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import libcst as cst
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.domain.kinds import LibraryInstance
-from trl_lint.knowledge.lightning import IMPORTS, ONLY_TRAINERS_TAKE, RUNS_OF_TRAINER
+from trl_lint.knowledge.lightning import COUNTS_DEVICES, IMPORTS, MAKE_TRAINERS, ONLY_TRAINERS_TAKE, RUNS_OF_TRAINER
 
 
 def trainer_by_use(module: Module, root: cst.CSTNode, name: str) -> LibraryInstance | None:
@@ -36,3 +40,24 @@ def runs_models(root: cst.CSTNode, names: set[str]) -> bool:
         and any(each.keyword is not None and each.keyword.value in ONLY_TRAINERS_TAKE for each in call.args)
         for call in of_class(root, cst.Call)
     )
+
+
+def trains_on_one_device(module: Module) -> bool:
+    """Whether all Trainers of Lightning that a file creates have one device, as a number in the code."""
+    if not imported_trainer(module):
+        return False
+    calls = [call for call in of_class(module.tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
+    return bool(calls) and all(map(_has_one_device, calls))
+
+
+def _has_one_device(call: cst.Call) -> bool:
+    counts = [each.value for each in call.args if each.keyword is not None and each.keyword.value in COUNTS_DEVICES]
+    return bool(counts) and all(map(_is_one, counts))
+
+
+def _is_one(count: cst.BaseExpression) -> bool:
+    """Whether a number of devices, or a list of their numbers, is that of one."""
+    match count:
+        case cst.Integer(value="1") | cst.List(elements=[cst.Element(value=cst.Integer())]):
+            return True
+    return False
