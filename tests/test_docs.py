@@ -240,7 +240,7 @@ def test_every_setting_is_explained(pages):
     [
         ("select", "list of strings", '`["DEFAULT"]`'),
         ("preview", "`true`, `false`", "`false`"),
-        ("target-trl", "string", "the installed one, if there is one"),
+        ("target-trl", "string", "the pinned one, else the installed one"),
         (
             "output-format",
             ", ".join(f'`"{each}"`' for each in sorted(OUTPUT_FORMATS)),

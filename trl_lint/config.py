@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import setting_files
 from trl_lint.findings import Consequence, Severity
+from trl_lint.pins import pinned_releases
 from trl_lint.setting_files import SettingFile
 from trl_lint.settings import (
     DEFAULT_SET,
@@ -49,7 +50,7 @@ def load_settings(start: Path, config: Path | None = None, *, isolated: bool = F
     """The settings for `start`.
 
     They come from `config` if it is given, otherwise from the nearest settings file at or above `start`; see
-    `setting_files.py`.
+    `setting_files.py`. Releases that neither names are those that the project pins; see `pins.py`.
 
     Raises:
         ConfigError: a file can't be read, or its table has unknown content.
@@ -57,9 +58,11 @@ def load_settings(start: Path, config: Path | None = None, *, isolated: bool = F
     if isolated:
         return Settings()
     if config is not None:
-        return _settings(setting_files.named(config), Path.cwd())
-    found, root = setting_files.nearest(Path(os.path.abspath(start)))
-    return Settings(root=root) if found is None else _settings(found, root)
+        return _settings(setting_files.named(config), Path.cwd()).with_targets(pinned_releases(Path.cwd()))
+    start = Path(os.path.abspath(start))
+    found, root = setting_files.nearest(start)
+    settings = Settings(root=root) if found is None else _settings(found, root)
+    return settings.with_targets(pinned_releases(start))
 
 
 def _settings(file: SettingFile, root: Path | None) -> Settings:

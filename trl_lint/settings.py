@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,9 +48,9 @@ class Settings:
     extend_include: tuple[str, ...] = ()
     """More files to lint, as patterns: `*.md` or `*.rst` for the Python blocks of documentation."""
     target_trl: str | None = None
-    """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
+    """The release of trl that the code is for, such as `"0.17.0"`. Default: the pinned one, else the installed one."""
     target_transformers: str | None = None
-    """The same for transformers. Default: the installed one, if there is one."""
+    """The same for transformers. Default: the pinned one, else the installed one."""
     unsafe_fixes: bool = False
     """Include unsafe fixes in `--fix` and `--diff`."""
     output_format: str | None = None
@@ -80,6 +80,12 @@ class Settings:
     root: Path | None = None
     # By key, the file that it comes from.
     sources: Pairs[str] = field(default=(), compare=False, repr=False)
+
+    def with_targets(self, releases: Mapping[str, str]) -> Settings:
+        """The settings with releases of trl and transformers where they name none."""
+        trl = self.target_trl or releases.get("trl")
+        transformers = self.target_transformers or releases.get("transformers")
+        return replace(self, target_trl=trl, target_transformers=transformers)
 
     def own_names(self) -> tuple[str, ...]:
         """All dotted names of the user's own that the settings mention."""

@@ -1807,3 +1807,12 @@ def test_what_a_chosen_function_is_given_is_not_known_by_its_annotation(used, by
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
     (finding,) = linter.check(program, program.read_bytes())
     assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize(("release", "has_fix"), [("4.29.2", False), ("4.30.0", True), ("4.51.3", True)])
+def test_the_trainer_of_an_old_release_has_no_accelerator_that_unwraps(release, has_fix):
+    """transformers 4.30.0 is the first with `Trainer.create_accelerator_and_postprocess`."""
+    snippets = Snippets("TRL002", Settings(target_trl="0.17.0", target_transformers=release))
+    text = trainer("def prediction_step(self, model, inputs):\n    return model(inputs[:, : model.config.max_length])")
+    (found,) = snippets.findings(text)
+    assert (found.fix is not None and found.fix.applicability is Applicability.SAFE) is has_fix

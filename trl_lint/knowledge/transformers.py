@@ -111,7 +111,7 @@ _CLASSES: tuple[Row, ...] = (
 
 _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.Trainer.accelerator",
-              source=f"{_TRAINER}.create_accelerator_and_postprocess",
+              source=f"{_TRAINER}.create_accelerator_and_postprocess", since="4.30",
               value=created("accelerate.Accelerator")),
     Attribute(name="transformers.Trainer.args", source=f"{_TRAINER}.__init__", value=_ARGS),
     Attribute(name="transformers.Trainer.control", source=f"{_TRAINER}.__init__", value=_CONTROL),
