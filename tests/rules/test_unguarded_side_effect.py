@@ -1418,3 +1418,46 @@ def test_clocks_matter_where_the_name_surely_has_the_time_in_it(body, speaks):
     findings = SNIPPETS.findings(BY_CLOCK_OR_NOT.replace("{body}", body))
     assert findings and {"if their clocks differ" in each.message for each in findings} == {speaks}
     assert {each.by_default for each in findings} == {not speaks}
+
+
+HELPER = """\
+import os
+import torch.distributed as dist
+from accelerate import Accelerator
+from transformers import Trainer
+
+def write(text):
+    open("log.txt", "w").write(text)
+
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("caller", "why"),
+    [
+        ("def main():\n    Accelerator()\n    write('x')", "each process runs `Accelerator()`"),
+        (
+            "def main():\n    os.environ['RANK']\n    write('x')",
+            "a launcher sets `os.environ['RANK']` for each process",
+        ),
+        ("def main(x):\n    dist.all_reduce(x)\n    write('x')", "all processes meet here"),
+        (
+            "def main():\n    if dist.get_rank() == 0:\n        print()\n    write('x')",
+            "`dist.get_rank() == 0` is tested, as several processes do",
+        ),
+        ("def main(m):\n    Trainer(m).train()\n    write('x')", "each process creates this trainer"),
+        (
+            "class T(Trainer):\n    def training_step(self, *args):\n        write('x')",
+            "each process runs `training_step`, a hook",
+        ),
+    ],
+)
+def test_a_helper_says_why_there_are_several_processes(caller, why):
+    (found,) = SNIPPETS.findings(HELPER.format(caller))
+    assert [each.text for each in found.because] == [why]
+
+
+def test_a_function_that_shows_itself_that_there_are_several_needs_no_explanation():
+    (found,) = SNIPPETS.findings(HELPER.format("def main():\n    Accelerator()\n    open('x', 'w').write('y')"))
+    assert found.because == ()

@@ -67,7 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import ValueLacked
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import Step, steps
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.lightning import PREPARES
 from trl_lint.rules.base import Rule, Violation
@@ -83,9 +83,9 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
         if event.module.one_process:
             return
         name = shown_source(event.module, event.node)
-        provenance = event.absence.bound
-        if event.called is not None:
-            provenance = Step(event.called.module, event.called.node, event.called.text, provenance)
+        provenance: Step = event.absence.bound
+        for each in steps(event.called):
+            provenance = each.preceded_by(provenance)
         yield Violation(
             event=event,
             message=_message(event, name),

@@ -39,6 +39,7 @@ from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell, Memory
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -351,7 +352,8 @@ class Engine(Runs):
         summary.trace.steps |= gets_batch and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # `_save`, which writes, is called on the main process only; a hook that saves is called on each rank.
         by_each = not creations.is_of_some_ranks(self.project, cls)
-        summary.trace.launched |= rows[-1].called and method.name != "_save" and by_each
+        if rows[-1].called and method.name != "_save" and by_each:
+            summary.trace.launch(Step(method.module, method.node, f"each process runs `{method.name}`, a hook"))
         summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
             for trains_with in self.domains.loss:

@@ -98,7 +98,11 @@ class _Showing:
 
 
 def launched(roots: Iterable[EventTrace]) -> dict[int, Step | None]:
-    """The ids of the traces that each process reaches, and the last call in another file on a shortest path to it."""
+    """The ids of the traces that each process reaches, each with how it does.
+
+    That is what shows that there are several processes, if it is in another function, and then the last call in another
+    file on a shortest path.
+    """
     starts = [trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks]
     found: dict[int, Step | None] = {}
     for in_kernel in (False, True):
@@ -108,14 +112,15 @@ def launched(roots: Iterable[EventTrace]) -> dict[int, Step | None]:
 
 def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], in_kernel: bool) -> None:
     """Add what these traces lead to. What a notebook's kernel calls in other files is not called by each process."""
-    todo = deque(trace for trace in starts if id(trace) not in found)
-    found.update((id(trace), None) for trace in todo)
+    todo = deque((trace, trace.start) for trace in starts if id(trace) not in found)
+    found.update((id(trace), None) for trace, _ in todo)
     while todo:
-        trace = todo.popleft()
+        trace, start = todo.popleft()
         for edge, summary in trace.calls.items():
             if id(summary.trace) not in found and not (in_kernel and edge in trace.places):
-                found[id(summary.trace)] = trace.places.get(edge) or found[id(trace)]
-                todo.append(summary.trace)
+                place = trace.places.get(edge)
+                found[id(summary.trace)] = (found[id(trace)] or start) if place is None else place.preceded_by(start)
+                todo.append((summary.trace, start))
 
 
 def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:

@@ -12,27 +12,24 @@ Events of a program:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
-from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_opposite_branches
+from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import assigned_once, callee_of, is_literal_none, last_name, of_class
+from trl_lint.analysis.program.syntax import assigned_once, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.processes import (
-    device_counts,
-    job_flags,
     made_on_some,
     main_process_tests,
     prepared_files,
@@ -42,13 +39,12 @@ from trl_lint.analysis.transfer.processes import (
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of, is_none
-from trl_lint.domain.provenance import LauncherVariable, NameOnSomeWay, OneByOne, RankLocalFile, Step, source_step
+from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of
+from trl_lint.domain.provenance import NameOnSomeWay, OneByOne, RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
-from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.effects import (
     ADD_ROWS,
     APPENDED,
@@ -74,9 +70,7 @@ from trl_lint.knowledge.effects import (
     WRITES,
 )
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
-from trl_lint.knowledge.process_starts import CALLED_BY_EACH
-from trl_lint.knowledge.python import RANK_DECORATORS
-from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Row
+from trl_lint.knowledge.schema import Class, Effect, Hook, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -91,12 +85,10 @@ class RunsPerRank:
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
-    # To know whether each process logs to its own run (Logged), and whether all ranks run a function (ValueLacked).
-    needed_by = frozenset({Logged, ValueLacked})
+    # To know whether each process logs to its own run.
+    needed_by = frozenset({Logged})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CALLED_BY_EACH and device_counts.starts_several(frame.module, name, args):
-            frame.trace.launched |= not is_test(frame.function)
         last = name.rpartition(".")[2]
         if name in OPENERS:
             _opened(frame, name, args, node)
@@ -140,35 +132,11 @@ class SideEffects(Observer["Frame"]):
         if not tracker_runs.allows_for_none(frame, node):
             _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
 
-    def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
-        """Each rank runs a collective of all ranks, or the others would wait for ever."""
-        if all(is_none(args.get(*group)) for group in row.groups):
-            _note_all_ranks(frame)
-
     def on_branch(self, frame: Frame, branch: Branch) -> None:
-        """Code that tests the rank is run by several processes."""
         main_process_tests.note(frame, branch.test)
-        if _tests_rank(frame, branch):
-            _note_all_ranks(frame, branch.provenance)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        """A caller of a helper that starts the program's processes unconditionally is run by each of them.
-
-        So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter.
-        """
         prepared_files.note(frame, run.trace)
-        is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
-        if is_for_all and function.cls is not None and function.cls is frame.cls:
-            _note_all_ranks(frame)
-        if not run.trace.launched or frame.trace.launched or is_test(frame.function):
-            return
-        if _is_step_of(frame, node) or _is_set_up(frame, function, run, node):
-            frame.trace.launched = True
-
-    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        """Code that starts the process group if there is none is run by each process."""
-        if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
-            frame.trace.launched = not is_test(frame.function)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Keep it if each process is known to reach it: in code that is launched, and in its callees."""
@@ -208,39 +176,6 @@ def _delegates(frame: Frame, row: Row) -> bool:
     """Whether an override just delegates: `super()._save(folder)` in `_save`, whose callers decide who saves."""
     last = row.name.rpartition(".")[2]
     return isinstance(row, Hook) and frame.function is not None and frame.function.name == last
-
-
-def _note_all_ranks(frame: Frame, test: Step | None = None) -> None:
-    """All ranks synchronise here, or a condition tests the rank: each runs this function, unless only some get here.
-
-    test: the condition that tests the rank, which has already excluded some of them.
-    """
-    conditions = (each for each in frame.memory.control.conditions if test is None or each.provenance is not test)
-    if not any(map(_divides_ranks, conditions)):
-        frame.trace.of_all_ranks = True
-
-
-def _tests_rank(frame: Frame, branch: Branch) -> bool:
-    """Whether a condition tests the rank of this process in a job of several.
-
-    The process id is no rank, and a program that passes its work to Ray may be one process, as may one that sets its
-    rank to 0. If `x is None` is tested as well, the code is for one process and for several.
-    """
-    if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK:
-        return False
-    if any(map(frame.module.mentions, (DRIVES_RAY, SETS_FIRST_RANK))) or last_name(callee_of(branch.test)) in ASKS_TPU:
-        return False
-    if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
-        return False  # the other operand may be true for several processes only
-    compared = (each.comparisons for each in alternatives(branch.test) if isinstance(each, cst.Comparison))
-    if any(is_literal_none(each.comparator) for comparisons in compared for each in comparisons):
-        return False
-    return branch.asks_rank or isinstance(source_step(branch.provenance), LauncherVariable)
-
-
-def _divides_ranks(condition: Control) -> bool:
-    """Whether a condition excludes some ranks; what they find on the disk is usually the same."""
-    return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
 
 
 def _is_path(receiver: Value, name: str) -> bool:
@@ -295,40 +230,6 @@ def _of_mode(mode: Value | None) -> Effect | None:
 def _of_added_rows(name: str, args: Arguments) -> Effect | None:
     """The effect of a method by which a table adds its rows to what is in a file: `to_csv(path, mode="a")`."""
     return ADD_ROWS.get(name) if _of_mode(args.keywords.get("mode")) is APPENDED else None
-
-
-def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> bool:
-    """Whether a call starts the group for all ranks or none, and trains nothing: `if args.distributed: set_up()`."""
-    by_rank = any(map(_divides_ranks, frame.memory.control.conditions))
-    return not by_rank and job_flags.is_only_for_several(frame, function, node) and not _trains(run.trace)
-
-
-def _trains(trace: EventTrace) -> bool:
-    """Whether a run, or a callee of it, starts a backward pass."""
-    return any(each.backward for each in called_traces(trace))
-
-
-def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a call is an unconditional step of a function, or of the body of a script."""
-    if frame.memory.control.uniformity is not Uniformity.UNIFORM:
-        return False
-    block = frame.root if isinstance(frame.root, cst.Module) else frame.root.body
-    body = block.body if isinstance(block, (cst.Module, cst.BaseSuite)) else ()
-    return any(line is frame.statement for line in _lines(body))
-
-
-def _lines(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
-    for line in body:
-        if isinstance(line, cst.If) and _is_main_guard(line.test):
-            yield from _lines(line.body.body)
-        yield line
-        if isinstance(line, cst.SimpleStatementLine):
-            yield from line.body
-
-
-def _is_main_guard(test: cst.BaseExpression) -> bool:
-    """`__name__ == "__main__"`."""
-    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
 
 
 def _emit(

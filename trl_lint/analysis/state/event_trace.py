@@ -29,6 +29,7 @@ class EventTrace:
     events: dict[Hashable, Event] = field(default_factory=dict)
     calls: dict[Edge, Any] = field(default_factory=dict)
     launched: bool = False  # whether each process of a distributed run is known to get here
+    start: Step | None = None  # the place that shows this, or `of_all_ranks`, if it is known
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
     shows: bool = False  # whether it passes anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
@@ -40,6 +41,11 @@ class EventTrace:
     places: dict[Edge, Step] = field(default_factory=dict)  # where it calls functions of another file
     stepping: dict[Edge, bool] = field(default_factory=dict)  # the same, in a loop over such a loader
     in_kernel: bool = False  # whether it is in a notebook, and only its kernel gets here
+
+    def launch(self, start: Step | None) -> None:
+        """Note that each process of a distributed run gets here. start: the place that shows it."""
+        self.launched = True
+        self.start = self.start or start
 
 
 def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:

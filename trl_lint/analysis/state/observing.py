@@ -53,7 +53,7 @@ class Reached(NamedTuple):
         steps: Whether a training step on a batch of a prepared loader reaches it.
         builds: Whether it is reached while a trainer is being constructed.
         launched: Whether each process of a distributed run is known to get there.
-        called: The call in another file by which they do, if that is how.
+        called: The call in another file by which they do, if that is how, after what shows that there are several.
     """
 
     trains: bool

@@ -33,6 +33,7 @@ from trl_lint.domain.kinds import (
     TupleValue,
     role_of,
 )
+from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.effects import OPENERS
@@ -170,7 +171,8 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
     if isinstance(row, Collective):
         return collective(frame, row, args, node)
     if isinstance(row, Class):
-        frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
+        if library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions):
+            frame.trace.launch(Step(frame.module, node, "each process creates this trainer"))
         for observe in frame.observers.instantiate:
             observe(frame, row.name, args, node)
         enter_callbacks_of(frame, row, args)

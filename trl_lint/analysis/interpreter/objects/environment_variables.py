@@ -20,7 +20,7 @@ from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.kinds import StringValue
-from trl_lint.domain.provenance import LauncherVariable
+from trl_lint.domain.provenance import LauncherVariable, Step
 from trl_lint.domain.values import SAME, UNKNOWN, Value
 from trl_lint.knowledge.launcher_variables import (
     GLOBAL_RANK_VARIABLES,
@@ -37,8 +37,11 @@ _HANDLING = (cst.IfExp, cst.Try, cst.TryStar)
 def required(frame: Frame, name: Value, node: cst.CSTNode) -> Value:
     """`os.environ[name]`: where nothing allows for its absence, a launcher has started each process that gets here."""
     is_set_by_launcher = name.const in REQUIRED_VARIABLES and not _is_set_here(frame, name)
-    if is_set_by_launcher and frame.memory.control.uniformity is Uniformity.UNIFORM and not is_test(frame.function):
-        frame.trace.launched |= not any(isinstance(each, _HANDLING) for each in ancestors(frame.root, node))
+    is_certain = frame.memory.control.uniformity is Uniformity.UNIFORM and not is_test(frame.function)
+    if is_set_by_launcher and is_certain:
+        is_required = not any(isinstance(each, _HANDLING) for each in ancestors(frame.root, node))
+        if is_required:
+            frame.trace.launch(Step(frame.module, node, "a launcher sets `{}` for each process"))
     return environment(frame, name)
 
 

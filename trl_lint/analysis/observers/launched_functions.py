@@ -1,0 +1,154 @@
+"""Functions that each process of a distributed run is known to run: nothing else says that a program has several.
+
+What is known of runs:
+
+    accelerator = Accelerator()           each process runs the function, and what it calls
+    dist.barrier()                        all ranks run it, as they meet in it
+    if rank == 0:                         the same, as only code for several processes asks
+        save()
+    set_up(args)                          each process runs it, if `set_up` starts the group
+    if not dist.is_initialized():         each process runs it: it starts the group if there is none
+        dist.init_process_group("nccl")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import DividedBy, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.path_conditions import alternatives
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import callee_of, is_literal_none, last_name
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces
+from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
+from trl_lint.analysis.transfer.processes import device_counts, job_flags
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.kinds import is_none
+from trl_lint.domain.provenance import LauncherVariable, Step, source_step
+from trl_lint.domain.ranks import Origin
+from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
+from trl_lint.knowledge.process_starts import CALLED_BY_EACH
+from trl_lint.knowledge.python import RANK_DECORATORS
+from trl_lint.knowledge.schema import Collective
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+
+
+class LaunchedFunctions(Observer["Frame"]):
+    needed_by = frozenset({Logged, SideEffect, ValueLacked})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in CALLED_BY_EACH and device_counts.starts_several(frame.module, name, args):
+            _note_start(frame, node)
+
+    def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
+        """Each rank runs a collective of all ranks, or the others would wait for ever."""
+        if all(is_none(args.get(*group)) for group in row.groups):
+            _note_all_ranks(frame, Step(frame.module, node, "all processes meet here"))
+
+    def on_branch(self, frame: Frame, branch: Branch) -> None:
+        """Code that tests the rank is run by several processes."""
+        if _tests_rank(frame, branch):
+            shown = Step(frame.module, branch.test, "`{}` is tested, as several processes do")
+            _note_all_ranks(frame, shown, branch.provenance)
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        """A caller of a helper that starts the program's processes unconditionally is run by each of them.
+
+        So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter.
+        """
+        is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
+        if is_for_all and function.cls is not None and function.cls is frame.cls:
+            _note_all_ranks(frame, run.trace.start)
+        if not run.trace.launched or frame.trace.launched or is_test(frame.function):
+            return
+        if _is_step_of(frame, node) or _is_set_up(frame, function, run, node):
+            frame.trace.launch(run.trace.start)
+
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        """Code that starts the process group if there is none is run by each process."""
+        if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
+            _note_start(frame, statement.test)
+
+
+def _note_start(frame: Frame, node: cst.CSTNode) -> None:
+    """Each process of a job runs the function with this node, unless it is a unit test."""
+    if not is_test(frame.function):
+        frame.trace.launch(Step(frame.module, node, "each process runs `{}`"))
+
+
+def _note_all_ranks(frame: Frame, shown: Step | None, test: Step | None = None) -> None:
+    """All ranks synchronise here, or a condition tests the rank: each runs this function, unless only some get here.
+
+    shown: the place. test: the condition that tests the rank, which has already excluded some of them.
+    """
+    conditions = (each for each in frame.memory.control.conditions if test is None or each.provenance is not test)
+    if not any(map(_divides_ranks, conditions)):
+        frame.trace.of_all_ranks = True
+        frame.trace.start = frame.trace.start or shown
+
+
+def _tests_rank(frame: Frame, branch: Branch) -> bool:
+    """Whether a condition tests the rank of this process in a job of several.
+
+    The process id is no rank, and a program that passes its work to Ray may be one process, as may one that sets its
+    rank to 0. If `x is None` is tested as well, the code is for one process and for several.
+    """
+    if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK:
+        return False
+    if any(map(frame.module.mentions, (DRIVES_RAY, SETS_FIRST_RANK))) or last_name(callee_of(branch.test)) in ASKS_TPU:
+        return False
+    if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
+        return False  # the other operand may be true for several processes only
+    compared = (each.comparisons for each in alternatives(branch.test) if isinstance(each, cst.Comparison))
+    if any(is_literal_none(each.comparator) for comparisons in compared for each in comparisons):
+        return False
+    return branch.asks_rank or isinstance(source_step(branch.provenance), LauncherVariable)
+
+
+def _divides_ranks(condition: Control) -> bool:
+    """Whether a condition excludes some ranks; what they find on the disk is usually the same."""
+    return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
+
+
+def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> bool:
+    """Whether a call starts the group for all ranks or none, and trains nothing: `if args.distributed: set_up()`."""
+    by_rank = any(map(_divides_ranks, frame.memory.control.conditions))
+    return not by_rank and job_flags.is_only_for_several(frame, function, node) and not _trains(run.trace)
+
+
+def _trains(trace: EventTrace) -> bool:
+    """Whether a run, or a callee of it, starts a backward pass."""
+    return any(each.backward for each in called_traces(trace))
+
+
+def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call is an unconditional step of a function, or of the body of a script."""
+    if frame.memory.control.uniformity is not Uniformity.UNIFORM:
+        return False
+    block = frame.root if isinstance(frame.root, cst.Module) else frame.root.body
+    body = block.body if isinstance(block, (cst.Module, cst.BaseSuite)) else ()
+    return any(line is frame.statement for line in _lines(body))
+
+
+def _lines(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
+    for line in body:
+        if isinstance(line, cst.If) and _is_main_guard(line.test):
+            yield from _lines(line.body.body)
+        yield line
+        if isinstance(line, cst.SimpleStatementLine):
+            yield from line.body
+
+
+def _is_main_guard(test: cst.BaseExpression) -> bool:
+    """`__name__ == "__main__"`."""
+    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
+
+
+OBSERVER = LaunchedFunctions()
