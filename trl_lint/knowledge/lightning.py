@@ -92,6 +92,8 @@ OF_EVALUATION = frozenset({"on_validation_epoch_end", "validation_epoch_end", "v
 # So are those of a test, which is better run on one device, and what it logs when an epoch of a training ends.
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_DataConnector._check_eval_shuffling` and above
 _TEST = "test_step"
+# The methods of a module that compute something of each rank's own batch.
+STEPS = frozenset({*_STEPS, _TEST})
 OF_EPOCHS = frozenset({"on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "training_epoch_end"})
 # What it logs in other hooks is shown for a batch, unless it says so.
 _OF_EPOCH = "on_epoch"
@@ -293,7 +295,7 @@ _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in (*_STEPS, _TEST) and is_module(bases):
+    if method in STEPS and is_module(bases):
         return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
