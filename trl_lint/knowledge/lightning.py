@@ -100,6 +100,8 @@ _OF_EPOCH = "on_epoch"
 _SHOW_OTHERS = frozenset({"predict_step", *_HOOKS}) - OF_EVALUATION - OF_EPOCHS
 # The methods of a module that Lightning runs while it trains.
 OF_TRAINING = frozenset(each for each in _HOOKS if "train" in each and each not in _OF_DATA)
+# The methods of a module that only its trainer calls, and that run in a training, a validation or a test.
+OF_TRAINER = OF_TRAINING | OF_EVALUATION | OF_EPOCHS
 # A file with one of these is for several processes.
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"

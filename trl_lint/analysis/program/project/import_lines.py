@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # `from a.b import c, d`, `from . import (c, d)` and `import a.b as c, d`, at the start of a line.
 _MODULE = rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?"
-_IMPORTS = re.compile(
+IMPORT_LINES = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
     rb"|import[ \t]+(%b(?:[ \t]*,[ \t]*%b)*))" % (_MODULE, _MODULE),
     re.MULTILINE,
@@ -29,7 +29,7 @@ _NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
 
 def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
     """The imported names with their module, which is empty for `import a, b.c`."""
-    for base, imported, modules in _IMPORTS.findall(code):
+    for base, imported, modules in IMPORT_LINES.findall(code):
         names = _NAME.findall(_NO_NAMES.sub(b"", imported or modules))
         yield base.decode(), [name.decode() for name in names]
 
