@@ -77,7 +77,8 @@ _EVENTS = (
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
+VALIDATION_DATA = "val_dataloader"
+_OF_DATA = ("setup", "train_dataloader", VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")

@@ -16,6 +16,7 @@ from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.execution.not_run.unused_definitions import is_unused
 from trl_lint.linter.execution.not_run.unused_versions import is_unused_version
 from trl_lint.linter.execution.not_run.without_accelerator import is_without_accelerator
+from trl_lint.linter.execution.not_run.without_validation import is_without_validation
 
 _QUESTIONS = (
     is_unused,
@@ -26,6 +27,7 @@ _QUESTIONS = (
     is_of_copied_library,
     is_without_accelerator,
     is_of_part,
+    is_without_validation,
 )
 
 
