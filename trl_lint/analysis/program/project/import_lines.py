@@ -58,6 +58,12 @@ def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> 
     return project.notes.cached(key, lambda: any(_defines(project, path, name) for path in _reach(project, key[2])))
 
 
+def files_in_reach(project: Project, path: Path) -> list[Path] | None:
+    """A file and those that it imports, even indirectly; None if these are too many."""
+    found = list(_reach(project, [path]))
+    return found if len(found) < _MOST_FILES else None
+
+
 def _defines(project: Project, path: Path, name: str) -> bool:
     text = project.text(path)
     defined = rb"\bdef %b\(|\bself\.%b\s*(?::[^=\n]*)?=[^=]" % ((re.escape(name).encode(),) * 2)

@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.linter.execution.not_run.broken_imports import cannot_be_imported
 from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_library
+from trl_lint.linter.execution.not_run.empty_entries import goes_over_nothing
 from trl_lint.linter.execution.not_run.module_flags import is_switched_off
 from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
 from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
@@ -28,6 +29,7 @@ _QUESTIONS = (
     is_without_accelerator,
     is_of_part,
     is_without_validation,
+    goes_over_nothing,
 )
 
 
