@@ -7,6 +7,8 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 
 def gathered(rows):
+    if rows is None:
+        return None
     parts = [torch.empty_like(rows) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, rows.detach())
     return torch.cat(parts)
@@ -19,7 +21,10 @@ def train(model, data):
     for rows in DataLoader(data, sampler=DistributedSampler(data)):
         rows = model(rows.cuda())
         count = len(rows)
-        whole = gathered(rows).clone()
+        cache = []
+        for _ in range(2):
+            cache.append(gathered(rows))
+        whole = torch.cat(cache).clone()
         whole[rank * count : (rank + 1) * count] = rows
         scores = whole @ whole.T
         scores.logsumexp(1).mean().backward()
