@@ -1599,3 +1599,45 @@ def test_data_of_another_file_have_to_be_asked_for(test, is_elsewhere, by_defaul
     (tmp_path / "train.py").write_text(STEP.format(imported=imported, made=made, test=test))
     (found,) = api.check(tmp_path, Settings(root=tmp_path, select=("TRL006",)))
     assert found.by_default is by_default
+
+
+MAKES_GROUPS = """\
+import torch.distributed as dist
+
+def groups(size, ranks, rank):
+    {body}
+
+def main():
+    dist.init_process_group("nccl"{device})
+    groups(2, [0, 1], dist.get_rank())
+
+main()
+"""
+OF_EACH = "for start in range(0, 8, size):\n    ranks = range(start, start + size)\n    "
+LEFT_BY_MEMBERS = OF_EACH + "group = dist.new_group(ranks)\n    if rank in ranks:\n        break"
+BY_MEMBERS = "if rank in ranks:\n    dist.new_group(ranks)"
+
+
+@pytest.mark.parametrize(
+    ("body", "by_default"),
+    [
+        (LEFT_BY_MEMBERS, False),
+        (LEFT_BY_MEMBERS.replace("break", "return group"), False),
+        (BY_MEMBERS, False),
+        ("if rank not in ranks:\n    return\ndist.new_group(ranks=ranks)", False),
+        # The others wait for these ranks, or groups get the same name.
+        (LEFT_BY_MEMBERS + "\ndist.new_group()", True),
+        (OF_EACH + "if rank in ranks:\n        break\n    dist.new_group(ranks)", True),
+        (OF_EACH + BY_MEMBERS.replace("\n", "\n    "), True),
+        (BY_MEMBERS + "\ndist.new_group()", True),
+        ("if rank == 0:\n    return\ndist.new_group()", True),
+        ("if rank == 0:\n    dist.new_group(ranks)", True),
+    ],
+)
+def test_a_group_that_all_its_members_make_has_to_be_asked_for(body, by_default):
+    text = MAKES_GROUPS.format(body=body.replace("\n", "\n    "), device="")
+    finding = SNIPPETS.finding(text)
+    assert finding.by_default is by_default
+    assert ("later have other names on them" in finding.message) is not by_default
+    split = SNIPPETS.finding(MAKES_GROUPS.format(body=body.replace("\n", "\n    "), device=", device_id=device"))
+    assert split.by_default is True

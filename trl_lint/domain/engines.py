@@ -85,6 +85,7 @@ class EnginesInUse(NamedTuple):
             of one that imports it.
         home: The folder of the file's own project, "" if it is not known.
         lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
+        parts: The classes of the file that nothing around makes but settings, and these only as parts of other models.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -103,6 +104,7 @@ class EnginesInUse(NamedTuple):
     started_from: frozenset[str] = frozenset()
     home: str = ""
     lightning: bool = True
+    parts: frozenset[str] = frozenset()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

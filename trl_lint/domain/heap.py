@@ -147,7 +147,7 @@ def _length_on_some_ranks(a: Cell, b: Cell, divided: Rank) -> Rank | None:
     by_rank = divided.is_by_rank
     if not (by_rank or (all(bare) and ranks.HELD in (a.length.how, b.length.how))):
         return None
-    return ranks.RANK_LOCAL._replace(how=ranks.HELD)
+    return ranks.HELD_BY_RANK
 
 
 def _of_any(length: Rank) -> Rank:
@@ -244,7 +244,7 @@ def note_held(
         for identity in value.identities:
             cell = heap.get(identity)
             if cell is not None and not cell.is_empty and cell is not known.get(identity):
-                held = ranks.RANK_LOCAL._replace(how=ranks.HELD)
+                held = ranks.HELD_BY_RANK
                 heap[identity] = Cell(cell.shape, cell.entries, cell.rest, cell.factory, held, cell.naming)
 
 

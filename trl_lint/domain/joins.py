@@ -163,10 +163,10 @@ def _rank_of_either(a: Value, b: Value, joined: Value) -> Rank:
     rank = ranks.join(a.rank, b.rank)
     if joined.kind is Kind.CONTAINER:  # its contents have their own facts; on some ranks it may be None
         return rank if rank.differs else ranks.SAME
-    hides_difference = (
-        joined.kind is Kind.UNKNOWN and rank.state is State.SAME and (_may_hold_differing(a) or _may_hold_differing(b))
-    )
-    return ranks.UNKNOWN if hides_difference else rank
+    if ranks.REDUCED in (a.rank, b.rank) and Kind.NONE in (a.kind, b.kind) and rank == ranks.SAME:
+        return ranks.REDUCED  # where there is nothing, there is nothing to reduce: `if x is None: return None`
+    may_hide = joined.kind is Kind.UNKNOWN and rank.state is State.SAME
+    return ranks.UNKNOWN if may_hide and (_may_hold_differing(a) or _may_hold_differing(b)) else rank
 
 
 def _may_hold_differing(value: Value) -> bool:

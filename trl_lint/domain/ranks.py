@@ -204,6 +204,7 @@ PICKED = "picked"
 
 # The number of elements on the ranks that have any: `how` of the length of a container that is empty on the others.
 HELD = "held"
+HELD_BY_RANK = Rank(State.LOCAL, Origin.RANK, HELD)
 
 
 # The length of a list with one element per rank, `[None] * world_size`: it is not empty.

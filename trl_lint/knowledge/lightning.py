@@ -81,7 +81,8 @@ _EVENTS = (
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-_OF_DATA = ("setup", "train_dataloader", "val_dataloader")
+VALIDATION_DATA = "val_dataloader"
+_OF_DATA = ("setup", "train_dataloader", VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
@@ -96,12 +97,16 @@ OF_EVALUATION = frozenset({"on_validation_epoch_end", "validation_epoch_end", "v
 # So are those of a test, which is better run on one device, and what it logs when an epoch of a training ends.
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_DataConnector._check_eval_shuffling` and above
 _TEST = "test_step"
+# The methods of a module that compute something of each rank's own batch.
+STEPS = frozenset({*_STEPS, _TEST})
 OF_EPOCHS = frozenset({"on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "training_epoch_end"})
 # What it logs in other hooks is shown for a batch, unless it says so.
 _OF_EPOCH = "on_epoch"
 _SHOW_OTHERS = frozenset({"predict_step", *_HOOKS}) - OF_EVALUATION - OF_EPOCHS
 # The methods of a module that Lightning runs while it trains.
 OF_TRAINING = frozenset(each for each in _HOOKS if "train" in each and each not in _OF_DATA)
+# The methods of a module that only its trainer calls, and that run in a training, a validation or a test.
+OF_TRAINER = OF_TRAINING | OF_EVALUATION | OF_EPOCHS
 # A file with one of these is for several processes.
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
@@ -297,7 +302,7 @@ _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in (*_STEPS, _TEST) and is_module(bases):
+    if method in STEPS and is_module(bases):
         return _OF_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):

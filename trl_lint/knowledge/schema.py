@@ -336,7 +336,7 @@ def on_one_rank(name: str) -> LibraryInstance:
 
 def held(name: str) -> Value:
     """A list of instances of a library's class that is empty on all ranks but one."""
-    return IterableValue(ranks.RANK_LOCAL, instance(name), ranks.RANK_LOCAL._replace(how=ranks.HELD))
+    return IterableValue(ranks.RANK_LOCAL, instance(name), ranks.HELD_BY_RANK)
 
 
 def items(*values: Value) -> Value:

@@ -72,8 +72,10 @@ that call the same collectives in the same order are correct, and a branch that 
 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
 within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its
-members alone. Code that fills an attribute where it is `None` may have run before, on all ranks. Under `no_sync()` a
-backward pass reduces nothing, and under `join()` ranks may run different numbers of steps.
+members alone. One that is made by all its members, but not by all other ranks (`if rank in ranks: break` after it), is
+not in the default set: since torch 2.1 nobody waits for these ranks, unless further groups follow. Code that fills an
+attribute where it is `None` may have run before, on all ranks. Under `no_sync()` a backward pass reduces nothing, and
+under `join()` ranks may run different numbers of steps.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -123,6 +125,8 @@ _HELPS = {
 # Collectives without a result.
 _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
 _UNTIL = "until the time-out"
+# The keyword by which a process group gets a device of its own.
+_BINDS_DEVICE = rb"\bdevice_id\s*="
 _NAMES = {
     "forward": "the forward pass of a wrapped model",
     AUTOMATIC_BACKWARD: "the backward pass that Lightning starts",
@@ -158,7 +162,7 @@ def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are; any other finding is not in the default set."""
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
-    if _is_called_by_the_others(event):
+    if _is_called_by_the_others(event) or _is_made_by_members(event):
         return False
     if event.origins == Origin.RANK:
         return not _compares_numbers_of_processes(event)
@@ -199,6 +203,20 @@ def _is_called_by_the_others(event: Divergence) -> bool:
     # Of those who leave, the branch with the exit; of those who do not make the call, the other one.
     theirs = branch.body if event.holds is event.after else branch.orelse
     return theirs is not None and any(last_name(each.func) == event.sync_point.name for each in of_class(theirs, Call))
+
+
+def _is_made_by_members(event: Divergence) -> bool:
+    """Whether it is a process group that all its members make: others have to make it, but nobody waits for them.
+
+    With a device of its own the default group is split, in which all ranks take part.
+    """
+    from trl_lint.analysis.program.idioms.groups_of_members import has_all_members
+
+    if event.by is not DividedBy.CONDITION or event.module.mentions(_BINDS_DEVICE):
+        return False
+    root = event.module.tree if event.function is None else event.function.node
+    exit_ = event.node if event.after else None
+    return has_all_members(root, event.sync_point.node, event.condition.node, exit_)
 
 
 def _compares_numbers_of_processes(event: Divergence) -> bool:
@@ -263,6 +281,8 @@ def _message(event: Divergence) -> str:
         return f"{call} waits for all ranks, but they call it one after the other: a deadlock with several processes"
     if event.caught:
         return f"ranks where the `try` fails skip {call}: with several processes the others wait for them {_UNTIL}"
+    if _is_made_by_members(event):
+        return f"{missed(event, call)}: groups that all ranks make later have other names on them, and wait {_UNTIL}"
     return f"{missed(event, call)}: with several processes {waiting(event)} {_UNTIL}"
 
 

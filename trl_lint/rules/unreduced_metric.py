@@ -85,7 +85,7 @@ from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
 from trl_lint.knowledge.library import reduces
-from trl_lint.knowledge.lightning import KNOWS_PROCESSES, is_of_fabric
+from trl_lint.knowledge.lightning import KNOWS_PROCESSES, STEPS, is_of_fabric
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -122,7 +122,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
             yield from self._logged(event)
 
     def _logged(self, event: Logged) -> Iterator[Violation]:
-        if not _is_reported(event.value.rank) or _is_of_one_rank(event):
+        if not _is_reported(event.value.rank) or _is_of_one_rank(event) or _is_of_one_step(event):
             return
         # Sets have no order, but the message must not differ between runs.
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
@@ -237,6 +237,19 @@ def _is_of_one_rank(event: Logged) -> bool:
     return any(METRIC_OF_ONE_RANK.fits(each.value) for each in of_class(code, SimpleString))
 
 
+def _is_of_one_step(event: Logged) -> bool:
+    """Whether a library would reduce it, but only one rank runs the step of a module in which it is computed.
+
+    Then there is nothing to reduce, and that rank would wait for the others in the reduction.
+    """
+    if not reduces(event.sink):
+        return False
+    from libcst import FunctionDef
+
+    by = (each.provenance.node for each in event.control.conditions if each.rank.differs)
+    return any(isinstance(each, FunctionDef) and each.name.value in STEPS for each in by)
+
+
 def _is_worth_a_look(event: Logged, write: Write) -> bool:
     """Whether it is in the default set."""
     return not (_does_little_harm(event, write) or _may_be_of_one_process(event) or _may_be_reduced(event, write))
@@ -303,13 +316,14 @@ def _function(event: Logged, write: Write) -> FunctionInfo | None:
 
 def _help(event: Logged, write: Write) -> str:
     keyword = reduces(event.sink)
+    divergent = event.control.uniformity is Uniformity.DIVERGENT
     if keyword:
-        return f"pass `{keyword}=True`, so that Lightning averages it over the ranks"
+        where = "log it on all ranks, outside of the condition, and " if divergent else ""
+        return f"{where}pass `{keyword}=True`, so that Lightning averages it over the ranks"
     payload = write.payload
     # The write is in a file of the project, and the log may be in another one.
     value = event.value.replace(provenance=_chain(event, write))
     place = replace(event, module=cast("Module", write.module), function=_function(event, write), value=value)
-    divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "on all ranks, before the condition around the log call" if divergent else _FIRST
     value, accelerator = (event.value, _logger(event)) if payload is None else (payload.value, payload.accelerator)
     return _gathering(place, value, write.rank, where, accelerator or _logger(event))

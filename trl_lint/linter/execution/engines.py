@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from trl_lint.domain.engines import EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
+from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
 from trl_lint.launch.judge.engines import (
     BareStart,
     FileEngines,
@@ -27,6 +28,7 @@ from trl_lint.launch.judge.engines import (
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
+from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
     FileScan,
@@ -87,15 +89,21 @@ class ProjectEngines:
             around = self._started_from(project, names)
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
-            runs = self._may_run_lightning(path)
-            self._in_use[path] = found._replace(started_from=around, home=str(project), lightning=runs)
+            found = found._replace(started_from=around, home=str(project))
+            self._in_use[path] = self._with_lightning(found, path)
         return self._in_use[path]
 
-    def _may_run_lightning(self, path: Path) -> bool:
-        """Whether Lightning may run what is in a file. The tree is only searched if it may log with Lightning."""
-        importers = self._known(self.files.project_of(path.parent)).importers
-        may_log = importers.import_one_of(IMPORTED) and LOGS.search(content_of(path)) is not None
-        return not may_log or self.files.may_run_lightning()
+    def _with_lightning(self, found: EnginesInUse, path: Path) -> EnginesInUse:
+        """What is known, and whether Lightning may run what is in a file, if it may log with Lightning.
+
+        Only then is the tree searched.
+        """
+        project = self._known(self.files.project_of(path.parent))
+        if not project.importers.import_one_of(IMPORTED) or LOGS.search(content_of(path)) is None:
+            return found
+        home = self.files.project_of(path.parent)
+        around = {each: self._known(each) for each in (home, *sorted(self._projects_around(home)))}
+        return found._replace(lightning=self.files.may_run_lightning(), parts=only_parts(path, around))
 
     def _names_of_programs(self, project: Path, inside: str) -> set[str]:
         """The file names of a file of a project, and of the programs that import it."""
@@ -104,8 +112,11 @@ class ProjectEngines:
 
     def _started_from(self, project: Path, names: Set[str]) -> frozenset[str]:
         """The projects around one with a command for a program of one of these names."""
-        around = {self.files.project_of(each) for each in project.parents if self.files.is_below_top(each)} - {project}
+        around = self._projects_around(project)
         return frozenset(str(each) for each in around if not names.isdisjoint(started_names(self._known(each))))
+
+    def _projects_around(self, project: Path) -> set[Path]:
+        return {self.files.project_of(each) for each in project.parents if self.files.is_below_top(each)} - {project}
 
     def answers(self) -> dict[str, str]:
         """The answers so far, per file, in a form that can be stored and compared."""
@@ -128,10 +139,12 @@ class ProjectEngines:
         """Scan the files of a project."""
         found: list[FileScan] = []
         importers: list[Importer] = []
+        built: list[BuiltClasses] = []
 
         def visit(path: Path, content: bytes) -> None:
             name = path.relative_to(project).as_posix()
             shown, imports = self.looks.at(path, content)
+            built.append(built_classes(path, content))
             if not shown.is_silent:
                 found.append(FileScan(name, shown))
             if path.suffix == ".py":
@@ -143,7 +156,7 @@ class ProjectEngines:
         below = frozenset(path for folder, path in starts if path and self.files.lies_below(project, folder, path))
         importers = with_built(importers, {name for each in found for name in each.shown.built})
         programs = Importers(_with_groups(project, _with_started(importers, found)))
-        return ProjectScan(tuple(found), is_whole, programs, below)
+        return ProjectScan(tuple(found), is_whole, programs, below, united(built))
 
 
 def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[Importer]:

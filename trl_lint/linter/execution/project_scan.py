@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from trl_lint.launch.judge.built_classes import BuiltClasses
 from trl_lint.launch.judge.engines import HOME, FileEngines, LaunchEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
 from trl_lint.linter.execution.importers import Importers
@@ -30,12 +31,14 @@ class ProjectScan(NamedTuple):
         whole: Whether all of them have been scanned.
         importers: The Python files and their imports.
         below: The programs that its launches name, as they name them, and that are in nested projects.
+        built: The classes that its settings name.
     """
 
     files: tuple[FileScan, ...]
     whole: bool
     importers: Importers
     below: frozenset[str] = frozenset()
+    built: BuiltClasses = BuiltClasses()
 
 
 def all_launches(project: ProjectScan) -> list[LaunchEngines]:

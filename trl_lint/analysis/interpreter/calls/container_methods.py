@@ -34,13 +34,14 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
         return NONE
     value = present_on_some.once_kept(frame, args.positional[-1], args.expression(-1))
     length = _division(frame, node)
-    if frame.is_stored(receiver):
+    stored = frame.is_stored(receiver)
+    if stored:
         value = frame.written(value, _name_of(frame, receiver), args.expression(-1))
-        length = ranks.SAME
     weak = len(receiver.identities) > 1
     at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
 
     def change(cell: Cell) -> Cell:
+        longer = _stored_length(cell, length) if stored else cell.longer_by(length)
         if (
             at_end
             and cell.rest is None
@@ -49,12 +50,23 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
             and cell.shape == "list"
             and not frame.loops
         ):
-            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, cell.longer_by(length))
+            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, longer)
         rest = with_element(cell.element(), value)
-        return Cell(cell.shape, rest=rest, factory=cell.factory, length=cell.longer_by(length))
+        return Cell(cell.shape, rest=rest, factory=cell.factory, length=longer)
 
     frame.update(receiver, change)
     return NONE
+
+
+def _stored_length(cell: Cell, more: ranks.Rank) -> ranks.Rank:
+    """The fact of the length of a list on an object after an element was added, by some ranks or by all.
+
+    Other methods may read the list before the branch ends. Whether they add to it before this one is not known.
+    """
+    is_held = cell.length.how == ranks.HELD
+    if more.is_by_rank and (cell.is_empty or is_held):
+        return ranks.HELD_BY_RANK
+    return ranks.UNKNOWN if is_held else cell.longer_by(ranks.SAME)
 
 
 def _called(node: cst.CSTNode) -> str:
@@ -92,11 +104,15 @@ def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     element, length = containers.iterate(frame, args.positional[0])
     if frame.is_stored(receiver):
         element = frame.written(element, _name_of(frame, receiver), syntax.only_element(args.expression(0)))
-    grown = ranks.join_lengths(length, _division(frame, node))
-    frame.update(
-        receiver,
-        lambda cell: Cell(cell.shape, rest=with_element(cell.element(), element), length=cell.longer_by(grown)),
-    )
+    division = _division(frame, node)
+    grown = ranks.join_lengths(length, division)
+    is_held = division.is_by_rank and frame.is_stored(receiver)
+
+    def change(cell: Cell) -> Cell:
+        longer = _stored_length(cell, division) if is_held else cell.longer_by(grown)
+        return Cell(cell.shape, rest=with_element(cell.element(), element), length=longer)
+
+    frame.update(receiver, change)
     return NONE
 
 

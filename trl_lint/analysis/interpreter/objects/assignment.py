@@ -153,11 +153,12 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         # A buffer holds what was assigned to any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
-            rank = ranks.combine(container.rank, ranks.combine(value.rank, index.rank))
-            rank = ranks.nonlinear(rank)
+            rank = ranks.nonlinear(ranks.combine(container.rank, ranks.combine(value.rank, index.rank)))
+            is_own = Origin.RANK in index.rank.origins and container.rank == ranks.REDUCED  # as above, of a tensor
             # What is assigned is copied to the buffer's device.
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
+            merged = merged.replace(rank=ranks.REDUCED, provenance=None) if is_own else merged
             if value.kind is Kind.TENSOR and _is_whole(target):
                 merged = value.replace(dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # `from a.b import c, d`, `from . import (c, d)` and `import a.b as c, d`, at the start of a line.
 _MODULE = rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?"
-_IMPORTS = re.compile(
+IMPORT_LINES = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
     rb"|import[ \t]+(%b(?:[ \t]*,[ \t]*%b)*))" % (_MODULE, _MODULE),
     re.MULTILINE,
@@ -29,7 +29,7 @@ _NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
 
 def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
     """The imported names with their module, which is empty for `import a, b.c`."""
-    for base, imported, modules in _IMPORTS.findall(code):
+    for base, imported, modules in IMPORT_LINES.findall(code):
         names = _NAME.findall(_NO_NAMES.sub(b"", imported or modules))
         yield base.decode(), [name.decode() for name in names]
 
@@ -56,6 +56,12 @@ def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> 
     """Whether files, or those they import (even indirectly), define a function or `self` attribute of this name."""
     key = (is_defined_in_reach, name, tuple(sorted(set(starts))))
     return project.notes.cached(key, lambda: any(_defines(project, path, name) for path in _reach(project, key[2])))
+
+
+def files_in_reach(project: Project, path: Path) -> list[Path] | None:
+    """A file and those that it imports, even indirectly; None if these are too many."""
+    found = list(_reach(project, [path]))
+    return found if len(found) < _MOST_FILES else None
 
 
 def _defines(project: Project, path: Path, name: str) -> bool:

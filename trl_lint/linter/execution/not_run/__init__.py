@@ -10,11 +10,14 @@ import libcst as cst
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.linter.execution.not_run.broken_imports import cannot_be_imported
 from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_library
+from trl_lint.linter.execution.not_run.empty_entries import goes_over_nothing
 from trl_lint.linter.execution.not_run.module_flags import is_switched_off
+from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
 from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.execution.not_run.unused_definitions import is_unused
 from trl_lint.linter.execution.not_run.unused_versions import is_unused_version
 from trl_lint.linter.execution.not_run.without_accelerator import is_without_accelerator
+from trl_lint.linter.execution.not_run.without_validation import is_without_validation
 
 _QUESTIONS = (
     is_unused,
@@ -24,6 +27,9 @@ _QUESTIONS = (
     cannot_be_imported,
     is_of_copied_library,
     is_without_accelerator,
+    is_of_part,
+    is_without_validation,
+    goes_over_nothing,
 )
 
 
