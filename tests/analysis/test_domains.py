@@ -53,6 +53,7 @@ class MyTrainer(Trainer):
         ids.add_(1)                                  # method, tensor_method, in_place
         put = load_something().to("cpu")             # unknown_method
         width = ids.shape                            # attribute
+        self.width = width                           # stored
         rows, tokens = width                         # size
         mask = torch.stack([ids, ids]) > 0           # function, comparison
         count = len([x for x in ids if x.sum() > 0])  # builtin, comprehension

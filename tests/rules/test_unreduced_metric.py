@@ -87,6 +87,21 @@ def test_values_below_one_name_are_told_with_it(call, name):
     assert SNIPPETS.finding(text).message.startswith(f"`{name}` is computed from this rank's own data")
 
 
+@pytest.mark.parametrize(
+    ("start", "log"),
+    [
+        ("import tensorboard_logger as tb\nwriter = tb.Logger(logdir='x', flush_secs=2)", "writer.log_value"),
+        ("import tensorboard_logger\ntensorboard_logger.configure('x')", "tensorboard_logger.log_value"),
+        ("from tensorboard_logger import configure, log_value\nconfigure('x')", "log_value"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("value", "is_reported"), [("loss.item()", True), ("accelerator.gather(loss).mean().item()", False)]
+)
+def test_the_writer_of_tensorboard_logger(start: str, log: str, value: str, is_reported: bool):
+    assert bool(SNIPPETS.findings(f"{start}\n" + loop(f"{log}('loss', {value}, 1)"))) is is_reported
+
+
 def test_a_name_of_which_nothing_is_known_is_not_told():
     sums = "sums = {}\nfor key, value in model(batch).items():\n    sums[key] = 2 * value.item()\n"
     finding = SNIPPETS.finding(loop(sums + "for key, value in sums.items():\n    wandb.log({prefix + key: value})"))

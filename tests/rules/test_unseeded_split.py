@@ -60,6 +60,118 @@ def test_a_finding_says_what_where_why_and_how():
 
 
 @pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("self.rows = json.load(open(path))\n        random.shuffle(self.rows)", True),
+        (
+            "self.rows = json.load(open(path))\n        self.shown = self.rows[:3]\n        random.shuffle(self.shown)",
+            False,
+        ),
+        ("random.seed(0)\n        self.rows = json.load(open(path))\n        random.shuffle(self.rows)", False),
+    ],
+)
+def test_rows_that_it_reads_in_a_way_that_is_not_known(made: str, is_reported: bool):
+    text = script("import json\n", OWN_ROWS.format(made), "DistributedSampler(train)\n")
+    assert is_found(text) is is_reported
+
+
+FOLDER = "from torchvision import datasets\ntrain, shown = datasets.ImageFolder('a'), datasets.ImageFolder('b')\n"
+
+
+@pytest.mark.parametrize(
+    ("draw", "is_reported"),
+    [
+        ("random.shuffle(train.samples)", True),
+        ("random.shuffle(train.samples)\ntrain.samples = train.samples[:100]", True),
+        ("train.samples = random.sample(train.samples, 100)", True),
+        ("kept = list(train.samples)\nrandom.shuffle(kept)\ntrain.samples = kept[:100]", True),
+        ("random.shuffle(train.classes)", False),
+        ("random.shuffle(shown.samples)", False),
+        ("train.names = random.sample(train.samples, 9)", False),
+        ("train.samples = sorted(train.samples)", False),
+        ("random.seed(0)\nrandom.shuffle(train.samples)", False),
+        ("random.Random(0).shuffle(train.samples)", False),
+        ("train.samples = random.Random(0).sample(train.samples, 9)", False),
+        ("random.shuffle(train.samples)\ntrain = datasets.ImageFolder('a')", False),
+        ("if PartialState().is_main_process:\n    random.shuffle(train.samples)", False),
+    ],
+)
+@pytest.mark.parametrize("use", [LOOP, "DistributedSampler(train)\n"])
+def test_rows_that_are_drawn_once_the_data_set_is_there(draw: str, is_reported: bool, use: str):
+    assert is_found(script(FOLDER, f"{draw}\n", use)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("draw", "is_reported"),
+    [
+        ("random.shuffle(train.rows)", True),
+        ("train.rows = random.sample(train.rows, 9)", True),
+        ("random.shuffle(train.shown)", False),
+        ("train.shown = random.sample(train.rows, 9)", False),
+        ("random.seed(0)\nrandom.shuffle(train.rows)", False),
+    ],
+)
+def test_what_its_length_is_that_of_are_the_rows_of_a_data_set(draw: str, is_reported: bool):
+    assert is_found(script(OWN_ROWS.format("pass"), f"{draw}\n", "DistributedSampler(train)\n")) is is_reported
+
+
+SPAWNED = """
+import torch.multiprocessing as mp
+{at_import}
+def work(rank, seed):
+    {in_process}
+    rows = read()
+    random.shuffle(rows)
+    DistributedSampler(torch.utils.data.TensorDataset(rows))
+
+def main(seed=None):
+    {before}
+    {start}
+
+if __name__ == "__main__":
+    {guarded}
+    main()
+"""
+AS_IT_IS = {
+    "at_import": "",
+    "in_process": "pass",
+    "before": "pass",
+    "start": "mp.spawn(work, (seed,), 8)",
+    "guarded": "pass",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_reported"),
+    [
+        ({}, True),
+        # A process that is started anew has nothing of what the one that starts it has seeded.
+        ({"before": "random.seed(0)"}, True),
+        ({"before": "if seed is not None:\n        random.seed(seed)"}, True),
+        ({"guarded": "random.seed(0)"}, True),
+        ({"at_import": "random.seed(0)"}, False),
+        ({"at_import": "if os.name:\n    set_seed(0)"}, False),
+        ({"in_process": "random.seed(seed)"}, False),
+        ({"in_process": "set_seed(seed)"}, False),
+        # It is started as a copy, or in place.
+        ({"before": "random.seed(0)", "start": "mp.spawn(work, (seed,), 8, start_method='fork')"}, False),
+        ({"before": "random.seed(0)", "start": "work(0, seed)"}, False),
+        ({"start": "accelerate.notebook_launcher(work, (0, seed), 8)"}, True),
+        ({"before": "random.seed(0)", "start": "accelerate.notebook_launcher(work, (0, seed), 8)"}, False),
+    ],
+)
+def test_what_is_seeded_in_processes_that_a_program_starts(changed: dict[str, str], is_reported: bool):
+    assert is_found(script(SPAWNED.format(**{**AS_IT_IS, **changed}))) is is_reported
+
+
+@pytest.mark.parametrize(("start", "is_reported"), [("mp.spawn(work, (seed,), 8)", True), ("notebook", False)])
+def test_copies_of_a_process_draw_the_same_with_numpy(start: str, is_reported: bool):
+    start = start.replace("notebook", "accelerate.notebook_launcher(work, (0, seed), 8)")
+    text = script(SPAWNED.format(**{**AS_IT_IS, "start": start}))
+    assert is_found(text.replace("random.shuffle(rows)", "np.random.shuffle(rows)")) is is_reported
+
+
+@pytest.mark.parametrize(
     ("draw", "help_"),
     [
         ("train = rows.shuffle()", "`seed=42`"),

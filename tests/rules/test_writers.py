@@ -39,6 +39,7 @@ from batchgenerators.utilities.file_and_folder_operations import save_json
 from huggingface_hub import HfApi, create_repo, upload_file
 import numpy as np
 import soundfile as sf
+import tensorboard_logger
 import torchaudio
 import torchvision
 from huggingface_hub import HfApi, create_repo
@@ -291,6 +292,10 @@ def test_what_fails_where_the_ranks_take_turns(call, is_reported):
         ("Run(experiment=args.name)", True),
         ("Run(args.key)", False),
         ("if accelerator.is_main_process: Run(experiment=args.name)", False),
+        ("tensorboard_logger.Logger(args.output_dir)", True),
+        ("tensorboard_logger.Logger(args.output_dir, is_dummy=True)", False),
+        ("tensorboard_logger.configure(args.output_dir)", True),
+        ('tensorboard_logger.configure(f"run-{accelerator.process_index}")', False),
     ],
 )
 def test_runs_of_other_trackers(call, is_reported):

@@ -71,6 +71,16 @@ ROWS: tuple[Row, ...] = (
                  form="below"),
         )
     ),
+    # tensorboard_logger, whose functions use a writer that `configure` opens
+    Class(name="tensorboard_logger.Logger", source="tensorboard_logger/tensorboard_logger.py::Logger",
+          effect=_OPENS_BY_NAME._replace(optional=False, unless=("is_dummy",))),
+    OpaqueCall(name="tensorboard_logger.configure", source="tensorboard_logger/tensorboard_logger.py::configure",
+               effect=_OPENS_BY_NAME._replace(optional=False)),
+    *(
+        Sink(name=f"tensorboard_logger.{name}", source=f"tensorboard_logger/tensorboard_logger.py::{name}",
+             payload=(1, "value"), form="value")
+        for name in ("Logger.log_value", "log_value")
+    ),
     # MLflow
     # With an id it continues an existing run.
     OpaqueCall(name="mlflow.start_run", source="mlflow/tracking/fluent.py::start_run",
@@ -143,11 +153,14 @@ ROWS: tuple[Row, ...] = (
 TAGS = ("key", "main_tag", "name", "tag")
 
 # The sinks that write on each process that calls them, with an object of its own.
-WRITTEN_BY_EACH = frozenset(
-    f"{package}.SummaryWriter.{name}"
-    for package in ("tensorboardX", "torch.utils.tensorboard")
-    for name in ("add_scalar", "add_scalars")
-)
+WRITTEN_BY_EACH = frozenset({
+    "tensorboard_logger.Logger.log_value",
+    *(
+        f"{package}.SummaryWriter.{name}"
+        for package in ("tensorboardX", "torch.utils.tensorboard")
+        for name in ("add_scalar", "add_scalars")
+    ),
+})
 
 # Methods that only these have. A class of the project with such a method is analysed itself.
 UNIQUE: dict[str, str] = dict.fromkeys(("add_scalar", "add_scalars"), "torch.utils.tensorboard.SummaryWriter")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.knowledge.effects import OF_MODELS
-from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, Class, Function, Row, instance, items, tensor
+from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, SAME, Class, Function, Row, instance, items, tensor
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -58,6 +58,10 @@ ROWS: tuple[Row, ...] = (
     ),
     Function(name="timm.utils.AverageMeter", source="timm/utils/metrics.py::AverageMeter", returns="metric"),
     *(Class(name=name, source=f"timm/utils/cuda.py::{name.rpartition('.')[2]}") for name in STEPS),
+    *(
+        Class(name=f"torchvision.datasets.{name}", source=f"torchvision/datasets/folder.py::{name}", others=SAME)
+        for name in ("DatasetFolder", "ImageFolder")
+    ),
     Function(name="torchvision.models.get_model", source="torchvision/models/_api.py::get_model",
              returns=BARE_MODEL),
 )

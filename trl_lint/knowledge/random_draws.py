@@ -92,6 +92,12 @@ PER_RANK_KEYWORD = "device_specific"
 
 # Data sets that consist of others, or of indices of one.
 MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset"})
+# The attributes that hold the rows of a library's data set, in the order in which it gives them.
+# Source: torchvision 0.24, datasets/folder.py `DatasetFolder.__getitem__`, `ImageFolder`
+HOLDERS_OF_ROWS = {
+    "torchvision.datasets.DatasetFolder": frozenset({"samples"}),
+    "torchvision.datasets.ImageFolder": frozenset({"samples"}),
+}
 DATASET_BASES = ("datasets.", "torch.utils.data.")
 # Streams are read by the main process, which sends each rank its share (`dispatch_batches` of Accelerate).
 STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
@@ -116,4 +122,12 @@ SHARDS = {"torch.utils.data.DistributedSampler": (0, "dataset")}
 TRAINER = "transformers.Trainer"
 TRAINED_ON = ("eval_dataset", "train_dataset")
 # Functions of the command line and of launchers that call the function that they are passed.
-RUNNERS = dict.fromkeys((*COMMAND_LINES, "accelerate.notebook_launcher", "torch.multiprocessing.spawn"), 0)
+LAUNCHERS = frozenset({"accelerate.notebook_launcher", "torch.multiprocessing.spawn"})
+RUNNERS = dict.fromkeys((*COMMAND_LINES, *LAUNCHERS), 0)
+# Launchers whose processes begin anew: what the program has seeded before they start is not seeded in them, except
+# where they import it again. Those of other launchers, or with another start method, are copies of the process that
+# starts them, with the same state of the generators; Python seeds its own again.
+# Sources: torch/multiprocessing/spawn.py `spawn`; accelerate/launchers.py `notebook_launcher`; random.py (Python 3.12).
+BEGIN_ANEW = frozenset({"torch.multiprocessing.spawn"})
+START_METHOD = (-1, "start_method")
+COPIED = frozenset({"numpy", "torch"})

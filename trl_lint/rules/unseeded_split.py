@@ -6,8 +6,10 @@ the result: a Trainer trains or evaluates on it, a loader of it goes through `Ac
 `DistributedSampler` samples it. The draws are `shuffle` and `train_test_split` of `datasets`, scikit-learn's
 `train_test_split`, `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`, and
 `numpy.random.permutation` and `shuffle`. A seed that differs between ranks (`seed + rank`, `device_specific=True`)
-counts as none, also as the seed of a `DistributedSampler`. Draws in the `__init__` of a data set of the project count
-if its `__len__` is that of the result.
+counts as none, also as the seed of a `DistributedSampler`. Draws of the rows of a data set count: of the attribute that
+the `__len__` of the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of
+`samples` of torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has
+seeded before does not reach them.
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even

@@ -22,7 +22,7 @@ from trl_lint.analysis.events import DividedBy, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import callee_of, is_literal_none, last_name
+from trl_lint.analysis.program.syntax import callee_of, is_literal_none, is_main_guard, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
@@ -139,16 +139,11 @@ def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _lines(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
     for line in body:
-        if isinstance(line, cst.If) and _is_main_guard(line.test):
+        if isinstance(line, cst.If) and is_main_guard(line.test):
             yield from _lines(line.body.body)
         yield line
         if isinstance(line, cst.SimpleStatementLine):
             yield from line.body
-
-
-def _is_main_guard(test: cst.BaseExpression) -> bool:
-    """`__name__ == "__main__"`."""
-    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
 
 
 OBSERVER = LaunchedFunctions()

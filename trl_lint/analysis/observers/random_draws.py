@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, is_main_guard
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, all_draws, draws_of, is_rank_local_seed
 from trl_lint.domain.constants import WORLD_SIZE
@@ -42,11 +42,24 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Row
 
 
+class Launched(NamedTuple):
+    """A function that a launcher or a command line runs.
+
+    seeds, apart: what its caller has seeded by then, or its process has from its caller's. is_anew: its process begins
+    with nothing of that.
+    """
+
+    function: FunctionInfo
+    seeds: frozenset[str]
+    apart: frozenset[str]
+    is_anew: bool
+
+
 class Runners:
     """The functions that a launcher or a command line runs, as called in a run."""
 
     def __init__(self) -> None:
-        self.runs: list[FunctionInfo] = []
+        self.runs: list[Launched] = []
 
 
 class RandomDraws(Observer["Frame"]):
@@ -59,7 +72,7 @@ class RandomDraws(Observer["Frame"]):
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
         if _may_seed(frame, func, args):
-            frame.trace.notes.of(Seeding).add(table.ALL)
+            _note_seeds(frame, node, table.ALL)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         if run.trace is frame.trace:
@@ -67,7 +80,7 @@ class RandomDraws(Observer["Frame"]):
         seeding = frame.trace.notes.of(Seeding)
         seeding.at_calls.setdefault((id(node), id(function)), (seeding.seeds, seeding.apart))
         called = run.trace.notes.of(Seeding)
-        seeding.add(called.seeds, called.apart)
+        _note_seeds(frame, node, called.seeds, called.apart)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """Emit an event if the object takes this rank's share of a data set that was drawn."""
@@ -189,15 +202,25 @@ def _note_seeding(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -
     per_rank = args.keywords.get(table.PER_RANK_KEYWORD)
     if not generators:
         return
-    seeding = frame.trace.notes.of(Seeding)
     if (not args.rank().differs or _is_from_caller(frame, args, node)) and (
         per_rank is None or per_rank.const is not True
     ):
-        seeding.add(generators)
+        _note_seeds(frame, node, generators)
     elif frame.memory.control.uniformity is Uniformity.UNIFORM and (
         is_rank_local_seed(args.rank()) or not args.rank().differs
     ):
-        seeding.add(frozenset(), generators)
+        _note_seeds(frame, node, frozenset(), generators)
+
+
+def _note_seeds(frame: Frame, node: cst.CSTNode, alike: frozenset[str], apart: frozenset[str] = frozenset()) -> None:
+    seeding = frame.trace.notes.of(Seeding)
+    seeding.add(alike, apart)
+    if frame.function is None and not _is_under_main_guard(frame, node):
+        seeding.at_import |= alike
+
+
+def _is_under_main_guard(frame: Frame, node: cst.CSTNode) -> bool:
+    return any(isinstance(each, cst.If) and is_main_guard(each.test) for each in ancestors(frame.root, node))
 
 
 def _is_from_caller(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
@@ -237,7 +260,11 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
     if position is not None and len(args.positional) > position:
         value = args.positional[position]
         if isinstance(value, FunctionValue):
-            frame.trace.notes.of(Runners).runs.append(value.function)
+            seeding = frame.trace.notes.of(Seeding)
+            is_anew = name in table.BEGIN_ANEW and args.get(*table.START_METHOD) is None
+            copied = table.COPIED if name in table.LAUNCHERS else frozenset[str]()
+            launched = Launched(value.function, seeding.seeds | copied, seeding.apart - copied, is_anew)
+            frame.trace.notes.of(Runners).runs.append(launched)
 
 
 # --- the whole program ----------------------------------------------------------------------------------
@@ -284,9 +311,8 @@ def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
     visited: set[tuple[int, frozenset[str], frozenset[str]]] = set()
     traces = [module.trace for module in imported if module.trace is not None]
     before = nothing.union(*(trace.notes.of(Seeding).seeds for trace in traces))
-    seeding = program.notes.of(Seeding)
-    runs = (summary.trace for run in program.notes.of(Runners).runs for summary in run.summaries.values())
-    todo = [(program, before, nothing), *((each, before | seeding.seeds, seeding.apart) for each in runs)]
+    anew = before | program.notes.of(Seeding).at_import
+    todo = [(program, before, nothing)]
     while todo:
         trace, seeds, apart = todo.pop()
         if (id(trace), seeds, apart) in visited:
@@ -297,6 +323,10 @@ def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
         for edge, summary in trace.calls.items():
             seeded, differently = seeding.at_calls[edge[:2]]
             todo.append((summary.trace, (seeds | seeded) - differently, (apart - seeded) | differently))
+        for run in trace.notes.of(Runners).runs:
+            copied = ((seeds | run.seeds) - run.apart, (apart - run.seeds) | run.apart)
+            at_start = (anew, nothing) if run.is_anew else copied
+            todo += [(summary.trace, *at_start) for summary in run.function.summaries.values()]
     return found
 
 

@@ -210,6 +210,11 @@ def callee_of(node: cst.CSTNode) -> cst.CSTNode:
     return node.func if isinstance(node, cst.Call) else node
 
 
+def is_main_guard(test: cst.BaseExpression) -> bool:
+    """`__name__ == "__main__"`."""
+    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
+
+
 def is_blank(suite: cst.BaseSuite) -> bool:
     """Whether a suite only leaves the work to a subclass: a docstring, `pass`, `...`, NotImplementedError."""
     lines = suite.body if isinstance(suite, cst.SimpleStatementSuite) else []

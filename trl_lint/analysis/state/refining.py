@@ -80,6 +80,9 @@ class Domain(Generic[FrameT]):
         """`x.shape`: an attribute of a tensor, of a batch or of a model's output."""
         return value
 
+    def stored(self, frame: FrameT, target: cst.Attribute, value: Value) -> None:
+        """`x.rows = value`: whatever `x` is."""
+
     # --- functions and classes ---
 
     def library_call(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
@@ -175,6 +178,7 @@ class Domains(Generic[FrameT]):
         self.entry = self._of(Domain.entry)
         self.unknown_method = self._of(Domain.unknown_method)
         self.attribute = self._of(Domain.attribute)
+        self.stored = self._of(Domain.stored)
         self.library_call = self._of(Domain.library_call)
         self.function = self._of(Domain.function)
         self.builtin = self._of(Domain.builtin)

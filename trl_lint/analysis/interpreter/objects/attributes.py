@@ -424,6 +424,8 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     """`receiver.name = value`."""
     observe_library(frame, receiver, target)
     paces.switched(frame, receiver, target.attr.value, value)
+    for note in frame.domains.stored:
+        note(frame, target, value)
     if target.attr.value == "requires_grad" and value.const is not False:
         frozen_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off

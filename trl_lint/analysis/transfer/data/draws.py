@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import ancestors, below, callee_of
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
@@ -45,7 +45,8 @@ class Seeding:
     """The draws and seeds of a run.
 
     seeds: the generators that may have the same seed on all ranks so far, set by the run or its callees. apart: those
-    seeded differently on each rank since. at_calls: both at each of its calls. draws: its own draws.
+    seeded differently on each rank since. at_calls: both at each of its calls. draws: its own draws. at_import: those
+    that may be seeded whenever the module is imported.
     """
 
     def __init__(self) -> None:
@@ -53,6 +54,7 @@ class Seeding:
         self.apart: frozenset[str] = frozenset()
         self.at_calls: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
         self.draws: list[Draw] = []
+        self.at_import: frozenset[str] = frozenset()
 
     def add(self, alike: frozenset[str], apart: frozenset[str] = frozenset()) -> None:
         """Generators are seeded: with a value that is, or may be, the same on all ranks; then with one that differs."""
@@ -135,10 +137,48 @@ def _shuffle_in_place(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Dr
     if value is None or value.rank.differs:
         return
     element = Value(ranks.DRAWN, provenance=draw)
+    if isinstance(target, cst.Attribute):
+        _draw_rows(frame, target, draw)
     if isinstance(value, ContainerValue):
         frame.update(value, lambda cell: Cell("list", rest=element, length=cell.length))
     elif isinstance(target, cst.Name) and target.value in frame.memory.names:
         frame.memory.names[target.value] = frame.allocate(node, Cell("list", rest=element, length=value.rank))
+    elif target is not None and (name := self_attribute(target)) and _is_made_here(frame):
+        owner = frame.memory.names.get("self")
+        if isinstance(owner, ProjectInstance):
+            shuffled = frame.allocate(node, Cell("list", rest=element, length=value.rank))
+            frame.write_attribute(owner.cls, name, shuffled)
+
+
+def _is_made_here(frame: Frame) -> bool:
+    return frame.function is not None and frame.function.name == "__init__"
+
+
+def stored(frame: Frame, target: cst.Attribute, value: Value) -> None:
+    """`data.samples = random.sample(data.samples, 100)`: from here on, the rows of the data set are drawn."""
+    draw = next(draws_of(frame, [value]), None)
+    if draw is not None:
+        _draw_rows(frame, target, draw)
+
+
+def _draw_rows(frame: Frame, target: cst.Attribute, draw: Step) -> None:
+    """Mark the data set of this name, if the attribute holds its rows. A class that is at work is marked as it ends."""
+    name = target.value.value if isinstance(target.value, cst.Name) and not self_attribute(target) else None
+    data = None if name is None else frame.memory.names.get(name)
+    if name is None or data is None or data.rank.differs or target.attr.value not in _holders_of_rows(data):
+        return
+    frame.memory.names[name] = data.replace(rank=ranks.DRAWN, provenance=draw)
+
+
+def _holders_of_rows(dataset: Value) -> Iterable[str]:
+    """The names of the attributes that hold the rows of a data set."""
+    if isinstance(dataset, LibraryInstance):
+        return table.HOLDERS_OF_ROWS.get(dataset.name, ())
+    if isinstance(dataset, ProjectInstance) and any(
+        base.startswith(table.DATASET_BASES) for base in dataset.cls.library_bases()
+    ):
+        return _measured_by_len(dataset)
+    return ()
 
 
 def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
@@ -254,18 +294,22 @@ def dataset_of(frame: Frame, bases: Iterable[str], args: Arguments, dataset: Val
 
 
 def _rows_of(frame: Frame, dataset: Value) -> Iterator[Value]:
-    """The attribute of the project's data set that its `__len__` measures."""
-    length = dataset.cls.find("__len__") if isinstance(dataset, ProjectInstance) else None
-    if length is None or not isinstance(dataset, ProjectInstance):
-        return
-    for node in below(length.node):
+    """The values of the attributes of the project's data set that its `__len__` measures."""
+    if isinstance(dataset, ProjectInstance):
+        for name in _measured_by_len(dataset):
+            value = frame.read_attribute(dataset.cls, name)
+            if value is not None:
+                yield value
+
+
+def _measured_by_len(dataset: ProjectInstance) -> Iterator[str]:
+    length = dataset.cls.find("__len__")
+    for node in () if length is None else below(length.node):
         match node:
             case cst.Call(
                 func=cst.Name(value="len"), args=[cst.Arg(value=cst.Attribute(value=cst.Name(value="self"), attr=name))]
             ):
-                value = frame.read_attribute(dataset.cls, name.value)
-                if value is not None:
-                    yield value
+                yield name.value
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:

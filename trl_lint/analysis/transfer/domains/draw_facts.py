@@ -34,6 +34,9 @@ class DrawDomain(Domain["Frame"]):
         draws.of_generator(frame, name, args, node)
         return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
 
+    def stored(self, frame: Frame, target: cst.Attribute, value: Value) -> None:
+        draws.stored(frame, target, value)
+
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         return draws.called(frame, name, args, node)
 
