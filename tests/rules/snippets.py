@@ -14,6 +14,8 @@ from trl_lint.settings import Settings
 # This folder does not exist, and above it are only this project's settings: a text is linted as a single file.
 HERE = Path(__file__).parent / "nowhere"
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+# The tree of the last text: what a fix has written is parsed once for its gate and for the run after it.
+TREES: dict = {}
 
 LOOP = """\
 import time
@@ -56,7 +58,9 @@ class Snippets:
         self.path = HERE / "snippet.py"
 
     def linter(self) -> Linter:
-        return Linter(self.settings, (HERE,), (self.rule,))
+        fresh = Linter(self.settings, (HERE,), (self.rule,))
+        fresh.trees = TREES
+        return fresh
 
     def findings(self, text: str) -> list[Finding]:
         linter = self.linter()
