@@ -15,10 +15,19 @@ os.environ["TRL_LINT_NO_CACHE"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 HERE = Path(__file__).parent
-# Tests that are worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
-FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.py", "test_structure.py")
-# So many cases of each test in `rules`; `-m rules` runs them all.
-FAST_CASES = 3
+# Tests that are worth running after each edit: every rule on its programs and fixtures, every codemod, every fact, the
+# structure.
+FAST = (
+    "rules",
+    "analysis/test_reveal.py",
+    "test_codemods.py",
+    "test_examples.py",
+    "test_fixtures.py",
+    "test_structure.py",
+)
+# So many cases of each test in `rules`, and of each test of a rule's broken, fixed or quiet fixtures; `-m rules` runs
+# them all.
+FAST_CASES = 2
 _fast = frozenset(HERE / each for each in FAST)
 
 
@@ -50,10 +59,20 @@ def pytest_collection_modifyitems(items):
         if not _is_fast(item.path):
             continue
         item.add_marker(pytest.mark.rules)
-        test = item.path, item.originalname
-        cases[test] += 1
-        if cases[test] <= FAST_CASES or HERE / "rules" not in item.path.parents:
+        same = _of_one_kind(item)
+        cases[same] += 1
+        if (cases[same] <= FAST_CASES or same is None) and not item.get_closest_marker("process"):
             item.add_marker(pytest.mark.fast)
+
+
+def _of_one_kind(item):
+    """What is the same for the cases of a test of which a few are enough; None if all of them are wanted."""
+    if HERE / "rules" in item.path.parents:
+        return item.path, item.originalname
+    if item.path == HERE / "test_fixtures.py" and hasattr(item, "callspec"):
+        fixture = item.callspec.params["path"]
+        return item.originalname, fixture.parent, fixture.stem.partition("_")[0]
+    return None
 
 
 def pytest_collection_finish():

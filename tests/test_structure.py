@@ -10,8 +10,10 @@ import ast
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
+
+import pytest
+from once import once
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted([*(ROOT / "trl_lint").rglob("*.py"), *(ROOT / "codemods").glob("*.py")])
@@ -46,9 +48,14 @@ class Found:
     any: int = 0
 
 
-@cache
-def found() -> Found:
-    """Each module is read once for all tests, and its tree is not kept."""
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """Each module is read once for all tests and workers."""
+    return once(tmp_path_factory, "structure", lambda folder: read())
+
+
+def read() -> Found:
+    """What all modules contain. No tree is kept."""
     seen = Found()
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_bytes())):
@@ -70,8 +77,8 @@ def test_modules_are_small():
     assert {name: count for name, count in lines.items() if count > LARGE_MODULES.get(name, LINES_OF_A_MODULE)} == {}
 
 
-def test_functions_are_small():
-    lines = [(f"{name_of(path)}:{name}", count) for path, name, count in found().functions]
+def test_functions_are_small(found):
+    lines = [(f"{name_of(path)}:{name}", count) for path, name, count in found.functions]
     assert [each for each in lines if each[1] > LARGE_FUNCTIONS.get(each[0], LINES_OF_A_FUNCTION)] == []
 
 
@@ -94,19 +101,19 @@ def test_modules_of_the_analysis_have_names_of_their_own():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_no_class_name_stands_for_two_things():
+def test_no_class_name_stands_for_two_things(found):
     """One module per format has its own `Report`, which is looked up by the format's name."""
-    names = Counter(name for path, name in found().classes if "reports" not in path.parts)
+    names = Counter(name for path, name in found.classes if "reports" not in path.parts)
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_untyped_names_become_fewer():
-    assert found().any <= MOST_ANY
+def test_untyped_names_become_fewer(found):
+    assert found.any <= MOST_ANY
 
 
-def test_no_text_stands_for_what_a_value_is():
+def test_no_text_stands_for_what_a_value_is(found):
     """Use a class or a member of an enum: `"<output>"` would be compared with names of libraries."""
-    texts = ((path, text) for path, text in found().texts if {"domain", "knowledge", "analysis"} & {*path.parts})
+    texts = ((path, text) for path, text in found.texts if {"domain", "knowledge", "analysis"} & {*path.parts})
     assert [(name_of(path), text) for path, text in texts if re.fullmatch(r"<[a-z_ ]+>", text)] == [
         ("trl_lint/analysis/program/project/classes.py", "<lambda>")  # Python's own name for it
     ]

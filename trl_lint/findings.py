@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 # Where the documentation is published, with a final `/`; None while it is not.
 DOCS_URL: str | None = None
@@ -97,8 +98,7 @@ class Position:
         return f"{self.row}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """One step of the chain that explains a finding: what happens there, and where.
 
     hands_on: whether the step is only a function that returns the value to its caller.
@@ -110,8 +110,7 @@ class Note:
     hands_on: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """What keeps some ranks away: the text of its step in the chain, and its start and end.
 
     meaning: its effect on the place of the finding, in a few words.
@@ -124,8 +123,7 @@ class Guard:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place with the same cause, which is merged into a finding, and the code of the rule that found it."""
 
     code: str
@@ -134,8 +132,7 @@ class Related:
     start: Position
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text from `start` up to `end` by `content`."""
 
     start: Position

@@ -14,6 +14,10 @@ from trl_lint.settings import Settings
 # This folder does not exist, and above it are only this project's settings: a text is linted as a single file.
 HERE = Path(__file__).parent / "nowhere"
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+# The tree of the last text: what a fix has written is parsed once for its gate and for the run after it.
+TREES: dict = {}
+# The linter of the last text: what was found is not worked out again for the fix, nor for what is left after it.
+LAST: dict = {}
 
 LOOP = """\
 import time
@@ -55,11 +59,16 @@ class Snippets:
         self.settings = settings
         self.path = HERE / "snippet.py"
 
-    def linter(self) -> Linter:
-        return Linter(self.settings, (HERE,), (self.rule,))
+    def linter(self, source: bytes) -> Linter:
+        text = self.rule, self.settings, source
+        if text not in LAST:
+            LAST.clear()
+            LAST[text] = Linter(self.settings, (HERE,), (self.rule,))
+            LAST[text].trees = TREES
+        return LAST[text]
 
     def findings(self, text: str) -> list[Finding]:
-        linter = self.linter()
+        linter = self.linter(text.encode())
         found = linter.check(self.path, text.encode())
         assert linter.may_matter(text.encode()) or not found, "the prefilter of the rule passes it over"
         return found
@@ -74,7 +83,7 @@ class Snippets:
         return [shown(text, each) for each in self.findings(text)]
 
     def fix(self, source: bytes, *, unsafe: bool = False) -> FixResult:
-        return self.linter().fix(self.path, source, unsafe=unsafe)
+        return self.linter(source).fix(self.path, source, unsafe=unsafe)
 
     def mended(self, text: str, *, unsafe: bool = False) -> str:
         """The text after `--fix`; a second run must change nothing."""

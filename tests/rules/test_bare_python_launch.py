@@ -627,6 +627,7 @@ def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -
     assert lint("--isolated", "--force-exclude", "binary.sh") == (0, "", said)
 
 
+@pytest.mark.process
 def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
     write(tmp_path, {"train.py": "print()\n", "start.py": "import os\nos.system('python train.py')\n"})
     script = (

@@ -389,6 +389,7 @@ def test_an_added_import_has_the_file_s_line_ends():
 # --- the codemod alone ----------------------------------------------------------------------------------
 
 
+@pytest.mark.process  # `test_codemods.py` runs each codemod without one
 def test_the_codemod_alone_applies_the_safe_fixes(tmp_path):
     unsafe = "if unknown(step):\n    low = accelerator.gather(loss.item())\n"
     broken, mended = (

@@ -32,6 +32,8 @@ ELSEWHERE = {
     "server": "trl_lint.frontends.server.command",
     "verify": "trl_lint.verify.cli",
 }
+# Each new one looks for a translation of its name.
+_PATH = click.Path(path_type=Path)
 
 
 class Commands(click.Group):
@@ -111,7 +113,7 @@ def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
 
 _cache_dir_option = click.option(
     "--cache-dir",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Where results are cached; default: .trl_lint_cache next to the settings.",
 )
 
@@ -159,7 +161,7 @@ def main() -> None:
 @click.option(
     "-o",
     "--output-file",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Write the report to this file instead of standard output.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Show only findings and failures.")
@@ -172,14 +174,14 @@ def main() -> None:
 )
 @click.option(
     "--stdin-filename",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Lint standard input (like `-`) under this name; settings and imports are looked up there.",
 )
 @click.option("--fix-only", is_flag=True, help="Apply the safe fixes, and do not report the rest.")
 @click.option("--add-noqa", is_flag=True, help="Silence today's findings with `# noqa` comments.")
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Hide the findings in this file, and remove those that are fixed.",
 )
 @click.option("--write-baseline", is_flag=True, help="Write today's findings to the baseline.")
@@ -188,7 +190,7 @@ def main() -> None:
 @click.option("--show-settings", is_flag=True, help="Show the settings and where each comes from.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
-@click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
+@click.option("--config", type=_PATH, help="Read the settings from this file.")
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option(
     "--respect-gitignore/--no-respect-gitignore", default=True, show_default=True, help="Skip files that git ignores."

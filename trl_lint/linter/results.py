@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +37,6 @@ class LaunchOutcome(NamedTuple):
     remark: str = ""
 
 
-@dataclass(slots=True)
 class CommentContext:
     """What is needed to judge the comments that silence findings.
 
@@ -47,10 +46,11 @@ class CommentContext:
         unasked, unasked_launches: Per file, the findings of the selected rules that are not wanted.
     """
 
-    judged_below: tuple[Path, ...] = ()
-    silent: set[Path] = field(default_factory=set)
-    unasked: dict[Path, list[Finding]] = field(default_factory=dict)
-    unasked_launches: dict[Path, list[Finding]] = field(default_factory=dict)
+    def __init__(self, judged_below: tuple[Path, ...] = (), silent: Iterable[Path] = ()) -> None:
+        self.judged_below = judged_below
+        self.silent = set(silent)
+        self.unasked: dict[Path, list[Finding]] = {}
+        self.unasked_launches: dict[Path, list[Finding]] = {}
 
 
 class FixResult(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
@@ -18,22 +17,16 @@ if TYPE_CHECKING:
     from trl_lint.linter.runner import FileResult
 
 
-@dataclass(slots=True)
 class Tally:
     """The results of a run so far."""
 
-    files: int = 0
-    irrelevant: int = 0
-    not_understood: int = 0
-    left_out: int = 0
-    silenced: int = 0
-    hidden: int = 0
-    problems: int = 0
-    findings: list[Finding] = field(default_factory=list)
-    applied: list[Finding] = field(default_factory=list)
-    partly: list[Finding] = field(default_factory=list)
-    withheld: list[tuple[Finding, str]] = field(default_factory=list)
-    uncovered: int = 0
+    def __init__(self) -> None:
+        self.files = self.irrelevant = self.not_understood = self.left_out = 0
+        self.silenced = self.hidden = self.problems = self.uncovered = 0
+        self.findings: list[Finding] = []
+        self.applied: list[Finding] = []
+        self.partly: list[Finding] = []
+        self.withheld: list[tuple[Finding, str]] = []
 
     def add(self, result: FileResult) -> None:
         self.files += not result.passed_over

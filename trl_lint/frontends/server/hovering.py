@@ -77,7 +77,7 @@ def _outside(part: CodePart, known: NameFacts) -> NameFacts:
 
     def noted(note: Note) -> Note:
         is_in_part = note.path == str(part.path)
-        return replace(note, path=str(part.file), start=part.to_file(note.start)) if is_in_part else note
+        return note._replace(path=str(part.file), start=part.to_file(note.start)) if is_in_part else note
 
     facts = tuple(replace(each, because=tuple(map(noted, each.because))) for each in known.facts)
     return replace(known, start=part.to_file(known.start), end=part.to_file(known.end), facts=facts)

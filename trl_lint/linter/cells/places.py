@@ -277,7 +277,7 @@ def moved(finding: Finding, move: Move, edits: Callable[[Finding], tuple[Edit, .
 
 def _guard(guard: Guard, move: Move) -> Guard:
     path, start = move(guard.path, guard.start)
-    return replace(guard, path=path, start=start, end=move(guard.path, guard.end)[1])
+    return guard._replace(path=path, start=start, end=move(guard.path, guard.end)[1])
 
 
 def _fix(finding: Finding, fix: Fix, move: Move, edits: Callable[[Finding], tuple[Edit, ...]] | None) -> Fix:
@@ -288,9 +288,9 @@ def _fix(finding: Finding, fix: Fix, move: Move, edits: Callable[[Finding], tupl
 def moved_notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
     """The notes with their places translated."""
     places = ((each, move(each.path, each.start)) for each in notes)
-    return tuple(replace(each, path=path, start=start) for each, (path, start) in places)
+    return tuple(each._replace(path=path, start=start) for each, (path, start) in places)
 
 
 def _related(related: Related, move: Move) -> Related:
     path, start = move(related.path, related.start)
-    return replace(related, path=path, start=start)
+    return related._replace(path=path, start=start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -23,7 +23,7 @@ from trl_lint.linter.comments import suppressions
 from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.locate import LocatedViolation
-from trl_lint.linter.results import FixResult, SourceError
+from trl_lint.linter.results import CommentContext, FixResult, SourceError
 from trl_lint.linter.rewriting.accounting import Account, Counted, account, still_withheld
 from trl_lint.linter.rewriting.planning import fixes_to_apply
 from trl_lint.linter.rewriting.regenerating import written
@@ -216,7 +216,7 @@ def fresh_linter(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = 
     other.sees_all = True  # what other files find in this one is known by now
     other.documents = linter.documents
     other.engines = linter.engines
-    other.comments = replace(linter.comments, unasked={}, unasked_launches={})
+    other.comments = CommentContext(linter.comments.judged_below, linter.comments.silent)
     return other
 
 

@@ -159,13 +159,13 @@ def moved(outcome: CheckOutcome, lines_of: Callable[[str], MovedLines | None]) -
         return place if lines is None else replace(place, line=lines.now[place.line])
 
     def note(each: Note) -> Note:
-        return replace(each, start=at(each.path, each.start))
+        return each._replace(start=at(each.path, each.start))
 
     def related(each: Related) -> Related:
-        return replace(each, start=at(each.path, each.start))
+        return each._replace(start=at(each.path, each.start))
 
     def guard(each: Guard) -> Guard:
-        return replace(each, start=at(each.path, each.start), end=at(each.path, each.end))
+        return each._replace(start=at(each.path, each.start), end=at(each.path, each.end))
 
     def fix(each: Fix) -> Fix:
         return replace(each, conditions=tuple(map(note, each.conditions)))

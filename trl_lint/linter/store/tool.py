@@ -37,18 +37,19 @@ def tools_key(plugins: tuple[str, ...]) -> str:
     return key_of(tool_key(), [_code_key(folder) for folder in folders_of(plugins)])
 
 
-def _code_key(package: str) -> list[tuple[str, int, int]]:
+def _code_key(package: str) -> str:
     """A key that changes with every edit of the code in a folder."""
-    return sorted(
-        (entry.path[len(package) :], entry.stat().st_mtime_ns, entry.stat().st_size) for entry in _code(package)
-    )
+    states = ((entry.path[len(package) :], entry.stat()) for entry in _code(package))
+    return digest(repr(sorted((path, state.st_mtime_ns, state.st_size) for path, state in states)).encode())
 
 
-def _code(folder: str) -> Iterator[os.DirEntry[str]]:
+def _code(package: str) -> Iterator[os.DirEntry[str]]:
     """The files of a package. Files in an archive cannot be listed, nor edited."""
-    with suppress(NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from _code(entry.path)
-            elif entry.name.endswith(".py"):
-                yield entry
+    folders = [package]
+    for folder in folders:
+        with suppress(NotADirectoryError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    folders += [entry.path] * (entry.name != "__pycache__")
+                elif entry.name.endswith(".py"):
+                    yield entry

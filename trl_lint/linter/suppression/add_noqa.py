@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -169,7 +168,7 @@ def _silencing_edit_in(part: CodePart, finding: Finding) -> Edit | None:
     found = silencing_edit(part.path.with_suffix(".py"), part.source, finding)
     if found is None or not part.lines[found.start.line - 1].own:
         return None
-    return replace(found, start=part.to_file(found.start), end=part.to_file(found.end))
+    return found._replace(start=part.to_file(found.start), end=part.to_file(found.end))
 
 
 class _Commented:

@@ -165,7 +165,7 @@ def _checkout_beside(project: Project, module: Module) -> Path | None:
 
 def _holds(project: Project, folder: Path, module: Module) -> bool:
     """Whether a folder is the checkout of a library for the code next to it, and a file in it is not in its package."""
-    if not any(_metadata(project, folder)):  # few folders have such metadata
+    if not (any(_metadata(project, folder)) and any(_beside(project, folder))):  # true of few folders
         return False
     parts = module.path.relative_to(folder).parts
     libraries = (each for each in COPIED_LIBRARY.words if each not in parts and _is_checkout_of(project, folder, each))
@@ -182,8 +182,13 @@ def _is_checkout_of(project: Project, folder: Path, library: str) -> bool:
 
 def _is_used_beside(project: Project, checkout: Path, library: str) -> bool:
     """Whether code outside a checkout, in a folder around it, imports the library."""
-    beside = (path for path in project.linted if checkout not in path.parents and path.parent in checkout.parents)
-    return any(re.search(_IMPORTS % library.encode(), project.text(path)) for path in beside)
+    imports = re.compile(_IMPORTS % library.encode())
+    return any(imports.search(project.text(path)) for path in _beside(project, checkout))
+
+
+def _beside(project: Project, checkout: Path) -> Iterator[Path]:
+    """The linted files outside a checkout, in a folder around it."""
+    return (path for path in project.linted if checkout not in path.parents and path.parent in checkout.parents)
 
 
 def _is_of(project: Project, folder: Path, library: str) -> bool:
