@@ -19,6 +19,14 @@ FILES = (
     "programs/package/shared.py",
     "tools.py",
     "programs/run/tools.py",
+    "part/requirements.txt",
+    "part/tools/train.py",
+    "part/tools/inner/eval.py",
+    "part/parts.py",
+    "part/datasets/__init__.py",
+    "part/signal.py",
+    "part/package/__init__.py",
+    "part/package/lists.py",
 )
 
 
@@ -37,6 +45,14 @@ FILES = (
         ("programs/package/inner/parts.py", "package.shared", "programs/package/shared.py"),
         ("programs/package/inner/parts.py", "tools", "tools.py"),
         ("tools.py", "utils", None),
+        # A folder that declares what its code needs is a project: its programs find its modules by its path.
+        ("part/tools/train.py", "parts", "part/parts.py"),
+        ("part/tools/train.py", "package.lists", "part/package/lists.py"),
+        ("part/tools/train.py", "datasets", "part/datasets/__init__.py"),
+        ("part/tools/inner/eval.py", "parts", "part/parts.py"),
+        ("part/tools/train.py", "signal", None),
+        ("part/tools/train.py", "lists", None),
+        ("programs/run/main.py", "parts", None),
     ],
 )
 def test_the_file_that_is_meant(tmp_path: Path, importer: str, dotted: str, found: str | None):
@@ -44,5 +60,7 @@ def test_the_file_that_is_meant(tmp_path: Path, importer: str, dotted: str, foun
         path = tmp_path / each
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    search = ImportSearch((tmp_path,))
-    assert search.find_from(dotted, tmp_path / importer) == (found and tmp_path / found)
+    wanted = found and tmp_path / found
+    assert ImportSearch((tmp_path,)).find_from(dotted, tmp_path / importer) == wanted
+    # Linted on its own, below the same root, it finds the same.
+    assert ImportSearch((tmp_path, (tmp_path / importer).parent)).find_from(dotted, tmp_path / importer) == wanted

@@ -10,9 +10,9 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from trl_lint.files import PROJECT_MARKS
 from trl_lint.launch.judge.scanned_files import JSON, is_wanted
 from trl_lint.launch.parsers.readers import BY_BEGINNING, BY_NAME, BY_SUFFIX
-from trl_lint.linter.files.discovery import PROJECT_MARKS
 
 _SETTINGS = ".toml"  # whatever its name, settings may extend it
 _IGNORED = ".gitignore"

@@ -177,8 +177,6 @@ def around_project(named: Iterable[Path], roots: Sequence[Path]) -> tuple[Path, 
 
 # Marks of the top folder of a project.
 _TOP_MARKS = ("pyproject.toml", ".git", ".hg")
-# Marks of a project's folder in a larger repository.
-PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 
 def _project_around(folders: Sequence[Path]) -> Path:
@@ -191,7 +189,7 @@ def _project_around(folders: Sequence[Path]) -> Path:
 
 def names_project(folder: Path) -> bool:
     """Whether a folder declares what its code needs, as a project does."""
-    return any(os.path.exists(folder / mark) for mark in PROJECT_MARKS)
+    return any(os.path.exists(folder / mark) for mark in files.PROJECT_MARKS)
 
 
 def is_of_tests(folder: Path, top: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 from trl_lint import files
@@ -29,6 +29,7 @@ class ImportSearch:
         self.exists: dict[Path, bool] = {}
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
+        self._projects: dict[Path, tuple[Path, ...]] = {}
         self._found: dict[tuple[str, Path, Sequence[str]], Path | None] = {}
 
     def find_from(self, dotted: str, path: Path, top: Path | None = None, added: Sequence[str] = ()) -> Path | None:
@@ -83,8 +84,23 @@ class ImportSearch:
         if nearby is not None:
             return nearby
         found = self._first_in((root for root in self.roots if root not in near), relative, path, top)
+        if found is None and self.roots and relative.parts[0] not in sys.stdlib_module_names:
+            return self._first_in(self._project_of(path.parent), relative, path, top)
         # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
         return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
+
+    def _project_of(self, folder: Path) -> tuple[Path, ...]:
+        """The nearest folder around a file, below the first root, that declares what its code needs, if there is one.
+
+        The programs in its folders (`part/tools/train.py`) are started in it, with its path in `PYTHONPATH`.
+        """
+        if folder not in self._projects:
+            around = takewhile(lambda each: each.is_relative_to(self.roots[0]), (folder, *folder.parents))
+            self._projects[folder] = tuple(islice(filter(self._names_project, around), 1))
+        return self._projects[folder]
+
+    def _names_project(self, folder: Path) -> bool:
+        return any(self.has_file(folder / mark) for mark in files.PROJECT_MARKS)
 
     def _is_below_roots(self, folder: Path) -> bool:
         return folder not in self.roots and folder.parent != folder
