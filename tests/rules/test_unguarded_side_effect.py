@@ -1159,6 +1159,8 @@ class Logging({base}):
     ("setting", "is_reported"),
     [
         ("preprocessing_only", True),
+        ("is_train", True),
+        ("is_main", False),
         ("image_processor", True),
         ("train_split_name", True),
         ("distil_only", True),
