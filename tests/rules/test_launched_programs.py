@@ -79,6 +79,32 @@ def test_a_program_of_deepspeed_needs_no_other_library():
     assert SNIPPETS.findings(text.replace("deepspeed.init", "somewhere.init")) == []
 
 
+@pytest.mark.parametrize(
+    ("starts", "is_reported"),
+    [
+        ('from mmcv.runner import init_dist\n\ninit_dist("slurm")', True),
+        ('from mmcv.runner.dist_utils import init_dist\n\ninit_dist("slurm")', True),
+        ('from mmengine.dist import init_dist\n\ninit_dist("pytorch", backend="nccl")', True),
+        ("from mmcv.parallel import MMDistributedDataParallel\n\nnet = MMDistributedDataParallel(make())", True),
+        ("from mmengine.model import MMDistributedDataParallel\n\nnet = MMDistributedDataParallel(make())", True),
+        ("from mmcv.parallel import MMDataParallel\n\nnet = MMDataParallel(make())", False),
+        ("from mmcv.runner import get_dist_info\n\nrank, world_size = get_dist_info()", False),
+    ],
+)
+def test_openmmlab_starts_processes(starts, is_reported):
+    text = f'import torch\n{starts}\ntorch.save({{}}, "x.pt")\n'
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize("test", ["rank == 0", "not rank", "get_dist_info()[0] == 0"])
+def test_openmmlab_tells_the_rank(test):
+    text = (
+        "import torch\nfrom mmcv.runner import get_dist_info, init_dist\n\ninit_dist('slurm')\n"
+        f"rank, _ = get_dist_info()\nif {test}:\n    torch.save({{}}, 'x.pt')\ntorch.distributed.barrier()\n"
+    )
+    assert SNIPPETS.findings(text) == []
+
+
 ASKED = """\
 import json
 import os

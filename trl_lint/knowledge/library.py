@@ -27,6 +27,7 @@ from trl_lint.knowledge import (
     lightning,
     loggers,
     model_libraries,
+    openmmlab,
     peft,
     python,
     tokenizers,
@@ -92,7 +93,7 @@ __all__ = [
 
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
-    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
+    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
     *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
@@ -222,6 +223,13 @@ _ALIASES: dict[str, str] = {
     "mlflow.tracking": "mlflow",
     "mlflow.tracking.client": "mlflow",
     "mlflow.tracking.fluent": "mlflow",
+    "mmcv.engine.test": "mmcv.engine",
+    "mmcv.parallel.distributed": "mmcv.parallel",
+    "mmcv.runner.dist_utils": "mmcv.runner",
+    "mmengine.dist.dist": "mmengine.dist",
+    "mmengine.dist.utils": "mmengine.dist",
+    "mmengine.model.wrappers": "mmengine.model",
+    "mmengine.model.wrappers.distributed": "mmengine.model",
     "monai.data.DataLoader": "torch.utils.data.DataLoader",
     "monai.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "pytorch_lightning.loggers.wandb": "pytorch_lightning.loggers",

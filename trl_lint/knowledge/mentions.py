@@ -56,7 +56,8 @@ def _rows(kind: type[Row]) -> list[str]:
 
 # A file with code for several ranks names one of these.
 LIBRARIES = tuple(
-    b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric lightning wandb trl".split()
+    b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric init_dist lightning wandb "
+    b"trl".split()
 )
 
 # A file whose program is started elsewhere tests the rank, or reads the variables of a launcher.

@@ -2,7 +2,8 @@
 
 Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
 launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py), pytorch-ignite 0.5.5
-(distributed/utils.py), lightning-fabric 2.6, and lightning 2.6 (pytorch/trainer/trainer.py).
+(distributed/utils.py), lightning-fabric 2.6, lightning 2.6 (pytorch/trainer/trainer.py), mmcv 1.7
+(runner/dist_utils.py), and mmengine 0.11 (dist/utils.py).
 """
 
 from __future__ import annotations
@@ -69,6 +70,10 @@ STARTS = (
         ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=_STRATEGIES)
         for name in ("lightning.pytorch.Trainer", "pytorch_lightning.Trainer")
     ),
+    ProcessStart("mmcv.parallel.MMDistributedDataParallel", Shows.FUNCTION),
+    ProcessStart("mmcv.runner.init_dist", Shows.GROUP, backend=(1, "backend")),
+    ProcessStart("mmengine.dist.init_dist", Shows.GROUP, backend=(1, "backend")),
+    ProcessStart("mmengine.model.MMDistributedDataParallel", Shows.FUNCTION),
     ProcessStart("torch.distributed.fsdp.FullyShardedDataParallel", Shows.FUNCTION),
     ProcessStart("torch.distributed.fsdp.fully_shard", Shows.FUNCTION),
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
@@ -76,7 +81,7 @@ STARTS = (
 )
 # Libraries that take nccl if no backend is named. Of `InitProcessGroupKwargs`, accelerate passes on only what is not
 # the default (accelerate: utils/dataclasses.py `to_kwargs`, state.py `_prepare_backend`).
-TAKE_NCCL = ("accelerate.", "deepspeed.")
+TAKE_NCCL = ("accelerate.", "deepspeed.", "mmcv.", "mmengine.")
 # Functions that start the ranks of a job, wherever they are imported from; other processes may be helpers.
 START_RANKS = frozenset({"debug_launcher", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
 # The caller of one of these is none of the processes that it starts.

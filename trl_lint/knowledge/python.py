@@ -118,11 +118,11 @@ READ_FILES = frozenset({
 PARSE_TEXT = frozenset({"json.loads", "toml.loads", "tomli.loads", "tomllib.loads"})
 # Functions that create settings from their argument: a file's name, other settings, a class of settings.
 MAKE_SETTINGS = frozenset({
-    "argparse.Namespace", "draccus.parse", "mmengine.Config", "mmengine.Config.fromfile", "mmengine.config.Config",
-    "mmengine.config.Config.fromfile", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
-    "omegaconf.OmegaConf.load", "omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.structured",
-    "omegaconf.OmegaConf.to_container", "omegaconf.OmegaConf.to_object", "pyrallis.parse", "simple_parsing.parse",
-    "types.SimpleNamespace",
+    "argparse.Namespace", "draccus.parse", "mmcv.Config", "mmcv.Config.fromfile", "mmengine.Config",
+    "mmengine.Config.fromfile", "mmengine.config.Config", "mmengine.config.Config.fromfile",
+    "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli", "omegaconf.OmegaConf.load",
+    "omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.structured", "omegaconf.OmegaConf.to_container",
+    "omegaconf.OmegaConf.to_object", "pyrallis.parse", "simple_parsing.parse", "types.SimpleNamespace",
 })  # fmt: skip
 
 # Decorators that pass the settings of the command line to the function for arguments that its caller omits

@@ -1,0 +1,57 @@
+"""OpenMMLab's helpers for `torch.distributed`, in mmcv and in mmengine, which has taken their place.
+
+Read from mmcv 1.7 (`mmcv/runner/dist_utils.py`, `mmcv/parallel/distributed.py`, `mmcv/engine/test.py`) and mmengine
+0.11 (`mmengine/dist/{dist,utils}.py`, `mmengine/model/wrappers/distributed.py`). mmengine's collectives of tensors move
+these to this process's device first, and do nothing on one process; they are known by their names.
+"""
+
+from __future__ import annotations
+
+from trl_lint.knowledge.schema import (
+    GLOBAL_RANK_INDEX,
+    NOTHING,
+    SOME_MODEL,
+    WORLD,
+    WRAP,
+    Class,
+    Collective,
+    Function,
+    OpaqueCall,
+    Row,
+    Synchronisation,
+    items,
+)
+
+_RUNNER, _DIST = "mmcv.runner", "mmengine.dist"
+_RUNNER_SOURCE = "mmcv/runner/dist_utils.py::"
+_DIST_SOURCE = "mmengine/dist/utils.py::"
+# fmt: off
+ROWS: tuple[Row, ...] = (
+    # Heirs of DistributedDataParallel with methods of their own, such as `train_step`, which run its forward.
+    Class(name="mmcv.parallel.MMDistributedDataParallel",
+          source="mmcv/parallel/distributed.py::MMDistributedDataParallel", makes=SOME_MODEL, synchronises=WRAP),
+    Class(name="mmengine.model.MMDistributedDataParallel",
+          source="mmengine/model/wrappers/distributed.py::MMDistributedDataParallel", makes=SOME_MODEL,
+          synchronises=WRAP),
+    *(
+        row
+        for module, source in ((_RUNNER, _RUNNER_SOURCE), (_DIST, _DIST_SOURCE))
+        for row in (
+            Function(name=f"{module}.get_dist_info", source=f"{source}get_dist_info",
+                     returns=items(GLOBAL_RANK_INDEX, WORLD)),
+            Function(name=f"{module}.init_dist", source=f"{source}init_dist", returns=NOTHING),
+        )
+    ),
+    Collective(name=f"{_DIST}.barrier", source=f"{_DIST_SOURCE}barrier", operand=(-1, ""), result="barrier", fails="",
+               groups=((0, "group"),)),
+    # The first rank gets the results of all, the others None.
+    *(
+        OpaqueCall(name=f"{module}.{name}", source=f"{source}{name}", synchronises=Synchronisation("results"))
+        for module, source, names in (
+            ("mmcv.engine", "mmcv/engine/test.py::", ("collect_results_cpu", "collect_results_gpu", "multi_gpu_test")),
+            (_DIST, "mmengine/dist/dist.py::", ("collect_results", "collect_results_cpu", "collect_results_gpu")),
+        )
+        for name in names
+    ),
+)
+# fmt: on
