@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from evaluation.releases import cache_dir
+from trl_lint.files import PROJECT_MARKS
 from trl_lint.launch.judge.engines import of_file
 from trl_lint.launch.parsers import readers
-from trl_lint.linter.files.discovery import PROJECT_MARKS
 
 # What the linter reads in addition to files that can start Python (`readers`): code, and project declarations.
 SUFFIXES = frozenset((".py", ".pyi", ".pyw", ".toml", ".cfg"))
