@@ -20,8 +20,9 @@ from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
 from trl_lint.analysis.program.syntax import assignments, below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind
-from trl_lint.knowledge.heuristics import COUNTER
+from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT
 
 # Names that say nothing about what a test checks. The code's own names with the same spelling are included.
 _BUILTINS = frozenset(vars(builtins))
@@ -144,11 +145,19 @@ def is_uniform(frame: Frame, tested: cst.CSTNode) -> bool:
     return frame.node_values.get(id(tested), UNKNOWN).rank.is_uniform
 
 
+def is_of_own_data(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a test asks for nothing but data of this rank, `torch.isnan(loss)`: no setting decides about these."""
+    if isinstance(test, cst.BooleanOperation):
+        return is_of_own_data(frame, test.left) and is_of_own_data(frame, test.right)
+    rank = frame.node_values.get(id(test), UNKNOWN).rank
+    return rank.differs and rank.origins == Origin.DATA
+
+
 def settings_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
     """The names in a test, without loop variables and parts that depend on the rank; None if one may be anything.
 
-    A parameter `n` may be the number of processes. `epoch` is not, nor is a container in which a key is looked up, nor
-    the batch of a loop. A name to which only a setting is assigned, `n = config.n`, stands for the setting.
+    A parameter `n` may be the number of processes. `epoch` and `max_steps` are not, nor a container in which a key is
+    looked up, nor the batch of a loop. A name to which only a setting is assigned, `n = config.n`, stands for it.
     """
     names: set[str] = set()
     for part in _parts_without_rank(frame, test):
@@ -164,7 +173,9 @@ def settings_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | 
 
 
 def _may_be_anything(frame: Frame, part: cst.BaseExpression, tested: _Tested) -> bool:
-    if not isinstance(tested, cst.Name) or tested.value in _BUILTINS or COUNTER.fits(tested.value):
+    if not isinstance(tested, cst.Name) or tested.value in _BUILTINS:
+        return False
+    if COUNTER.fits(tested.value) or LAST_COUNT.fits(tested.value):
         return False
     if _setting_held(frame, tested):
         return False

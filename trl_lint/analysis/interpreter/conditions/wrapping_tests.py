@@ -21,6 +21,7 @@ from libcst.helpers import get_full_name_for_node
 
 from trl_lint.analysis.interpreter.conditions.tested_names import (
     assigned,
+    is_of_own_data,
     is_of_rank,
     is_uniform,
     names_tested,
@@ -189,7 +190,7 @@ def _read_self_attributes(frame: Frame, test: cst.BaseExpression) -> None:
 def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
     """Note that a test may say whether models that are read for the first time from here on are wrapped."""
     conditions = frame.evaluated_conditions
-    if conditions.reads_anything:
+    if conditions.reads_anything or is_of_own_data(frame, test):
         return
     names = settings_tested(frame, test) if frame.engine.wraps_on_one_path else None
     if names is None or _may_ask_for_wrapper(frame, names):

@@ -92,7 +92,7 @@ def _given_by_methods(frame: Frame, cls: ClassInfo) -> dict[str, Value]:
     found = {}
     for each in (frame.cls.origin, *frame.cls.project_lineage()):
         for name, (method, target, value) in each.notes.of(GivenByMethods).by_class.get(cls.origin, {}).items():
-            after = method_order.methods_after(frame.cls.origin, method, target)
+            after = method_order.methods_after(frame, frame.cls.origin, method, target)
             if any(other.node is frame.function.node for other in after):
                 found[name] = value
     return found

@@ -28,17 +28,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions import call_order, construction
+from trl_lint.analysis.program.definitions.creations import programs_of
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.equality import same_facts
 from trl_lint.domain.kinds import PreparedObject
-from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.model_roles import is_data_parallel, wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
@@ -63,28 +66,47 @@ def note_wrapping(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Va
 
 def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:
     """The value of `self.name`, at a node, on the path on which another method has wrapped it; `value` if none has."""
+    wrapped = _wrapped_before(frame, cls, name, value, node)
+    return value if wrapped is None else as_read_elsewhere(frame, wrapped)
+
+
+def has_wrapped_before(frame: Frame) -> bool:
+    """Whether a method that runs before the current one has wrapped a model of its object, and no test asks for it."""
+    cls = frame.cls
+    if cls is None or frame.evaluated_conditions.reads_anything:
+        return False
+    noted = (base.notes.of(Wrappings).by_attribute for base in cls.project_lineage())
+    values = {name: frame.read_attribute(cls, name) for name in chain.from_iterable(noted)}
+    found = (
+        _wrapped_before(frame, cls, name, value, frame.root) for name, value in values.items() if value is not None
+    )
+    return any(each is not None and not is_data_parallel(each) for each in found)
+
+
+def _wrapped_before(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value | None:
+    """What a method that runs before the current one leaves in `self.name`, if it wraps it, at a node."""
     reader = frame.function
     if reader is None or reader.cls is None or reader.name == "__init__" or not is_uninformative(value):
-        return value
+        return None
     if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
-        return value  # this method has assigned or tested it itself
+        return None  # this method has assigned or tested it itself
     if name in _assignments(reader) and (frame.cls, name) in frame.memory.attributes:
-        return value  # it has assigned it on one way
+        return None  # it has assigned it on one way
     for method, assigned in _assigned_in(cls, name):
         assigned_values = cls.values_assigned_in(name, method)
         if method is reader or not assigned_values or not all(map(is_wrapped, assigned_values)):
             continue
-        after = methods_after(cls.origin, method, assigned)
+        after = methods_after(frame, cls.origin, method, assigned)
         if any(each.node is reader.node for each in after) or _is_after_call(frame, cls.origin, method, assigned, node):
-            return as_read_elsewhere(frame, assigned_values[0])
+            return assigned_values[0]
     for method, target, until, wrapped in _among_others(cls, name):
         if method is reader:
             continue
-        after = methods_after(cls.origin, method, target, until)
+        after = methods_after(frame, cls.origin, method, target, until)
         is_after = until is None and _is_after_call(frame, cls.origin, method, target, node)
         if is_after or any(each.node is reader.node for each in after):
-            return as_read_elsewhere(frame, wrapped)
-    return value
+            return wrapped
+    return None
 
 
 def as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
@@ -153,11 +175,11 @@ def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 
 def methods_after(
-    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
+    frame: Frame, cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
 ) -> tuple[FunctionInfo, ...]:
     """The methods that run after a node of a method; see `call_order.methods_run_after`."""
     notes = method.module.notes
-    work = partial(_find_methods_after, cls, method, node, until)
+    work = partial(_find_methods_after, frame.engine.project, cls, method, node, until)
     return notes.cached((methods_after, cls, method, node, until), work)
 
 
@@ -170,9 +192,9 @@ def _is_after_call(
 
 
 def _find_methods_after(
-    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None
+    project: Project, cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None
 ) -> tuple[FunctionInfo, ...]:
-    return tuple(call_order.methods_run_after(cls, method, node, until))
+    return tuple(call_order.methods_run_after(cls, method, node, until, programs_of(project, cls)))
 
 
 def value_left(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:

@@ -15,6 +15,7 @@ from functools import partial
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.objects import method_order
 from trl_lint.analysis.program.idioms.training_loss import helpers_in, trained_targets
 from trl_lint.analysis.program.syntax import callee_of, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
@@ -52,7 +53,7 @@ def _of_this_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> Value
     if _may_be_reduced(frame):
         return value
     _read_attributes(frame)
-    if not has_wrapped_model(frame):
+    if not has_wrapped_model(frame) and not method_order.has_wrapped_before(frame):
         return value
     step = frame.step(node, "the model is trained with `{}`, of which each rank has its own")
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)

@@ -116,18 +116,23 @@ def _run_by(cls: ClassInfo, first: FunctionInfo) -> list[FunctionInfo]:
 
 
 def methods_run_after(
-    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
+    cls: ClassInfo,
+    method: FunctionInfo,
+    node: cst.CSTNode,
+    until: cst.CSTNode | None = None,
+    programs: Iterable[cst.Module] = (),
 ) -> Iterator[FunctionInfo]:
     """The methods that run, or that a class may call, after a node of one of its methods, on some path.
 
     After a node of `__init__`, or of what it calls, these are also the methods that only others call, on the new
     object. A call does not count under a test of what the node depends on, as that may ask whether the node was run.
-    until: only the methods that the class calls before this later node of the same method.
+    until: only the methods that the class calls before this later node of the same method. programs: the code of files
+    that create objects of the class.
     """
     starts = [(method, node)] if until is not None else list(_places_of(cls, method, node))
     names = frozenset[str]().union(*(_names_tested(within.node, place) for within, place in starts))
     todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = list(starts)
-    found = {} if until is not None else {each.name: each for each in _called_by_others(cls, starts, names)}
+    found = {} if until is not None else {each.name: each for each in _called_by_others(cls, starts, names, programs)}
     todo += [(each, None) for each in found.values()]
     for within, place in todo:
         for call in of_class(within.node, cst.Call):
@@ -154,19 +159,22 @@ def _names_tested(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
 
 
 def _called_by_others(
-    cls: ClassInfo, starts: Iterable[tuple[FunctionInfo, cst.CSTNode]], names: Set[str]
+    cls: ClassInfo,
+    starts: Iterable[tuple[FunctionInfo, cst.CSTNode]],
+    names: Set[str],
+    programs: Iterable[cst.Module],
 ) -> Iterator[FunctionInfo]:
     """The methods that code outside the class may call after a place in it."""
     running = {within.name for within, _ in starts}
     if "__init__" in running:
         mentioned = {self_attribute(each) for method in _methods(cls) for each in of_class(method.node, cst.Attribute)}
         yield from (each for each in _methods(cls) if each.name not in mentioned | running)
-    yield from _called_on_objects(cls, running, names)
+    for tree in programs:
+        yield from _called_on_objects(cls, tree, running, names)
 
 
-def _called_on_objects(cls: ClassInfo, before: Set[str], names: Set[str]) -> Iterator[FunctionInfo]:
-    """The methods that the file calls on an object of the class after these: `job.wrap()`, then `job.train()`."""
-    tree = cls.module.tree
+def _called_on_objects(cls: ClassInfo, tree: cst.Module, before: Set[str], names: Set[str]) -> Iterator[FunctionInfo]:
+    """The methods that a file calls on an object of the class after these: `job.wrap()`, then `job.train()`."""
     for assign in of_class(tree, cst.Assign):
         match assign:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=cst.Call(func=cst.Name(made))):

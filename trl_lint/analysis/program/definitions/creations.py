@@ -19,6 +19,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.import_lines import import_lines, imported_files
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import identifiers, inwards, last_name, of_class
 from trl_lint.knowledge.backends import SINGLE_PROCESS
@@ -43,6 +44,24 @@ def is_of_some_ranks(project: Project, cls: ClassInfo) -> bool:
     """Whether each known creation of an object of a class is under a condition that may ask for the rank."""
     known = _creations(project, cls.name)
     return bool(known) and all(each.of_some_ranks for each in known)
+
+
+def programs_of(project: Project, cls: ClassInfo) -> tuple[cst.Module, ...]:
+    """The code of the linted files that create an object of a class by its name: of its own file first."""
+    return project.notes.cached((programs_of, cls), lambda: (cls.module.tree, *_find_programs(project, cls)))
+
+
+def _find_programs(project: Project, cls: ClassInfo) -> Iterator[cst.Module]:
+    for path, code in project.linted_code(cls.name):
+        if path != cls.module.path and any(cls.name in names for _, names in import_lines(code)):
+            files = set(imported_files(project, path, code))
+            # A package may pass on what it takes from its files.
+            packages = (each for each in files if each.name == "__init__.py")
+            if cls.module.path in files.union(
+                *(imported_files(project, each, project.code(each)) for each in packages)
+            ):
+                module = project.module(path)
+                yield from () if module is None else (module.tree,)
 
 
 def may_differ(project: Project, cls: ClassInfo, name: str) -> bool:

@@ -225,8 +225,11 @@ def copied(model: Value) -> Value:
 
 
 def replicated(value: Value) -> Value:
-    """A model as DDP keeps it: complete on every rank."""
-    is_other = isinstance(value, ModelValue) and value.role is ModelRole.OTHER
+    """A model as DDP keeps it: complete on every rank.
+
+    So it is if it may be in a DataParallel of this rank's GPUs: `if n_gpu > 1: net = DataParallel(net)`.
+    """
+    is_other = isinstance(value, ModelValue) and value.role in (ModelRole.OTHER, ModelRole.DATA_PARALLEL)
     return in_model_role(value, ModelRole.REPLICATED) if is_other else value
 
 
