@@ -713,6 +713,13 @@ CASES = {
         loop("found = options.measured(batch['x'])\nwandb.log({'x': found.mean().item()})"),
         0,
     ),
+    "PART_OF_FORWARD": Case(
+        rule("TRL003"),
+        loop("found = options.first_stage_model.encode(batch['x'])\nwandb.log({'x': found.mean().item()})"),
+        1,
+        loop("found = options.first_stage_model.measure(batch['x'])\nwandb.log({'x': found.mean().item()})"),
+        0,
+    ),
     "CALLED_LOSS": Case(
         rule("TRL003"),
         loop("found = options.loss_fn(batch['x'], batch['y'])\nwandb.log({'x': found.item()})"),

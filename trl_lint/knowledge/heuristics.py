@@ -547,12 +547,21 @@ CALLED_MODEL = Guess(
     "return_output=True)`, of a model that the caller passes; Project-MONAI/tutorials, generative/2d_ldm/"
     "train_diffusion.py: `inferer(inputs=images, diffusion_model=unet)`, of a class of MONAI's",
 )
+PART_OF_FORWARD = Guess(
+    group=MODELS,
+    words=_one_of("decode encode"),
+    says="A method with this name of something outside the project that is named like a model returns what it computes "
+    "from this rank's own tensors.",
+    because="Tencent-Hunyuan/Hunyuan3D-2.1, hy3dshape: `self.first_stage_model.encode(batch[key], …)`, whose latents "
+    "the loss is computed from",
+)
 CALLED_LOSS = Guess(
     group=MODELS,
-    pattern=r"(?i)(?:^|_)(?:criterion|loss(?:_?(?:fn|func|function))?)$",
+    pattern=r"(?i)(?:^|_)(?:criterion|loss(?:_?(?:fn|func|function))?|(?:compute|get|train|training)_losses)$",
     says="A function outside the project with such a name that gets this rank's own tensors is a loss of them.",
     because="soCromp/geodes, train_2d.py:212: early stopping by `loss_fn(noise_pred, noise)`, which a setting selects; "
-    "arcee-ai/DistillKit, trainer.py:117",
+    "arcee-ai/DistillKit, trainer.py:117; Tencent-Hunyuan/Hunyuan3D-2.1, hy3dshape: "
+    "`self.transport.training_losses(self.model, latents, …)`, of a class that a configuration names",
 )
 CONTRASTED = Guess(
     group=MODELS,

@@ -5,6 +5,7 @@ For example:
     processor(texts, return_tensors="pt")                  derived from `texts`
     model.generate(**inputs, do_sample=False)              token ids, as long as this rank's longest completion
     reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
+    self.first_stage_model.encode(batch["x"])              computed from this rank's own data
     self.criterion(logits, batch["labels"])                computed from this rank's own data
     reduce_loss(loss)                                      unknown: it may reduce it over the ranks
     data.batched(8, partial=False)                         unknown, but all its batches have as many rows
@@ -76,13 +77,21 @@ def _computed(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """What a model computes from this rank's own data, or a loss that does not gather it; None for other callees."""
     name = last_name(callee_of(node))
     is_loss = heuristics.CALLED_LOSS.fits(name) and not heuristics.MAY_REDUCE.fits(name)
-    if not (is_loss or heuristics.CALLED_MODEL.fits(name)) or not _gets_own_data(frame, args):
+    if not (is_loss or _runs_model(node)) or not _gets_own_data(frame, args):
         return None
     names = [*args.keywords, *(last_name(arg.value) for arg in args.nodes.values())]
     if is_loss and any(map(heuristics.CONTRASTED.fits, names)):
         return None
     output = output_of(frame, args)
     return output.replace(rank=ranks.Rank(State.LOCAL, output.rank.origins)) if is_loss else output
+
+
+def _runs_model(node: cst.CSTNode) -> bool:
+    """Whether a callee is named like a model, or as the half of one: `unet(x)`, `first_stage_model.encode(x)`."""
+    callee = callee_of(node)
+    if isinstance(callee, cst.Attribute) and heuristics.PART_OF_FORWARD.fits(callee.attr.value):
+        return heuristics.CALLED_MODEL.fits(last_name(callee.value))
+    return heuristics.CALLED_MODEL.fits(last_name(callee))
 
 
 def _gets_own_data(frame: Frame, args: Arguments) -> bool:
