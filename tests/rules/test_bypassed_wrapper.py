@@ -393,6 +393,9 @@ def test_deepspeed_reduces_gradients_of_what_goes_past_it(files, by_default, tmp
         ("return DDP(net)", []),
         ("train(DDP(net))", []),
         ("torch.nn.DataParallel(net)", []),  # one process: nothing has to be averaged
+        # The weights of a frozen model are sent to the other ranks: DDP needs a parameter to train.
+        ("weight = next(net.parameters())\nweight.requires_grad = True\nDDP(net)\nweight.requires_grad = False", []),
+        ("weight = next(net.parameters())\nweight.requires_grad = False\nDDP(net)", ["DDP(net)"]),
     ],
 )
 def test_a_wrapper_that_is_thrown_away(statement, where):

@@ -9,16 +9,22 @@ Events of a script:
         model = DDP(model)          the same
     prepare([model, optimizer])     WrapperDropped: it returns the list unchanged, and prepares nothing in it
     prepare(*[model, optimizer])    none
+    first.requires_grad = True
+    DDP(model)                      none: it sends the weights of a frozen model to the other ranks
+    first.requires_grad = False
 """
 
 from __future__ import annotations
 
+from itertools import dropwhile
 from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from trl_lint.analysis.events import WrapperDropped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop
-from trl_lint.analysis.program.syntax import callee_of, last_name
+from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, TupleValue
 from trl_lint.domain.values import Kind
@@ -28,8 +34,6 @@ from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
@@ -44,7 +48,8 @@ class DroppedWrappers(Observer["Frame"]):
         if name != DDP or is_test(frame.function):
             return
         if frame.discarded is node:
-            frame.emit(WrapperDropped, node)
+            if not _is_frozen_after(frame.root, node):
+                frame.emit(WrapperDropped, node)
         elif is_lost_in_loop(frame.root, node, args.expression(0) or args.expression("module")):
             frame.emit(WrapperDropped, node, in_loop=True)
 
@@ -62,6 +67,21 @@ class DroppedWrappers(Observer["Frame"]):
             receiver_node = getattr(callee_of(node), "value", None)
             if ACCELERATOR_OBJECT.fits(last_name(receiver_node)):
                 _check_loop(frame, args, node)
+
+
+def _is_frozen_after(root: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether a later statement of the same block freezes something: `parameter.requires_grad = False`."""
+    around = ancestors(root, call)
+    block = next((each for each in reversed(around) if isinstance(each, (cst.BaseSuite, cst.Module))), None)
+    if block is None:
+        return False
+    later = dropwhile(lambda each: each not in around, block.body)
+    return any(map(_freezes, (each for statement in later for each in of_class(statement, cst.Assign))))
+
+
+def _freezes(statement: cst.Assign) -> bool:
+    is_off = isinstance(statement.value, cst.Name) and statement.value.value == "False"
+    return is_off and any(last_name(each.target) == "requires_grad" for each in statement.targets)
 
 
 def _check_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
