@@ -19,7 +19,7 @@ sys.path[:0] = [str(TESTS / name) for name in ("analysis", "launch", "rules")]
 
 from launching import only_start, starts  # noqa: E402
 from reveals import fact  # noqa: E402
-from snippets import SETTINGS, Snippets, loop, trainer  # noqa: E402
+from snippets import LAST, SETTINGS, TREES, Snippets, loop, trainer  # noqa: E402
 
 from trl_lint.analysis.program.project.project import Module  # noqa: E402
 from trl_lint.analysis.program.project.source_text import code_of  # noqa: E402
@@ -912,8 +912,20 @@ CASES = {
 }
 
 
+def forget() -> None:
+    """What is remembered of a text may have been found out with other guesses."""
+    LAST.clear()
+    TREES.clear()
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> None:
+    forget()
+
+
 def taken_away(monkeypatch: pytest.MonkeyPatch, guess: Guess) -> None:
     """Make the guess ineffective for every name."""
+    forget()
     for remembering in (judge._by_note, judge._by_comment, judge._mentions_gpus):
         remembering.cache_clear()
     for method, nothing in (("fits", False), ("found_in", False), ("values", None)):

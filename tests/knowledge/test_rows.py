@@ -44,6 +44,9 @@ CHOSEN = {
         "0.2.1 0.5.0 0.8.0 0.10.1 0.12.0 0.13.0 0.14.0 0.15.0 0.16.1 0.17.0 0.21.0 0.24.0 1.5.0 1.7.0 1.14.0 1.16.0"
     ),
 }
+# Rows whose span begins before the oldest release that is listed: transformers 4.29.2 has no `Trainer.accelerator`,
+# 4.30.0 has one.
+SINCE_EARLIER = {"transformers.Trainer.accelerator": "4.30"}
 EVERY = bool(os.environ.get("TRL_LINT_EVERY_RELEASE"))
 
 # Bounds at which only the body of a method changes: a name that it uses on one side only.
@@ -209,7 +212,7 @@ def sources_of(package: str, version: str) -> Library:
 
 def test_every_span_has_a_release_inside_and_one_outside():
     assert [f"{row.name} [{row.since}, {row.until})" for row in ROWS if not inside(row)] == []
-    bounded = [row for row in ROWS if row.since or row.until]
+    bounded = [row for row in ROWS if (row.since or row.until) and row.name not in SINCE_EARLIER]
     assert [f"{row.name} [{row.since}, {row.until})" for row in bounded if not outside(row)] == []
 
 
