@@ -10,7 +10,7 @@ def reduced(losses):
     names = sorted(losses)
     stacked = torch.stack([losses[name].detach() for name in names])
     dist.all_reduce(stacked)
-    return dict(zip(names, stacked / dist.get_world_size()))
+    return dict(zip(names, stacked / dist.get_world_size(), strict=True))
 
 
 def main(net, data, rank):
