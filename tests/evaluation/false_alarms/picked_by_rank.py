@@ -19,14 +19,14 @@ class Sums:
 def stages(net, parts):
     dist.init_process_group("nccl")
     rank = dist.get_rank()
-    stage = [index for index, part in enumerate(parts) if rank in part][0]
-    torch.save(net, f"stage{stage}.pt")
+    found = [index for index, part in enumerate(parts) if rank in part]
+    torch.save(net, f"stage{found[0]}.pt")
     first = next(index for index, part in enumerate(parts) if rank in part)
     torch.save(net, f"first{first}.pt")
     place = [0, 1, 2, 3].index(rank)
     torch.save(net, f"place{place}.pt")
-    many = [index for index, part in enumerate(parts) if len(part) > 1][0]
-    torch.save(net, f"many{many}.pt")  # expect: TRL008
+    many = [index for index, part in enumerate(parts) if len(part) > 1]
+    torch.save(net, f"many{many[0]}.pt")  # expect: TRL008
     where = [0, 1, 2, 3].index(3)
     torch.save(net, f"where{where}.pt")  # expect: TRL008
 
