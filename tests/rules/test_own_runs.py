@@ -122,3 +122,17 @@ def test_what_the_object_of_a_run_logs(arguments, is_told, tmp_path):
     folder = written(tmp_path, {"train.py": OBJECT.format(arguments)})
     findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
     assert ("TRL003" in {each.code for each in findings}) is is_told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"), [("name=f'rank{accelerator.process_index}'", False), ("project='x'", True)]
+)
+def test_a_run_that_a_function_of_another_file_starts(arguments, is_told, tmp_path):
+    start, use = OBJECT.format(arguments).split("from accelerate", 1)
+    begin, main = use.split("def main")
+    head = begin.partition("\n")[0]
+    runs = start + begin.partition("\n")[2]
+    train = f"from accelerate{head}\nfrom runs import begin\n\ndef main{main}"
+    folder = written(tmp_path, {"runs.py": runs, "train.py": train})
+    findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
+    assert ("TRL003" in {each.code for each in findings}) is is_told

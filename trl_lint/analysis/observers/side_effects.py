@@ -142,7 +142,8 @@ class SideEffects(Observer["Frame"]):
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
         effects = [each for each in events if isinstance(each, SideEffect)]
         starters = [each.function for each in effects if each.name == STARTS_RUN]
-        right = {name for each in called_traces(program) for name in each.notes.of(RunsPerRank).logged_by}
+        places = [each.notes for each in called_traces(program)] + [each.notes for each in imported]
+        right = {name for notes in places for name in notes.of(RunsPerRank).logged_by}
 
         def logs_to_own_run(event: Event) -> bool:
             if not isinstance(event, (Logged, SideEffect)):
