@@ -87,3 +87,52 @@ def test_a_run_that_each_process_starts_in_another_file_has_attributes_on_all(tm
     written(tmp_path, {"notes.py": CALLBACK, name: START.format(start)})
     findings = api.check(tmp_path, Settings(root=tmp_path))
     assert any("wandb.run.id" in each.message for each in findings) is is_told
+
+
+OBJECT = """\
+import wandb
+from accelerate import Accelerator
+
+def begin(accelerator, args):
+    return wandb.init({})
+
+def main(args, model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    run = begin(accelerator, args)
+    for batch in loader:
+        run.log({{"loss": model(**batch).loss.item()}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [
+        ("group=args.name, name=f'rank{accelerator.process_index}'", False),
+        ("group=args.name", False),
+        ("name=f'rank{accelerator.process_index}'", False),
+        ("group=args.name, mode='offline'", False),
+        # One run takes everything, so what is logged is the first rank's.
+        ("mode='online' if accelerator.is_main_process else 'disabled'", True),
+        ("group=args.name, mode=args.mode", True),
+        ("project=args.name", True),
+    ],
+)
+def test_what_the_object_of_a_run_logs(arguments, is_told, tmp_path):
+    folder = written(tmp_path, {"train.py": OBJECT.format(arguments)})
+    findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
+    assert ("TRL003" in {each.code for each in findings}) is is_told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"), [("name=f'rank{accelerator.process_index}'", False), ("project='x'", True)]
+)
+def test_a_run_that_a_function_of_another_file_starts(arguments, is_told, tmp_path):
+    start, use = OBJECT.format(arguments).split("from accelerate", 1)
+    begin, main = use.split("def main")
+    head = begin.partition("\n")[0]
+    runs = start + begin.partition("\n")[2]
+    train = f"from accelerate{head}\nfrom runs import begin\n\ndef main{main}"
+    folder = written(tmp_path, {"runs.py": runs, "train.py": train})
+    findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
+    assert ("TRL003" in {each.code for each in findings}) is is_told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, get_args
@@ -246,7 +246,8 @@ class DatasetPrepared(Event):
 
     in_trainer: a class that a library runs on every rank does it. started: a program that starts a training does it.
     holds_trainer: whether the mapped function holds the trainer. Its hash names the cache file, and that of a trainer
-    that has been built differs between ranks, as the trainer holds the rank.
+    that has been built differs between ranks, as the trainer holds the rank. only_reads: whether, now that all runs are
+    known, all calls that lead here read what some ranks have computed.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -258,6 +259,7 @@ class DatasetPrepared(Event):
     in_trainer: bool
     started: bool = False
     accelerator: str = ""
+    only_reads: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

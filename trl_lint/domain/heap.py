@@ -345,8 +345,18 @@ def with_key(cell: Cell, key: Hashable, value: Value, naming: Rank = ranks.SAME)
     if key is MISSING:
         if cell.shape == "list" and cell.entries:
             return Cell("list", rest=join(cell.element(), value), length=cell.length)
-        return cell.holding(cell.entries, value if cell.rest is None else join(cell.rest, value))
+        entries = {name: _if_replaced(known, value) for name, known in cell.entries.items()}
+        return cell.holding(entries, value if cell.rest is None else join(cell.rest, value))
     return cell.holding({**cell.entries, key: value}, cell.rest)
+
+
+def _if_replaced(known: Value, value: Value) -> Value:
+    """An entry that may be the one that was assigned: it may no longer be the constant that it was, or None."""
+    if known.kind is Kind.NONE:
+        return join(known, value)
+    if known.const is MISSING or known.const == value.const:
+        return known
+    return known.replace(const=MISSING)
 
 
 def unknown_cell(cell: Cell) -> Cell:

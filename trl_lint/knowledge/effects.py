@@ -142,9 +142,10 @@ LOCK_FILE = frozenset({"fcntl.flock", "fcntl.lockf", "portalocker.lock"})
 LOCKS = frozenset({"filelock.FileLock", "filelock.SoftFileLock", "portalocker.Lock", "fasteners.InterProcessLock"})
 # The classes of a tracker's run; the name of the current run may be None (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
-# The call that starts such a run, and those that log to the one that this process has started.
+# The call that starts such a run, and those that log to the one that this process has started, or to any one.
 STARTS_RUN = "wandb.init"
 LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
+LOGS_TO_ANY_RUN = LOGS_TO_RUN | {"wandb.Run.log"}
 # Calls that fail if this process has started none, and are correct if it has.
 ASKS_FOR_RUN = frozenset({"wandb.config.update"})
 # The current run, and its configuration, by name: without a run an attribute of either cannot be read or set.
@@ -159,6 +160,7 @@ RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("uses a run that only the main process has", consequence=Consequence.CRASH)
 # The argument that may turn a run off, which then takes everything and keeps nothing.
 TURNS_OFF = "mode"
+TURN_OFF = (TURNS_OFF, "settings")
 # A run with one of these names is a single one, and not one per rank of its group.
 GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")

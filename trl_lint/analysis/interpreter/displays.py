@@ -13,14 +13,16 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.conditions.wrapping_tests import tests_presence
 from trl_lint.analysis.interpreter.objects import aliases, assignment, present_on_some
+from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import IterableValue, TupleValue
 from trl_lint.domain.model_roles import may_be_model
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import Kind, Value
 
 
 def tuple_display(frame: Frame, node: cst.Tuple) -> Value:
@@ -95,7 +97,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     if length != ranks.PER_RANK or not _keeps_all(node):
         length = ranks.filtered(length, selected)
     before = aliases.bound(frame, node.for_in.target)
-    element = frame.engine.evaluate(frame, node.elt)
+    element = _picked(frame, node, frame.engine.evaluate(frame, node.elt), selected)
     agreed = aliases.became_uniform(node.elt, before, frame.memory.names)
     frame.memory.names = saved
     aliases.write_back_all(frame, node.for_in.iter, iterable, agreed)
@@ -107,6 +109,23 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     for refine in frame.domains.comprehension:
         created = refine(frame, selected, created)
     return created
+
+
+def _picked(
+    frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, element: Value, selected: ranks.Rank
+) -> Value:
+    """An element of those that pass a test of the rank, such as `i for i, part in enumerate(parts) if rank in part`.
+
+    Each rank has others, even if all have the same list before the test.
+    """
+    is_plain = element.kind in (Kind.NUMBER, Kind.STRING) and element.rank.state is ranks.State.SAME
+    if not is_plain or not selected.differs or selected.origins != ranks.Origin.RANK:
+        return element
+    tests = [each.test for each in node.for_in.ifs if not used_names(node.for_in.target).isdisjoint(used_names(each))]
+    if not tests:
+        return element
+    step = element.provenance or frame.step(tests[0], "which elements pass `{}` depends on the rank")
+    return element.replace(rank=ranks.RANK_LOCAL, const=MISSING, provenance=step)
 
 
 def _keeps_all(node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> bool:

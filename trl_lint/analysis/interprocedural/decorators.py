@@ -19,12 +19,12 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
-from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
@@ -110,7 +110,31 @@ def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
     function = value.function.node if isinstance(value, FunctionValue) else None
     if isinstance(decorator, cst.Call) and function is not None:
         function = _returned_function(function)
-    return isinstance(function, cst.FunctionDef) and (_hands_back(function) or _calls_always(function))
+    if not isinstance(function, cst.FunctionDef) or not isinstance(value, FunctionValue):
+        return False
+    is_always = _calls_always(function) and not _may_order(Frame(frame.engine, value.function.module), function)
+    return is_always or _hands_back(function)
+
+
+def _may_order(frame: Frame, decorator: cst.FunctionDef) -> bool:
+    """Whether the wrapper of a decorator calls in a context that may let in one rank after the other: it has an `if`.
+
+    frame: of the decorator's file. `with main_first(): return f(*args)`, where main_first waits if this is not rank 0.
+    """
+    contexts = (item.item for each in of_class(decorator, cst.With) for item in each.items)
+    return any(any(of_class(code, cst.If)) for each in contexts for code in _code_of_context(frame, each))
+
+
+def _code_of_context(frame: Frame, context: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+    """The function of a context manager, or the method by which its class enters, if they are in sight."""
+    target = callee_of(context)
+    if not isinstance(target, (cst.Attribute, cst.Name)):
+        return
+    value = frame.engine.settle(expressions.evaluate(frame, target))
+    if isinstance(value, FunctionValue):
+        yield value.function.node
+    elif isinstance(value, ClassValue) and (enter := value.cls.find("__enter__")) is not None:
+        yield enter.node
 
 
 def _hands_back(decorator: cst.FunctionDef) -> bool:

@@ -19,7 +19,7 @@ import libcst as cst
 from trl_lint.analysis.events import DatasetDivergence, DatasetPrepared, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import names_in, used_names
-from trl_lint.analysis.state.observing import Observer, Reached
+from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import BoundMethod, class_name_of
@@ -31,6 +31,7 @@ from trl_lint.knowledge.heuristics import ARGUMENTS_WITH_RANK, SETTINGS_OBJECT
 from trl_lint.knowledge.schema import Preparation
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -48,8 +49,32 @@ class Computed:
         self.codes: set[str] = set()
 
 
+class Preparing:
+    """A run that computes data sets, itself or by what it calls, and who calls it.
+
+    callers: the run around each call, and whether only some ranks have made the same call before: then there is a file.
+    """
+
+    def __init__(self) -> None:
+        self.computes = False
+        self.callers: dict[tuple[int, int, int], tuple[Preparing, bool]] = {}
+
+    def only_reads(self, inside: tuple[Preparing, ...] = ()) -> bool:
+        """Whether all calls that lead here read what some ranks have computed."""
+        if self in inside or not self.callers:
+            return False
+        return all(is_read or caller.only_reads((*inside, self)) for caller, is_read in self.callers.values())
+
+
 class Preprocessing(Observer["Frame"]):
     emits = frozenset({DatasetDivergence, DatasetPrepared})
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        """`if rank == 0: encode(path)`, a barrier, then `encode(path)` on all ranks: they read its file."""
+        called, calling = run.trace.notes.of(Preparing), frame.trace.notes.of(Preparing)
+        if called.computes and called is not calling:
+            calling.computes = True
+            called.callers[id(calling), id(node), id(function)] = calling, _computed_before(frame, node)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """A trainer is created: emit an event if the ranks pass different data sets to it."""
@@ -64,8 +89,10 @@ class Preprocessing(Observer["Frame"]):
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """If the mapped function holds a trainer that has been built, each rank has its own cache file."""
-        has_own_cache = isinstance(event, DatasetPrepared) and event.holds_trainer and not reached.builds
-        return None if has_own_cache else event
+        if not isinstance(event, DatasetPrepared):
+            return event
+        has_own_cache = event.holds_trainer and not reached.builds
+        return None if has_own_cache or event.only_reads() else event
 
 
 def _check_data_sets(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -87,6 +114,8 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
     """A data set is computed: emit an event, unless each rank has its own, or no file is shared."""
     if receiver is None or receiver.rank.state is not State.SAME or _differs(args) or args.star is not None:
         return
+    preparing = frame.trace.notes.of(Preparing)
+    preparing.computes = True
     if _computed_before(frame, node):
         return
     work = args.get(*row.work)
@@ -106,6 +135,7 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
         in_trainer=_in_trainer(frame),
         holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),
+        only_reads=preparing.only_reads,
     )
 
 

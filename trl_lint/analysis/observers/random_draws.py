@@ -171,7 +171,7 @@ def _emit_draw(
 def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order that only this rank has."""
     seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
-    if seed is None or not is_rank_local_seed(seed.rank) or seed.provenance is None or not isinstance(node, cst.Call):
+    if seed is None or not is_rank_local_seed(seed) or seed.provenance is None or not isinstance(node, cst.Call):
         return
     if not isinstance(frame.engine.evaluate(frame, node.func), LibraryName):
         return  # a sampler of the project may use a seed differently
@@ -202,13 +202,11 @@ def _note_seeding(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -
     per_rank = args.keywords.get(table.PER_RANK_KEYWORD)
     if not generators:
         return
-    if (not args.rank().differs or _is_from_caller(frame, args, node)) and (
-        per_rank is None or per_rank.const is not True
-    ):
+    is_apart = any(map(is_rank_local_seed, args.all()))
+    may_be_alike = not args.rank().differs or (args.rank().origins == Origin.RANK and not is_apart)
+    if (may_be_alike or _is_from_caller(frame, args, node)) and (per_rank is None or per_rank.const is not True):
         _note_seeds(frame, node, generators)
-    elif frame.memory.control.uniformity is Uniformity.UNIFORM and (
-        is_rank_local_seed(args.rank()) or not args.rank().differs
-    ):
+    elif frame.memory.control.uniformity is Uniformity.UNIFORM and (is_apart or may_be_alike):
         _note_seeds(frame, node, frozenset(), generators)
 
 

@@ -37,6 +37,7 @@ from trl_lint.analysis.transfer.processes import (
     wide_conditions,
 )
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
+from trl_lint.analysis.transfer.processes.tracker_runs import RunsPerRank
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of
@@ -74,13 +75,6 @@ from trl_lint.knowledge.schema import Class, Effect, Hook, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
-
-
-class RunsPerRank:
-    """Whether all ranks are known to start a tracker's run correctly: then each rank logs to its own run."""
-
-    def __init__(self) -> None:
-        self.started = False
 
 
 class SideEffects(Observer["Frame"]):
@@ -148,14 +142,15 @@ class SideEffects(Observer["Frame"]):
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
         effects = [each for each in events if isinstance(each, SideEffect)]
         starters = [each.function for each in effects if each.name == STARTS_RUN]
-        are_right = any(each.notes.of(RunsPerRank).started for each in called_traces(program))
+        places = [each.notes for each in called_traces(program)] + [each.notes for each in imported]
+        right = {name for notes in places for name in notes.of(RunsPerRank).logged_by}
 
         def logs_to_own_run(event: Event) -> bool:
-            if not isinstance(event, (Logged, SideEffect)) or _logged_to(event) not in LOGS_TO_RUN:
+            if not isinstance(event, (Logged, SideEffect)):
                 return False
-            if are_right or event.module.notes.of(RunsPerRank).started:
+            if _logged_to(event) in right | event.module.notes.of(RunsPerRank).logged_by:
                 return True
-            return isinstance(event, SideEffect) and event.function in starters
+            return isinstance(event, SideEffect) and event.name in LOGS_TO_RUN and event.function in starters
 
         done = (each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each)))
         named_otherwise = {id(each.node) for each in effects if not each.by_clock}
@@ -242,7 +237,7 @@ def _emit(
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not is_the_same(effect, args, path)
     if is_right and name == STARTS_RUN:
-        _note_run_per_rank(frame)
+        tracker_runs.note_run_per_rank(frame, args)
     if is_right or args.double is not None or not _takes_effect(frame, effect, args):
         return
     conditions = frame.memory.control.conditions
@@ -285,12 +280,6 @@ def _required_condition(frame: Frame, condition: Control, node: cst.CSTNode) -> 
         if is_of_rank_data
         else wide_conditions.part_for_all_ranks(frame, condition)
     )
-
-
-def _note_run_per_rank(frame: Frame) -> None:
-    for notes in (frame.module.notes, frame.trace.notes):
-        notes.of(RunsPerRank).started = True
-    frame.engine.note_stored(RunsPerRank, frame.module)
 
 
 def _takes_effect(frame: Frame, effect: Effect, args: Arguments) -> bool:

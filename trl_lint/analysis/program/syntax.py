@@ -317,6 +317,12 @@ def used_names(root: cst.CSTNode) -> set[str]:
     return {name.value for name in value_names(root)}
 
 
+@lru_cache(maxsize=256)
+def nonlocal_names(root: cst.CSTNode) -> frozenset[str]:
+    """The names that the functions inside one bind for it: whoever holds such a function may do so at any time."""
+    return frozenset(item.name.value for each in of_class(root, cst.Nonlocal) for item in each.names)
+
+
 def loop_targets(root: cst.CSTNode) -> set[str]:
     """The names that the loops of a function bind in each iteration."""
     return {name.value for each in of_class(root, cst.For) for name in of_class(each.target, cst.Name)}

@@ -286,9 +286,9 @@ _MAX_ENTRIES = 60
 
 
 def as_columns(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
-    """The iterable of a loop over a batch that the code reads by key: its column names, the same on all ranks."""
-    is_whole_batch = role_of(iterable) is BatchRole.WHOLE
-    if is_whole_batch and isinstance(node, cst.Name) and node.value in read_by_key(frame.root):
+    """The iterable of a loop over a batch, or a model's output, that the code reads by key: names, as on all ranks."""
+    may_be_mapping = role_of(iterable) in (BatchRole.OUTPUT, BatchRole.WHOLE)
+    if may_be_mapping and isinstance(node, cst.Name) and node.value in read_by_key(frame.root):
         return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME)
     return iterable
 

@@ -234,10 +234,13 @@ def _copy(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CST
 
 
 def _count(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    """`index`, `count`: which of the elements equals the argument, or how many."""
     frame.consume(receiver)
     element, length = containers.iterate(frame, receiver)
-    rank = ranks.nonlinear(ranks.combine(element.rank, length))
-    return NumberValue(rank, scalar=True, dtype="int", provenance=element.provenance)
+    sought = args.positional[:1]
+    rank = ranks.nonlinear(ranks.combine_all([element.rank, length, *(each.rank for each in sought)]))
+    provenance = next((each.provenance for each in (element, *sought) if each.rank.differs), None)
+    return NumberValue(rank, scalar=True, dtype="int", provenance=provenance)
 
 
 def _remove(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:

@@ -79,6 +79,7 @@ def _instantiate(
         frame.engine.call(frame, init, args, node, instance)
     elif init is None:
         _fill_record(frame, instance.cls if isinstance(instance, ProjectInstance) else cls, args)
+        _complete(frame, cls, args, node, instance)
         library_calls.note_loader(frame, instance, args, node)
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, instance)
@@ -133,6 +134,17 @@ def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
     for name, value in given.items():
         if name in names:
             frame.write_attribute(cls, name, value)
+
+
+def _complete(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode, instance: Value) -> None:
+    """Run what a dataclass does once its fields are there: `self.is_main = self.rank == 0` in `__post_init__`."""
+    method = cls.find("__post_init__") if records.generates_init(cls) else None
+    if method is None or frame.engine.is_entry_class(cls):
+        return
+    taken = {each.name for each in method.parameters[1:]}  # of fields that are only for it: `rank: InitVar[int]`
+    given = dict(zip(records.fields_of(cls), args.positional, strict=False)) | args.keywords
+    passed = Arguments(keywords={name: value for name, value in given.items() if name in taken})
+    frame.engine.call(frame, method, passed, node, instance)
 
 
 def call_factory(frame: Frame, factory: Value, key: Hashable, node: cst.CSTNode) -> Value:

@@ -13,8 +13,8 @@ from trl_lint.analysis.interpreter.objects import (
     settings_objects,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
-from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.state import containers, settings
+from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
+from trl_lint.analysis.state import containers, records, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
@@ -62,6 +62,10 @@ def _replaced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     instance = args.positional[0] if args.positional else UNKNOWN
     if not isinstance(instance, ProjectInstance):
         return pure_calls.pure_result(pure_calls.spread(frame, args))
+    if records.generates_init(instance.cls) and args.double is None:
+        fields = {each: attributes.read(frame, instance, each, node) for each in records.fields_of(instance.cls)}
+        made = Arguments(keywords=fields | args.keywords)
+        return frame.engine.call_value(frame, ClassValue(instance.cls.origin), made, node)
     for name, value in args.keywords.items():
         before = attributes.read(frame, instance, name, node)
         frame.write_attribute(instance.cls, name, join(before, value))

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
     trained_losses,
 )
 from trl_lint.analysis.program.idioms.samplers import as_sharding
-from trl_lint.analysis.program.syntax import assigned_once
+from trl_lint.analysis.program.syntax import assigned_once, nonlocal_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -47,6 +47,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
         else:
+            value = _if_bound_inside(frame, target.value, value)
             frame.memory.names[target.value] = trained_losses.as_loss(frame, target, value)
             given_fields.forget(frame, target.value)
     elif type(target) is cst.Attribute:
@@ -63,6 +64,14 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         _unpack(frame, target, value)
     elif isinstance(target, cst.StarredElement):
         bind_target(frame, target.value, value)
+
+
+def _if_bound_inside(frame: Frame, name: str, value: Value) -> Value:
+    """A name that a handler rebinds, `nonlocal stop`, may no longer be the constant that it was, or None."""
+    is_none = value.kind is Kind.NONE
+    if (value.const is MISSING and not is_none) or name not in nonlocal_names(frame.root):
+        return value
+    return UNKNOWN if is_none else value.replace(const=MISSING)
 
 
 def _assign_part(frame: Frame, output: Value, target: cst.Attribute, value: Value) -> None:

@@ -4,10 +4,13 @@ For example:
 
     data["labels"]                          only a mapping is read by a text
     for key in data: move(data[key])        the loop runs over its keys
+    names = sorted(data)
+    [data[name] for name in names]          so does this one
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import libcst as cst
@@ -21,6 +24,7 @@ _TEXTS = (cst.ConcatenatedString, cst.FormattedString, cst.SimpleString)
 def read_by_key(root: cst.CSTNode) -> frozenset[str]:
     """The names that a piece of code subscripts with a text, or with the variable of a loop over the same name."""
     walked = set(map(_walked, of_class(root, cst.For))) | set(map(_walked, of_class(root, cst.CompFor)))
+    walked |= {(mapping, key) for name, key in walked for mapping in _listed(root, name)}
     found: set[str] = set()
     for node in of_class(root, cst.Subscript):
         match node:
@@ -52,6 +56,17 @@ def _without_items(node: cst.BaseExpression) -> cst.BaseExpression:
         case cst.Call(func=cst.Attribute(value=mapping, attr=cst.Name("items" | "values")), args=[]):
             return mapping
     return node
+
+
+def _listed(root: cst.CSTNode, name: str) -> Iterator[str]:
+    """The names whose keys a name lists: `losses` for `names` after `names = sorted(losses)`."""
+    for node in of_class(root, cst.Assign):
+        match node.targets, node.value:
+            case (
+                [cst.AssignTarget(cst.Name(target))],
+                cst.Call(cst.Name("list" | "sorted"), [cst.Arg(cst.Name(mapping)), *_]),
+            ) if target == name:
+                yield mapping
 
 
 def _walked(loop: cst.For | cst.CompFor) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, class_name_of, is_none
 from trl_lint.domain.provenance import EitherPlace, OneByOne, Step, alternatives_of
-from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
@@ -198,18 +198,22 @@ def _is_drawn(frame: Frame, row: table.DrawRow, args: Arguments) -> bool:
         return False
     if _is_false(args.keywords.get("shuffle")):
         return False
-    return all(is_none(value) or is_rank_local_seed(value.rank) for value in seeds_given)
+    return all(is_none(value) or is_rank_local_seed(value) for value in seeds_given)
 
 
 def _has_rank_local_seed(args: Arguments, seed: Parameter) -> bool:
     """Whether a draw gets a rank-local seed, or a generator with one."""
     value = args.get(*seed)
-    return value is not None and is_rank_local_seed(value.rank)
+    return value is not None and is_rank_local_seed(value)
 
 
-def is_rank_local_seed(seed: Rank) -> bool:
-    """Whether a seed certainly differs on each rank; a drawn seed may come from the same state."""
-    return seed.differs and bool(seed.origins & (Origin.CLOCK | Origin.RANK))
+def is_rank_local_seed(seed: Value) -> bool:
+    """Whether a seed certainly differs on each rank; a drawn seed may come from the same state.
+
+    The rank that a parameter stands for by its name and its default, `def set_seed(seed, rank=0)`, has no provenance.
+    """
+    by_clock, by_rank = (bool(seed.rank.origins & each) for each in (Origin.CLOCK, Origin.RANK))
+    return seed.rank.differs and (by_clock or (by_rank and seed.provenance is not None))
 
 
 def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -218,7 +222,7 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
     receiver = target.value if isinstance(target, cst.Attribute) else None
     if name in table.GENERATOR_METHODS and isinstance(receiver, cst.Name) and receiver.value in frame.memory.names:
         value = frame.memory.names[receiver.value]
-        if is_rank_local_seed(args.rank()) and not isinstance(value, LibraryName):
+        if any(map(is_rank_local_seed, args.all())) and not isinstance(value, LibraryName):
             frame.memory.names[receiver.value] = value.replace(rank=args.rank(), provenance=args.all()[0].provenance)
 
 

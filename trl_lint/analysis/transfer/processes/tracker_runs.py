@@ -16,13 +16,24 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.processes.shared_places import makes_correct
 from trl_lint.analysis.transfer.processes.wide_conditions import tests_tracker_run
 from trl_lint.domain.kinds import class_name_of, library_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.effects import CURRENT_RUN, NEED_RUN, NO_RUN_ERRORS, RUNS, STARTS_RUN
+from trl_lint.knowledge.effects import (
+    CURRENT_RUN,
+    LOGS_TO_ANY_RUN,
+    LOGS_TO_RUN,
+    NEED_RUN,
+    NO_RUN_ERRORS,
+    RUNS,
+    STARTS_RUN,
+    TURN_OFF,
+)
 
 
 class Started:
@@ -31,6 +42,21 @@ class Started:
     def __init__(self) -> None:
         self.on_some: set[int] = set()
         self.on_all: set[int] = set()
+
+
+class RunsPerRank:
+    """The calls that log to a run of this rank's own: all ranks are known to start one correctly."""
+
+    def __init__(self) -> None:
+        self.logged_by: frozenset[str] = frozenset()
+
+
+def note_run_per_rank(frame: Frame, args: Arguments) -> None:
+    """All ranks start a run, correctly. If most runs may be turned off, what a run itself logs is that of one rank."""
+    may_be_off = any(makes_correct(args, each) for each in TURN_OFF)
+    for notes in (frame.module.notes, frame.trace.notes):
+        notes.of(RunsPerRank).logged_by |= LOGS_TO_RUN if may_be_off else LOGS_TO_ANY_RUN
+    frame.engine.note_stored(RunsPerRank, frame.module)
 
 
 def note_start(frame: Frame, node: cst.CSTNode) -> None:
