@@ -73,7 +73,8 @@ that call the same collectives in the same order are correct, and a branch that 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
 within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its
 members alone. Code that fills an attribute where it is `None` may have run before, on all ranks. Under `no_sync()` a
-backward pass reduces nothing, and under `join()` ranks may run different numbers of steps.
+backward pass reduces nothing, nor does that of a network which the function makes itself (`probe = nn.Linear(8, 2)`,
+`clone = copy.deepcopy(net)`). Under `join()` ranks may run different numbers of steps.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
