@@ -21,6 +21,7 @@ from libcst.helpers import get_full_name_for_node
 
 from trl_lint.analysis.interpreter.conditions.tested_names import (
     assigned,
+    assigned_attributes,
     is_of_rank,
     is_uniform,
     names_tested,
@@ -300,14 +301,21 @@ def without_not(test: cst.BaseExpression, outcome: bool) -> tuple[cst.BaseExpres
 
 
 def _is_same_test(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
-    """Whether two tests are equal, or one tests a name that was assigned the other."""
-    if test.deep_equals(other):
-        return True
-    if isinstance(test, cst.Name) is isinstance(other, cst.Name):
-        return False
-    name, condition = (test, other) if isinstance(test, cst.Name) else (other, test)
-    values = [value for target, value in assigned(frame) if isinstance(name, cst.Name) and target == name.value]
-    return len(values) == 1 and values[0].deep_equals(condition)
+    """Whether two tests are equal, or one tests a name or an attribute that was assigned the other."""
+    return test.deep_equals(other) or any(
+        bound is not None and bound.deep_equals(condition)
+        for bound, condition in ((_assigned_once(frame, test), other), (_assigned_once(frame, other), test))
+    )
+
+
+def _assigned_once(frame: Frame, node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The only value that the code of a frame binds a name or an attribute to."""
+    values: list[cst.BaseExpression] = []
+    if isinstance(node, cst.Name):
+        values = [value for target, value in assigned(frame) if target == node.value]
+    elif isinstance(node, cst.Attribute):
+        values = [value for target, value in assigned_attributes(frame) if target.deep_equals(node)]
+    return values[0] if len(values) == 1 else None
 
 
 def _bare(value: Value) -> Value:
