@@ -40,11 +40,9 @@ from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.models import HAVE_PARAMETERS
 from trl_lint.knowledge.python import COPIES_WITH_FIELDS
-from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS, WITHOUT_HISTORY
 
 _COPIES = frozenset(name.rpartition(".")[2] for name in COPIES_WITH_FIELDS)
-# Methods of a tensor whose result has no gradient.
-_CUT_OFF = frozenset({"detach", "detach_", "item", "numpy", "tolist"})
 
 
 def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
@@ -86,7 +84,7 @@ def _reaching(root: cst.CSTNode, name: cst.Name) -> Sequence[cst.CSTNode]:
 def _with_gradients(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes below a node, except those that a method cuts off: `model(x)` of `model(x).detach()`."""
     called = (each.func for each in of_class(node, cst.Call) if isinstance(each.func, cst.Attribute))
-    cut = (each.value for each in called if each.attr.value in _CUT_OFF)
+    cut = (each.value for each in called if each.attr.value in WITHOUT_HISTORY)
     left_out = {id(each) for part in cut for each in below(part)}
     return (each for each in below(node) if id(each) not in left_out)
 
