@@ -39,7 +39,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import LibraryInstance, PreparedObject, PureObject, library_name_of
 from trl_lint.domain.model_roles import is_undecided, once_tested
-from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
+from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere, steps
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge.engines import ENGINE
@@ -80,6 +80,8 @@ def either_model(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) 
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
+    if any(step is wrapped.provenance for step in steps(other.provenance)):
+        return None  # the wrapper is taken off on one branch, so that the test knows of it
     if is_divided and wrapped.wrapping is Wrapping.MAYBE and _asks_for_wrapper(frame, test):
         return other  # what takes the wrapper off on one branch knows that there is none on the other
     if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
