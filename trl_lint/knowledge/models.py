@@ -81,6 +81,7 @@ ONLY_MODELS_HAVE = frozenset(
 )
 # Methods that return the parameters and modules of a model; no optimizer, loader or scheduler has them.
 ASKED_FOR_PARAMETERS = frozenset({"modules", "named_modules", "named_parameters", "parameters", "requires_grad_"})
+LIST_PARAMETERS = frozenset({"named_parameters", "parameters"})
 # Attributes that are plain data; all others may be modules or methods.
 DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "peft_config", "training"})
 # Of those, the objects that never change while the model is used, so that they can be read once.
@@ -121,6 +122,14 @@ HAVE_PARAMETERS = frozenset(
         *("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "MultiheadAttention"),
         *("RNN", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"),
         "TransformerEncoderLayer",
+    }
+)
+# What gives a module parameters, or other modules, in another way than by an assignment of one.
+ADDS_MODULES = frozenset(
+    {
+        *("ModuleDict", "ModuleList", "Parameter", "ParameterDict", "ParameterList", "UninitializedParameter"),
+        *("__dict__", "__setattr__", "_modules", "_parameters", "add_module", "register_module", "register_parameter"),
+        *("setattr", "vars"),
     }
 )
 FREEZE = frozenset({"requires_grad", "requires_grad_", "no_grad", "eval", "freeze"})

@@ -187,6 +187,13 @@ WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
 # Its first argument turns gradients on or off.
 SETS_GRADIENTS = "set_grad_enabled"
 
+# `torch.autograd.grad(loss, x)` returns gradients and adds none to the parameters' own. With `create_graph` they can be
+# trained with.
+TAKES_GRADIENTS = "grad"
+CREATES_GRAPH = "create_graph"
+# Methods whose result has no gradient.
+WITHOUT_HISTORY = frozenset({"detach", "detach_", "item", "numpy", "tolist"})
+
 # How gradients are reduced by hand: calls that return the parameters, reduce a gradient, copy one.
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
 REDUCES_GRADIENTS = frozenset({"all_reduce", "reduce"})

@@ -48,7 +48,8 @@ These are not reported:
   function of the project that freezes what it is passed), for copies and reference models, with an adapter disabled, in
   evaluation hooks, on the main process only, for DeepSpeed or FSDP only, and in functions from which no backward pass
   is visible;
-- functions that all_reduce the gradients themselves, parameter by parameter;
+- functions that all_reduce the gradients themselves, parameter by parameter, and calls of which only
+  `torch.autograd.grad` takes gradients, without `create_graph`;
 - calls whose result is discarded, goes into the wrapper's forward or is combined with its result, also if a function
   that is passed the wrapper runs it, and embeddings in a file that passes them on as `inputs_embeds`;
 - functions that also call the wrapper themselves, and calls inside the wrapper's forward.

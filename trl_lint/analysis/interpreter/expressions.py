@@ -90,8 +90,9 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if value.absence is not None:
         value = present_on_some.of_name(frame, node, value)
     # A constant that says how the job is run is compared directly, so it has to be resolved now.
-    if value.kind is Kind.MODULE and JOB_SETTING.fits(node.value):
-        return frame.engine.settle(value)
+    if value.kind is Kind.MODULE and (node.value.isupper() or JOB_SETTING.fits(node.value)):
+        found = frame.engine.settle(value)
+        return found if isinstance(found.const, World) or JOB_SETTING.fits(node.value) else value
     return job_flags.with_job_flags(frame, node, value) if frame.engine.job_flags.names else value
 
 

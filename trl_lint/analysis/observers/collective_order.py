@@ -21,6 +21,7 @@ from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assignments,
+    callee_of,
     is_literal_none,
     last_name,
     loop_targets,
@@ -32,6 +33,7 @@ from trl_lint.analysis.state.agreed_points import agreed_points
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
+from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.domain import ranks
@@ -123,6 +125,8 @@ class CollectiveOrder(Observer["Frame"]):
         if name in GENERATES and _may_be_sharded(frame, receiver):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
+        if is_loss and is_of_network_made_here(frame, callee_of(node)):
+            return
         if is_loss and _has_forward(frame):
             _note(frame, node, name, BACKWARD.kind, subgroup=_only_in_groups(frame))
         elif is_loss and frame.function is not None:
@@ -330,7 +334,10 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
         block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}
         return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)
-    return isinstance(row, Function) and row.synchronises is BACKWARD and are_trained_unwrapped(frame)
+    if not isinstance(row, Function) or synchronises is not BACKWARD:
+        return False
+    loss = args.expression(0)
+    return are_trained_unwrapped(frame) or (loss is not None and is_of_network_made_here(frame, loss))
 
 
 def _is_of_this_rank(frame: Frame, synchronises: Synchronisation, args: Arguments) -> bool:

@@ -20,6 +20,7 @@ from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.definitions.model_attributes import is_trained_part, runs_a_part
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
+from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import assigned_once, of_class, self_attribute, used_names
@@ -124,6 +125,8 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
 
 def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
     if _is_reduced_by_hand(frame) or _has_counterpart_for_wrapper(frame, node):
+        return True
+    if only_gives_gradients(frame.root, node):
         return True
     return frame.function is not None and only_reads_gradients(frame.function.node)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.calls import attribute_calls
 from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests
+from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
@@ -207,6 +208,8 @@ def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
 
 def _quantified(how: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+        if how == "any" and goes_over_no_parameters(frame, args.expression(0)):
+            return flag(False)
         return _reduced(frame, args, how)
 
     return handler

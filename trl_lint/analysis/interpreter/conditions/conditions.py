@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.conditions import (
     none_tests,
     number_tests,
     process_grids,
+    wrapper_questions,
     wrapping_tests,
 )
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
@@ -157,7 +158,7 @@ def compare(
     frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
 ) -> Value:
     """The value of a comparison, possibly chained."""
-    known = wrapping_tests.decided(frame, node) or process_grids.decided(frame, node, left)
+    known = wrapper_questions.decided(frame, node) or process_grids.decided(frame, node, left)
     if known is not None:
         return known
     result: Value | None = None

@@ -42,7 +42,7 @@ def _all_tested(frame: Frame, test: cst.BaseExpression) -> list[_Tested]:
     found = [each for each in _tested(frame, test) if not is_of_rank(frame, each)]
     if none_test_operand(test) is not None:
         return found  # whether it is None does not depend on what it was computed from
-    assignments = assigned(frame)
+    assignments = [*assigned(frame), *((target.attr.value, value) for target, value in assigned_attributes(frame))]
     for _ in range(_FOLLOWED):
         names = set(map(_last_part, found))
         found += [each for target, value in assignments if target in names for each in _tested_in_value(frame, value)]
@@ -57,10 +57,11 @@ def tests_model(frame: Frame, test: cst.BaseExpression, key: str | tuple[Hashabl
 
 
 class Assigned:
-    """The names that the code of a frame assigns, each with the expression bound to it."""
+    """The names that the code of a frame assigns, and the attributes, each with the expression bound to it."""
 
     def __init__(self) -> None:
         self.pairs: tuple[tuple[str, cst.BaseExpression], ...] | None = None
+        self.attributes: tuple[tuple[cst.Attribute, cst.BaseExpression], ...] | None = None
 
 
 def assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
@@ -70,6 +71,16 @@ def assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
             (target.value, value) for target, value in assignments(frame.root) if isinstance(target, cst.Name)
         )
     return known.pairs
+
+
+def assigned_attributes(frame: Frame) -> tuple[tuple[cst.Attribute, cst.BaseExpression], ...]:
+    """The attributes that the code of a frame assigns, each with its value: `args.several = args.world_size > 1`."""
+    known = frame.notes.of(Assigned)
+    if known.attributes is None:
+        known.attributes = tuple(
+            (target, value) for target, value in assignments(frame.root) if isinstance(target, cst.Attribute)
+        )
+    return known.attributes
 
 
 class NamedParts:

@@ -21,6 +21,7 @@ from libcst.helpers import get_full_name_for_node
 
 from trl_lint.analysis.interpreter.conditions.tested_names import (
     assigned,
+    assigned_attributes,
     is_of_own_data,
     is_of_rank,
     is_uniform,
@@ -28,7 +29,7 @@ from trl_lint.analysis.interpreter.conditions.tested_names import (
     settings_tested,
     tests_model,
 )
-from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.interpreter.conditions.wrapper_questions import wrapper_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, none_test_operand, parts_of
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -36,14 +37,12 @@ from trl_lint.analysis.program.syntax import self_attribute
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
-from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import LibraryInstance, PreparedObject, PureObject, flag, library_name_of
-from trl_lint.domain.model_roles import is_undecided, once_tested, wrapping_of
-from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
+from trl_lint.domain.kinds import LibraryInstance, PreparedObject, PureObject, library_name_of
+from trl_lint.domain.model_roles import is_undecided, once_tested
+from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere, steps
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library, models
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_WRAPPER
 from trl_lint.knowledge.schema import BARE_MODEL
@@ -82,6 +81,8 @@ def either_model(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) 
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
+    if any(step is wrapped.provenance for step in steps(other.provenance)):
+        return None  # the wrapper is taken off on one branch, so that the test knows of it
     if is_divided and wrapped.wrapping is Wrapping.MAYBE and _asks_for_wrapper(frame, test):
         return other  # what takes the wrapper off on one branch knows that there is none on the other
     if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
@@ -303,14 +304,21 @@ def without_not(test: cst.BaseExpression, outcome: bool) -> tuple[cst.BaseExpres
 
 
 def _is_same_test(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
-    """Whether two tests are equal, or one tests a name that was assigned the other."""
-    if test.deep_equals(other):
-        return True
-    if isinstance(test, cst.Name) is isinstance(other, cst.Name):
-        return False
-    name, condition = (test, other) if isinstance(test, cst.Name) else (other, test)
-    values = [value for target, value in assigned(frame) if isinstance(name, cst.Name) and target == name.value]
-    return len(values) == 1 and values[0].deep_equals(condition)
+    """Whether two tests are equal, or one tests a name or an attribute that was assigned the other."""
+    return test.deep_equals(other) or any(
+        bound is not None and bound.deep_equals(condition)
+        for bound, condition in ((_assigned_once(frame, test), other), (_assigned_once(frame, other), test))
+    )
+
+
+def _assigned_once(frame: Frame, node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The only value that the code of a frame binds a name or an attribute to."""
+    values: list[cst.BaseExpression] = []
+    if isinstance(node, cst.Name):
+        values = [value for target, value in assigned(frame) if target == node.value]
+    elif isinstance(node, cst.Attribute):
+        values = [value for target, value in assigned_attributes(frame) if target.deep_equals(node)]
+    return values[0] if len(values) == 1 else None
 
 
 def _bare(value: Value) -> Value:
@@ -382,64 +390,3 @@ def changed(before: Memory, memory: Memory) -> dict[str, Value]:
     return {
         name: value for name, value in models.items() if value is not before.names[name] and value.kind is not Kind.NONE
     }
-
-
-def wrapper_test(frame: Frame, test: cst.CSTNode) -> tuple[cst.BaseExpression, bool] | None:
-    """The model whose wrapper a test asks for, and whether the answer "true" means that it is wrapped."""
-    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
-        return _of_class(frame, test.left, test.comparisons[0])
-    if not (isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and len(test.args) == 2):
-        return None
-    subject, second = test.args[0].value, frame.node_values.get(id(test.args[1].value))
-    if test.func.value == "isinstance":
-        return _of_one(subject, class_names(second), True)
-    if test.func.value == "hasattr" and second is not None and isinstance(second.const, str):
-        if second.const in models.ONLY_WRAPPERS_HAVE:
-            return subject, True
-        return None if second.const in library.WRAPPER_ATTRIBUTES else (subject, False)
-    return None
-
-
-_HOLDS_FOR = frozenset({cst.Equal, cst.Is, cst.In})
-_NEGATES = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
-
-
-# `type(model)` and `model.__class__`.
-_READS_CLASS = frozenset({cst.Call, cst.Attribute})
-
-
-def _of_class(
-    frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarget
-) -> tuple[cst.BaseExpression, bool] | None:
-    """`type(model) == DDP`, `type(model) in (DDP, DP)`, `model.__class__ is DDP`."""
-    holds = type(target.operator) in _HOLDS_FOR
-    if type(left) not in _READS_CLASS or not (holds or type(target.operator) in _NEGATES):
-        return None
-    match left:
-        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
-            pass
-        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
-            pass
-        case _:
-            return None
-    names = class_names(frame.engine.evaluate(frame, target.comparator))
-    return _of_one(subject, names, holds)
-
-
-def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> tuple[cst.BaseExpression, bool] | None:
-    if not models.WRAPPER_CLASSES.isdisjoint(names):
-        return subject, holds
-    return (subject, not holds) if library.are_plain_models(names) else None
-
-
-def decided(frame: Frame, node: cst.Comparison) -> Value | None:
-    """The value of `type(model) == DDP` for a model that is known to be wrapped; None for all other comparisons."""
-    tested = wrapper_test(frame, node)
-    if tested is None:
-        return None
-    model = frame.engine.evaluate(frame, tested[0])
-    if isinstance(model, PreparedObject):
-        model = narrowed_to_model(model)  # only models are tested like this
-    if wrapping_of(model) is not Wrapping.WRAPPED:
-        return None
-    return flag(WORLD_TRUE if tested[1] else WORLD_FALSE)

@@ -38,7 +38,7 @@ from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import single_process_value
-from trl_lint.domain.model_roles import is_undecided
+from trl_lint.domain.model_roles import is_undecided, wrapping_of
 from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -326,11 +326,13 @@ def _only_narrowed(arm: BranchEnd, other: BranchEnd, code: cst.CSTNode | None) -
     """The names narrowed by the condition of a branch, except models that the other branch unwraps.
 
     For these the narrowing still matters: after `if args.distributed: model = model.module` neither branch has a
-    wrapper. code: the body of the other branch.
+    wrapper, nor after `if inner is not None: model = inner`. code: the body of the other branch.
     """
-    rebound = {name for name, value in other.narrowed.items() if other.memory.names.get(name) is not value}
+    names = other.memory.names
+    rebound = {name for name, value in other.narrowed.items() if names.get(name) is not value}
     if rebound and code is not None:
-        rebound &= unwrapped_beside.names_unwrapped(code)
+        taken_off = {name for name in rebound if name in names and wrapping_of(names[name]) is Wrapping.UNWRAPPED}
+        rebound &= taken_off | unwrapped_beside.names_unwrapped(code)
     return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
 
 

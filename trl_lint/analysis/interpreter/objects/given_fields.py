@@ -1,9 +1,10 @@
-"""Fields that a function sets on objects of unknown class, if the value is the rank, a string that all ranks share, or
-a number that goes into a copy.
+"""Fields that a function sets on objects of unknown class, if the value is the rank, a flag that says whether there
+are several processes, a string that all ranks share, or a number that goes into a copy.
 
     args.rank = int(os.environ["RANK"])
     torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
+    args.several = args.world_size > 1           true where there are several processes
     args = load(path)                            nothing is known of the fields of another object
     opt = args                                   the same object under another name
     self.args = args                             the other methods read the same from `self.args`
@@ -27,7 +28,7 @@ from trl_lint.analysis.state import changed_settings, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import GivenNumber
+from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE, GivenNumber
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import SharedName, source_step
@@ -70,7 +71,7 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         owners.add(receiver)
         given = value.const if isinstance(value.const, bool) else GivenNumber(value.const)
         frame.memory.names[field] = value.replace(const=given)
-    elif _is_shared_text(value) and frame.memory.control.uniformity is Uniformity.UNIFORM:
+    elif (_is_shared_text(value) or _is_of_world(value)) and frame.memory.control.uniformity is Uniformity.UNIFORM:
         owners.add(receiver)
         frame.memory.names[field] = value
     elif receiver in owners:
@@ -123,6 +124,11 @@ def _is_of_rank(value: Value) -> bool:
 _OF_RANK = frozenset({Kind.BATCH, Kind.NUMBER, Kind.STRING})
 # The result of `os.path.join(…)` is only known to be pure.
 _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def _is_of_world(value: Value) -> bool:
+    """Whether a flag says if there are several processes."""
+    return value.const is WORLD_TRUE or value.const is WORLD_FALSE
 
 
 def _is_shared_text(value: Value) -> bool:

@@ -35,7 +35,9 @@ import libcst as cst
 from trl_lint.analysis.program.definitions import call_order, construction
 from trl_lint.analysis.program.definitions.creations import programs_of
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
+from trl_lint.analysis.program.idioms.switched_by_heirs import is_switched_off
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.overridden import overridden_methods
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
@@ -123,8 +125,11 @@ def _among_others(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst
 
     Each with its method, the next assignment that replaces it, if there is one, and the value.
     """
+    never_run = overridden_methods(cls)
     for base in cls.project_lineage():
         for method, target, value in base.notes.of(Wrappings).by_attribute.get(name, {}).values():
+            if id(method.node) in never_run or is_switched_off(cls, method, target):
+                continue
             assigned = _assignments(method).get(name, ())
             places = [index for index, each in enumerate(assigned) if target in _targets(each)]
             if places and len(assigned) > 1:
@@ -146,10 +151,10 @@ def is_wrapped(value: Value) -> bool:
 def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Assign]]:
     """The methods, except `__init__`, that assign `self.name` once and have left a value there; with the assignment."""
     lineage = cls.project_lineage()
-    writers = {writer for base in lineage for writer in base.writers(name)}
+    writers = {writer for base in lineage for writer in base.writers(name)} - overridden_methods(cls)
     for method in (each for base in lineage for each in base.methods.values() if id(each.node) in writers):
         assigned = _assignments(method).get(name, ())
-        if method.name != "__init__" and len(assigned) == 1:
+        if method.name != "__init__" and len(assigned) == 1 and not is_switched_off(cls, method, assigned[0]):
             yield method, assigned[0]
 
 

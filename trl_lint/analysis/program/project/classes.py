@@ -20,14 +20,13 @@ from trl_lint.analysis.program.project.assigned_values import (
 )
 from trl_lint.analysis.program.project.given_ranks import rank_from_some
 from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.project.overridden import overridden_methods
 from trl_lint.analysis.program.syntax import is_blank, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import (
-    Identity,
-)
+from trl_lint.domain.kinds import Identity
 from trl_lint.domain.values import BOTTOM, Kind, Value
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.python import COMMAND_DECORATORS
@@ -276,13 +275,18 @@ class ClassInfo:
     def attribute(self, name: str, built: bool = False) -> Value | None:
         """The join of what is assigned to `self.name` here and in the bases in the project; None if nothing is.
 
-        What a method of a base leaves in its own objects does not count if it has been run on this class as well.
-        BOTTOM if it is assigned somewhere that has not been run yet. built: the object is constructed, so that an
-        assignment in a base's `__init__` no longer counts if the `__init__` of a subclass always replaces it, or wraps
-        it on one path: the unwrapped value of the other path is then the base's.
+        What a method of a base leaves in its own objects does not count if it has been run on this class as well, or
+        is overridden here. BOTTOM if it is assigned somewhere that has not been run yet. built: the object is
+        constructed, so that an assignment in a base's `__init__` no longer counts if the `__init__` of a subclass
+        always replaces it, or wraps it on one path: the unwrapped value of the other path is then the base's.
         """
+        for left_out in (overridden_methods(self), frozenset[Hashable]()):
+            if (value := self._attribute(name, built, left_out)) is not None:
+                return value
+        return BOTTOM if any(name in cls.assigned() for cls in self.project_lineage()) else None
+
+    def _attribute(self, name: str, built: bool, replaced: frozenset[Hashable]) -> Value | None:
         found: list[Value] = []
-        replaced: frozenset[Hashable] = frozenset()
         for cls in self.project_lineage():
             if name not in cls.attributes:
                 continue
@@ -294,9 +298,7 @@ class ClassInfo:
             replaced |= writers
             if value.rank.state is not ranks.State.BOTTOM:
                 found.append(value)
-        if found:
-            return reduce(join, found)
-        return BOTTOM if any(name in cls.assigned() for cls in self.project_lineage()) else None
+        return reduce(join, found) if found else None
 
     def contents(self) -> dict[Identity, Cell]:
         """The heap of its instances, joined over the bases in the project."""
@@ -351,9 +353,8 @@ class ClassInfo:
             return True
         body = self._init_body()
         values = [] if body is None else self._assigned_in(name, self.methods["__init__"])
-        if body is None or not values or not all(map(may_be_wrapped, values)):
-            return False
-        return is_assigned_after_base(body, name)
+        is_wrapped = bool(values) and all(map(may_be_wrapped, values))
+        return is_wrapped and body is not None and is_assigned_after_base(body, name)
 
     def _init_body(self) -> cst.BaseSuite | None:
         init = self.methods.get("__init__")
@@ -391,7 +392,7 @@ class ClassInfo:
 
     def values_assigned_except(self, name: str, methods: frozenset[Hashable]) -> Value:
         """The join of what methods have left in `self.name`, except those with such keys; BOTTOM if nothing."""
-        merged: Value = BOTTOM
+        merged, methods = BOTTOM, methods | overridden_methods(self)
         for cls in self.project_lineage():
             merged = join(merged, joined_without(cls._assigned_values.get(name, {}), methods))
             methods |= cls.writers(name)

@@ -75,7 +75,11 @@ def unwrapped(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     """`unwrap_model(model)`. A DataParallel trains in one process, which synchronises nothing."""
     if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
         return inside(frame, model, node)
-    return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
+    if model.wrapping is Wrapping.UNWRAPPED:
+        return model
+    taken_off = frame.step(node, "`{}` is the module inside the wrapper", model.provenance)
+    is_inside = model.wrapping in WRAPPED_ON_SOME_WAY
+    return model.replace(wrapping=Wrapping.BARE, provenance=taken_off if is_inside else None)
 
 
 def module_of(frame: Frame, model: Value, node: cst.CSTNode) -> Value:

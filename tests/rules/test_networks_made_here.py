@@ -1,0 +1,102 @@
+"""TRL006: a network that a function makes and trains itself has no wrapper, whatever was trained before."""
+
+import pytest
+from snippets import Snippets
+
+SNIPPETS = Snippets("TRL006")
+
+PROGRAM = """\
+import copy
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(16, 16)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def adapted(net, x, y):
+    clone = copy.deepcopy(net)
+    optimizer = torch.optim.SGD(clone.parameters(), 0.1)
+    for _ in range(3):
+        loss = F.cross_entropy(clone.head(clone.body(x)), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return clone
+
+
+def trained(net, x, y):
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+
+
+def main(rows):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(Net().cuda())
+    for x, y in DataLoader(rows):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        loss.backward()
+    if dist.get_rank() == 0:
+{body}
+
+
+main(range(8))
+"""
+
+
+def waits(body: list[str]) -> bool:
+    """Whether a backward pass on one rank is reported."""
+    findings = SNIPPETS.findings(PROGRAM.format(body="\n".join(f"        {line}" for line in body)))
+    return any("reach `backward`" in each.message for each in findings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["adapted(model.module, torch.randn(3, 16), torch.ones(3))"],
+        ["probe = nn.Linear(16, 5).cuda()", "loss = probe(torch.randn(3, 16)).sum()", "loss.backward()"],
+        ["probe = nn.Sequential(nn.Linear(16, 5), nn.ReLU())", "probe(torch.randn(3, 16)).sum().backward()"],
+        ["probe = Net()", "probe = probe.cuda()", "loss = probe(torch.randn(3, 16)).sum()", "loss.backward()"],
+        [
+            "with torch.no_grad():",
+            "    features = model.module.body(torch.randn(3, 16))",
+            "probe = nn.Linear(16, 5)",
+            "losses = []",
+            "for each in features:",
+            "    losses.append(probe(each).sum())",
+            "torch.stack(losses).mean().backward()",
+        ],
+        ["probe = nn.Linear(5, 5)", "probe(logits.detach()).sum().backward()"],
+    ],
+)
+def test_its_backward_pass_reduces_nothing(body):
+    assert not waits(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["loss.backward()"],
+        # What is made here has no parameters, or is not all that the loss is computed from.
+        ["criterion = nn.CrossEntropyLoss()", "criterion(logits, torch.ones(3)).backward()"],
+        ["critic = nn.Linear(5, 1)", "critic(logits).sum().backward()"],
+        ["probe = nn.Linear(16, 5)", "loss = loss + probe(torch.randn(3, 16)).sum()", "loss.backward()"],
+        # Somebody else has made it.
+        ["trained(model.module, torch.randn(3, 16), torch.ones(3))"],
+    ],
+)
+def test_what_a_wrapper_may_take_part_in_is_reported(body):
+    assert waits(body)

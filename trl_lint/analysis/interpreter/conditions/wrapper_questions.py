@@ -1,0 +1,128 @@
+"""Tests that ask whether a model has a wrapper.
+
+For example:
+
+    isinstance(model, DDP)                                        `model`, true if it is wrapped
+    hasattr(model, "module"), type(model) is DDP                  the same
+    hasattr(model, "generate")                                    the opposite: no wrapper has it
+    getattr(model, "module", None) is None                        the opposite
+    inner = getattr(model, "module", None); if inner: ...         true if it is wrapped, until `model` is bound anew
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, is_literal_none, precedes
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
+from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
+from trl_lint.domain.kinds import PreparedObject, flag
+from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.values import Value, Wrapping
+from trl_lint.knowledge import library, models
+
+# The model whose wrapper a test asks for, and whether the answer "true" means that it is wrapped.
+Question = tuple[cst.BaseExpression, bool]
+
+
+def wrapper_test(frame: Frame, test: cst.CSTNode) -> Question | None:
+    """What a test asks about the wrapper of which model."""
+    taken_off = _of_inner(frame, test)
+    if taken_off is not None:
+        return taken_off
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        return _of_class(frame, test.left, test.comparisons[0])
+    if not (isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and len(test.args) == 2):
+        return None
+    subject, second = test.args[0].value, frame.node_values.get(id(test.args[1].value))
+    if test.func.value == "isinstance":
+        return _of_one(subject, class_names(second), True)
+    if test.func.value == "hasattr" and second is not None and isinstance(second.const, str):
+        if second.const in models.ONLY_WRAPPERS_HAVE:
+            return subject, True
+        return None if second.const in library.WRAPPER_ATTRIBUTES else (subject, False)
+    return None
+
+
+def _of_inner(frame: Frame, test: cst.CSTNode) -> Question | None:
+    """A test for what `getattr(model, "module", None)` returned: whether it is None, or is true."""
+    if not isinstance(test, cst.BaseExpression):
+        return None
+    asked = none_test_operand(test)
+    inner = test if asked is None else asked
+    if isinstance(inner, cst.NamedExpr):
+        subject = _with_inner(inner.value)
+    elif isinstance(inner, cst.Name):
+        subject = _bound_inner(frame, inner)
+    else:
+        subject = _with_inner(inner)
+    return None if subject is None else (subject, asked is None or not is_none_test(test))
+
+
+def _with_inner(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """The `model` of `getattr(model, "module", None)`."""
+    match node:
+        case cst.Call(
+            func=cst.Name("getattr"),
+            args=[cst.Arg(value=subject), cst.Arg(value=cst.SimpleString() as name), cst.Arg(value=default)],
+        ) if name.evaluated_value == models.INNER_MODEL and is_literal_none(default):
+            return subject
+    return None
+
+
+def _bound_inner(frame: Frame, name: cst.Name) -> cst.BaseExpression | None:
+    """The model whose module a name is bound to, if that is still the one of this name where it is tested."""
+    bound = assigned_once(frame.root, name.value)
+    subject = _with_inner(bound)
+    if bound is None or not isinstance(subject, cst.Name):
+        return None
+    targets = (each.target for each in below(frame.root) if isinstance(each, cst.AssignTarget))
+    anew = (each for each in targets if isinstance(each, cst.Name) and each.value == subject.value)
+    between = (each for each in anew if precedes(frame.root, bound, each) and precedes(frame.root, each, name))
+    return subject if ancestors(frame.root, name) and not any(between) else None
+
+
+_HOLDS_FOR = frozenset({cst.Equal, cst.Is, cst.In})
+_NEGATES = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
+
+
+# `type(model)` and `model.__class__`.
+_READS_CLASS = frozenset({cst.Call, cst.Attribute})
+
+
+def _of_class(frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarget) -> Question | None:
+    """`type(model) == DDP`, `type(model) in (DDP, DP)`, `model.__class__ is DDP`."""
+    holds = type(target.operator) in _HOLDS_FOR
+    if type(left) not in _READS_CLASS or not (holds or type(target.operator) in _NEGATES):
+        return None
+    match left:
+        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
+            pass
+        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
+            pass
+        case _:
+            return None
+    names = class_names(frame.engine.evaluate(frame, target.comparator))
+    return _of_one(subject, names, holds)
+
+
+def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> Question | None:
+    if not models.WRAPPER_CLASSES.isdisjoint(names):
+        return subject, holds
+    return (subject, not holds) if library.are_plain_models(names) else None
+
+
+def decided(frame: Frame, node: cst.Comparison) -> Value | None:
+    """The value of `type(model) == DDP` for a model that is known to be wrapped; None for all other comparisons."""
+    tested = wrapper_test(frame, node)
+    if tested is None:
+        return None
+    model = frame.engine.evaluate(frame, tested[0])
+    if isinstance(model, PreparedObject):
+        model = narrowed_to_model(model)  # only models are tested like this
+    if wrapping_of(model) is not Wrapping.WRAPPED:
+        return None
+    return flag(WORLD_TRUE if tested[1] else WORLD_FALSE)

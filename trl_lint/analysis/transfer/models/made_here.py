@@ -1,0 +1,162 @@
+"""Losses of a network that the same function makes: its backward pass reduces nothing, whatever ran before.
+
+    model(x).sum().backward()                     before: a wrapper reduces the gradients
+    probe = nn.Linear(8, 2)                       made here
+    loss = F.cross_entropy(probe(x), y)           of `probe` alone
+    loss.backward()                               no rank waits for another
+
+    clone = copy.deepcopy(model.module)           made here, too
+    loss = disc(generator(z)).mean()              of a wrapper as well, if `generator` is one
+    loss = criterion(model(x), y)                 `criterion = nn.MSELoss()` has nothing to train
+
+The parts of a loss are followed through the names that the function binds, up to what is computed without gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.model_attributes import is_trained
+from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    callee_of,
+    contexts_around,
+    holder_name,
+    last_name,
+    names_in,
+    of_class,
+    parts_of_target,
+    precedes,
+)
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import PreparedObject, class_name_of
+from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge.models import HAVE_PARAMETERS
+from trl_lint.knowledge.python import COPIES_WITH_FIELDS
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS, WITHOUT_HISTORY
+
+_COPIES = frozenset(name.rpartition(".")[2] for name in COPIES_WITH_FIELDS)
+
+
+def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
+    """Whether a loss is computed with a network that this function makes, and with no wrapped or unknown model."""
+    parts = list(_parts(frame.root, loss))
+    ids = {id(each) for each in parts}
+    if any(point.kind == "forward" and id(point.node) in ids for point in frame.sync_points):
+        return False
+    run = [each.func for each in parts if isinstance(each, cst.Call)]
+    values = (frame.node_values.get(id(each)) for each in parts)
+    if any(value is not None and _may_be_shared(value) for value in values):
+        return False
+    return any(_is_made_here(frame, each) for each in run)
+
+
+def _parts(root: cst.CSTNode, expression: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes that a value is computed from, in the text of one function; what has no gradient is left out."""
+    todo, followed = [expression], set[int]()
+    while todo:
+        for node in _with_gradients(todo.pop()):
+            yield node
+            for bound in _reaching(root, node) if isinstance(node, cst.Name) else ():
+                if id(bound) not in followed and not (_is_copy(bound) or _is_off(root, bound)):
+                    followed.add(id(bound))
+                    todo.append(bound)
+
+
+def _reaching(root: cst.CSTNode, name: cst.Name) -> Sequence[cst.CSTNode]:
+    """What a name may be bound to where it is read: back to an assignment that is made on each way there."""
+    found: list[cst.CSTNode] = []
+    around = set(map(id, ancestors(root, name)))
+    for binding in reversed(_bindings(root).get(name.value, ())):
+        if binding.replaces and precedes(root, binding.value, name) and id(binding.block) in around:
+            return [binding.value, *(each for each in found if precedes(root, each, name))]
+        found.append(binding.value)
+    return found
+
+
+def _with_gradients(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes below a node, except those that a method cuts off: `model(x)` of `model(x).detach()`."""
+    called = (each.func for each in of_class(node, cst.Call) if isinstance(each.func, cst.Attribute))
+    cut = (each.value for each in called if each.attr.value in WITHOUT_HISTORY)
+    left_out = {id(each) for part in cut for each in below(part)}
+    return (each for each in below(node) if id(each) not in left_out)
+
+
+def _is_off(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return not WITHOUT_GRADIENTS.isdisjoint(contexts_around(root, node))
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundValue:
+    """A value of a name. block: the statements around. replaces: whether nothing of an earlier value is left."""
+
+    value: cst.CSTNode
+    block: cst.CSTNode | None
+    replaces: bool
+
+
+@lru_cache(maxsize=16)
+def _bindings(root: cst.CSTNode) -> dict[str, list[_BoundValue]]:
+    """What a function binds its names to: by assignments, loops, and methods that add (`losses.append(x)`)."""
+    found: dict[str, list[_BoundValue]] = {}
+    for node in below(root):
+        for target, value, replaces in _bound(node):
+            around = ancestors(root, node)
+            block = next((each for each in reversed(around) if isinstance(each, _BLOCKS)), root)
+            binding = _BoundValue(value, block, replaces and isinstance(target, cst.Name))
+            found.setdefault(holder_name(target), []).append(binding)
+    return found
+
+
+_BLOCKS = (cst.IndentedBlock, cst.Module)
+
+
+def _bound(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, bool]]:
+    """The targets that a statement binds, their values, and whether these replace the earlier ones."""
+    match node:
+        case cst.Assign(targets=targets, value=value):
+            yield from ((part, value, True) for each in targets for part in parts_of_target(each.target))
+        case cst.AnnAssign(target=target, value=cst.BaseExpression() as value):
+            yield target, value, True
+        case cst.AugAssign(target=target, value=value) | cst.NamedExpr(target=target, value=value):
+            yield target, value, False
+        case cst.For(target=target, iter=iterable) | cst.CompFor(target=target, iter=iterable):
+            yield from ((name, iterable, False) for name in of_class(target, cst.Name))
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=receiver), args=args)):
+            yield from ((receiver, each.value, False) for each in args)
+
+
+def _may_be_shared(value: Value) -> bool:
+    """Whether a value is a model that may have a wrapper, or be inside one."""
+    if isinstance(value, PreparedObject):
+        return True
+    return value.kind is Kind.MODEL and wrapping_of(value) is not Wrapping.BARE
+
+
+def _is_made_here(frame: Frame, callee: cst.BaseExpression) -> bool:
+    """Whether what is called is a network, or a part of one, that the function binds to what it makes."""
+    name = holder_name(callee)
+    made = [each.value for each in _bindings(frame.root).get(name, ())]
+    known = [(each, frame.node_values[id(each)]) for each in made if id(each) in frame.node_values]
+    others = [(each, value) for each, value in known if holder_name(callee_of(each)) != name]  # not `net = net.cuda()`
+    return bool(others) and all(_is_new(each, value) for each, value in others)
+
+
+def _is_new(node: cst.CSTNode, value: Value) -> bool:
+    """Whether an expression makes a network with parameters, or copies one."""
+    if _is_copy(node) or not isinstance(node, cst.Call):
+        return _is_copy(node)
+    if isinstance(value, ProjectModel):
+        return wrapping_of(value) is Wrapping.BARE and is_trained(value.cls)
+    return class_name_of(value).startswith("torch.nn.") and not HAVE_PARAMETERS.isdisjoint(names_in(node))
+
+
+def _is_copy(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and last_name(node.func) in _COPIES
