@@ -535,7 +535,7 @@ CASES = {
         revealed_beside,
         'one_rank = int(os.environ["WORLD_SIZE"]) == 1',
         "never",
-        'ALONE = int(os.environ["WORLD_SIZE"]) == 1',
+        'solo = int(os.environ["WORLD_SIZE"]) == 1',
         "same",
     ),
     "NOT_A_NUMBER": Case(
