@@ -117,3 +117,41 @@ def main(model, rows, several):
 def test_a_function_that_returns_the_value_may_have_reduced_it(end, log, is_there):
     text = HELPER.format(textwrap.indent(end, 4 * " "), textwrap.indent(log, 4 * " "))
     assert [each.by_default for each in SNIPPETS.findings(text)] == [is_there]
+
+
+PASSED_ON = """\
+def measured(accuracy):
+    return {{'accuracy': accuracy.item()}}
+
+def show(values):
+    wandb.log(values)
+
+def other(values):
+    return values
+
+def exchanged(values, args):
+    if args.few:
+        return values
+    names = sorted(values)
+    numbers = torch.tensor([float(values[each]) for each in names])
+    dist.all_reduce(numbers)
+    return dict(zip(names, numbers.tolist()))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_there"),
+    [
+        ("show(measured(accuracy))", True),
+        ("values = measured(accuracy)\nshow(values)", True),
+        ("values = measured(accuracy)\nvalues = exchanged(values, args)\nshow(values)", False),
+        ("show(exchanged(measured(accuracy), args))", False),
+        # Of something else, or for something else.
+        ("values = measured(accuracy)\nlosses = exchanged(measured(loss), args)\nshow(values)", True),
+        ("values = measured(accuracy)\nother(exchanged(values, args))\nshow(values)", True),
+    ],
+)
+def test_what_is_reduced_on_the_way_to_the_function_that_logs_it(body, is_there):
+    text = LOOP.replace("def train", PASSED_ON + "def train").format(textwrap.indent(body, 8 * " "))
+    assert [each.by_default for each in SNIPPETS.findings(text)] == [is_there]

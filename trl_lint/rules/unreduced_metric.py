@@ -55,9 +55,9 @@ device, is not in the default set.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
-function, so one that a helper returns is reported by default. Nor is a value in the default set if the same function
-has reduced something of it before, in place or under its own name, in a way that is not understood, or only under a
-condition: whoever writes that has thought of the ranks.
+function, so one that a helper returns is reported by default. Nor is a value in the default set if the same function,
+or one that returns it or passes it on to the log, has reduced something of it before, in place or under its own name,
+in a way that is not understood, or only under a condition: whoever writes that has thought of the ranks.
 
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
@@ -256,7 +256,7 @@ def _is_worth_a_look(event: Logged, write: Write) -> bool:
 
 
 def _may_be_reduced(event: Logged, write: Write) -> bool:
-    """Whether the function that logs the value, stores it for the log or returns it reduces something of it before."""
+    """Whether a function that logs the value, stores it, passes it on or returns it reduces something of it before."""
     from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
     from trl_lint.analysis.program.syntax import ancestors
 
@@ -265,7 +265,26 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
     # The call that logs it may log other metrics, which are reduced.
     if not ancestors(event.node, stored):
         places.append((Caller(event.module, event.function), event.node))
+    places.extend(_passed_on(event, write))
     return any(may_be_reduced(caller, node, _called) for caller, node in places)
+
+
+def _passed_on(event: Logged, write: Write) -> Iterator[tuple[Caller, CSTNode]]:
+    """The calls in the file of a value by which it may come to the function that logs it."""
+    from libcst import Call
+
+    from trl_lint.analysis.program.idioms.near_reductions import Caller
+    from trl_lint.analysis.program.syntax import definitions_around, last_name, of_class
+
+    logs, module = event.function, cast("Module", write.module)
+    if logs is None or _function(event, write) is logs:
+        return
+    methods = (each for cls in module.classes for each in cls.methods.values())
+    functions = {id(each.node): each for each in (*module.functions, *methods)}
+    for call in of_class(module.tree, Call):
+        if last_name(call.func) == logs.name and call.args:
+            around = definitions_around(module.tree, call)
+            yield Caller(module, functions.get(id(around[-1])) if around else None), call
 
 
 def _called(caller: Caller, callee: BaseExpression) -> Caller | None:
