@@ -56,7 +56,7 @@ def _find(module: Module) -> PassedRanks:
     return PassedRanks(names, attributes, frozenset(each.name for each in found if each.kind == "variable"))
 
 
-class _Source(NamedTuple):
+class _RankSource(NamedTuple):
     kind: str
     owner: str
     name: str
@@ -74,7 +74,7 @@ def _passed(tree: cst.Module) -> Iterator[tuple[cst.Module | cst.FunctionDef, cs
 
 def _sources(
     tree: cst.Module, root: cst.Module | cst.FunctionDef, rank: cst.BaseExpression, depth: int
-) -> Iterator[_Source]:
+) -> Iterator[_RankSource]:
     """What holds the same number as an expression of a function (or module)."""
     match rank:
         case cst.Call(func=cst.Name(value="int" | "str"), args=[cst.Arg(value=inner, star="")]):
@@ -86,18 +86,18 @@ def _sources(
             value = assigned_once(root, name)
             is_parameter = isinstance(root, cst.FunctionDef) and name in _parameters(root)
             if _times_bound(root, name) == 1 and (value is not None or is_parameter):
-                yield _Source("name", owner, name)
+                yield _RankSource("name", owner, name)
                 if value is not None and depth > 0:
                     yield from _sources(tree, root, value, depth - 1)
         case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=name)):
             if not any(last_name(each) == name for each in _targets(tree) if isinstance(each, cst.Attribute)):
-                yield _Source("attribute", owner, name)
+                yield _RankSource("attribute", owner, name)
         case cst.Subscript(value=read, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
             if last_name(read) == "environ":
-                yield _Source("variable", "", key.raw_value)
+                yield _RankSource("variable", "", key.raw_value)
         case cst.Call(func=func, args=[cst.Arg(value=cst.SimpleString() as key), *_]):
             if last_name(func) == "getenv" or (isinstance(func, cst.Attribute) and last_name(func.value) == "environ"):
-                yield _Source("variable", "", key.raw_value)
+                yield _RankSource("variable", "", key.raw_value)
 
 
 def _parameters(function: cst.FunctionDef) -> list[str]:
