@@ -18,6 +18,7 @@ FILES = {
     "many.sh": 'torchrun --nproc_per_node 8 train.py "$@"\npython -m tools\ndeepspeed x.py --deepspeed zero3.json\n',
     "zero3.json": '{"zero_optimization": {"stage": 3}}',
     "train.py": '"""python train.py"""\nimport a\nfrom d import e\nspawn(e)\nif __name__ == "__main__":\n    f()\n',
+    "engine.py": 'deepspeed.initialize(net, config={"zero_optimization": {"stage": 1}})\n',
     "plain.py": "x = 1\n",
     "accelerate.yaml": "distributed_type: FSDP\nnum_processes: 8\n",
     "task.yaml": "task:\n  _target_: tasks.Training\n",

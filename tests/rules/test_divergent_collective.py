@@ -1641,3 +1641,19 @@ def test_a_group_that_all_its_members_make_has_to_be_asked_for(body, by_default)
     assert ("later have other names on them" in finding.message) is not by_default
     split = SNIPPETS.finding(MAKES_GROUPS.format(body=body.replace("\n", "\n    "), device=", device_id=device"))
     assert split.by_default is True
+
+
+# --- ranks that the program is passed ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "speaks"),
+    [
+        ("dist.init_process_group('nccl', rank=me, world_size=4)", True),
+        ("dist.init_process_group('nccl', rank=other, world_size=4)", False),
+        ("dist.init_process_group('nccl')", False),
+    ],
+)
+def test_a_number_that_is_passed_to_the_process_group_is_the_rank(start, speaks):
+    numbers = "import sys\nimport torch.distributed as dist\n\nme = int(sys.argv[1])\nother = int(sys.argv[2])\n"
+    assert bool(SNIPPETS.findings(f"{numbers}{start}\nif me == 1:\n    dist.barrier()\n")) is speaks

@@ -326,6 +326,96 @@ def test_a_program_speaks_for_itself(tmp_path):
     assert shown_by(project(tmp_path, {}, text)) == ("FSDP", "train.py")
 
 
+STARTED = """
+import deepspeed
+import torch.distributed as dist
+
+
+def main(net, loader, args, given):
+    {settings}
+    engine, *_ = deepspeed.initialize(args=args, model=net, {passed})
+    for batch in loader:
+        engine.backward(engine(batch).mean())
+        engine.step()
+    if dist.get_rank() == 0:
+        engine.save_16bit_model("x")
+"""
+ZERO3 = {"other/zero3.yaml": ACCELERATE.format("DEEPSPEED", ZERO.format(3))}
+FIRST = "settings = {'zero_optimization': {'offload': {'x': 1}, 'stage': 1}}"
+THIRD = "settings = {'zero_optimization': {'offload': {'x': 1}, 'stage': 3}}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "passed", "where"),
+    [
+        ("", "config=given", "other/zero3.yaml"),
+        ("", "mpu=None", "other/zero3.yaml"),
+        ("", "config='zero1.json'", "other/zero3.yaml"),
+        ("", "config={'zero_optimization': {'stage': args.stage}}", "other/zero3.yaml"),
+        ("", "config={**given}", "other/zero3.yaml"),
+        ("", "config={'zero_optimization': {'stage': 2}}", None),
+        ("", "config_params=dict(zero_optimization=dict(stage=2))", None),
+        ("", "config={'bf16': {'enabled': True}}", None),
+        ("", "config={**given, 'zero_optimization': {'stage': 1}}", None),
+        (FIRST, "config=settings", None),
+        (FIRST, "**given", "other/zero3.yaml"),
+        (f"{FIRST}\n    settings['train_batch_size'] = given", "config=settings", None),
+        (f"{FIRST}\n    settings['zero_optimization']['stage'] = 2", "config=settings", None),
+        (f"{FIRST}\n    settings['zero_optimization']['stage'] = args.stage", "config=settings", "other/zero3.yaml"),
+        (f"{FIRST}\n    settings['zero_optimization'] = given", "config=settings", "other/zero3.yaml"),
+        (f"{FIRST}\n    settings.update(given)", "config=settings", "other/zero3.yaml"),
+        (f"stage = 1 if given else 2\n    {FIRST.replace('1}}', 'stage}}')}", "config=settings", None),
+        (f"args.{FIRST}", "config=args.settings", None),
+        (f"def made():\n        {FIRST}\n        return settings", "config=made()", None),
+        (f"{FIRST}\n    if given:\n        settings = given", "config=settings", "other/zero3.yaml"),
+        # These may prepare another model as settings say.
+        (f"{FIRST}\n    Accelerator()", "config=settings", "other/zero3.yaml"),
+        # The third stage in code shows itself, however it is written.
+        (THIRD, "config=settings", "other/zero3.yaml"),
+        (f"{FIRST}\n    if given:\n        settings['zero_optimization']['stage'] = 3", "config=settings",
+         "other/zero3.yaml"),
+    ],
+)  # fmt: skip
+def test_a_stage_in_code_decides_for_its_program(settings, passed, where, tmp_path):
+    findings = project(tmp_path, ZERO3, STARTED.format(settings=settings, passed=passed))
+    assert shown_by(findings) == (("DeepSpeed ZeRO-3", where) if where else ())
+
+
+@pytest.mark.parametrize("settings", [THIRD, f"{FIRST}\n    settings['zero_optimization']['stage'] = 3"])
+def test_the_third_stage_in_code_shows_itself(settings, tmp_path):
+    findings = project(tmp_path, {}, STARTED.format(settings=settings, passed="config=settings"))
+    assert shown_by(findings) == ("DeepSpeed ZeRO-3", "train.py")
+
+
+SAVER = """
+import torch.distributed as dist
+
+
+def save(engine):
+    if dist.get_rank() == 0:
+        engine.save_16bit_model("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("starts", "others", "is_third"),
+    [
+        ({"own.py": FIRST, "main.py": "import saver\nimport own\n"}, [], False),
+        ({"main.py": f"import saver\n{FIRST}"}, [], False),
+        ({"main.py": f"import saver\n{FIRST}", "again.py": "import saver\nsettings = None"}, [], True),
+        ({"main.py": f"import saver\n{FIRST}"}, ["eval.py"], True),
+        ({"own.py": FIRST}, [], True),
+    ],
+)
+def test_a_stage_in_code_decides_for_what_its_program_imports(starts, others, is_third, tmp_path):
+    """others: programs that use the file and say nothing of a stage."""
+    start = "\nimport deepspeed\ndeepspeed.initialize(net, config=settings)\n"
+    files = {name: text + (start if "settings" in text else "") + PROGRAM for name, text in starts.items()}
+    files |= {name: f"import saver\n{PROGRAM}" for name in others}
+    findings = project(tmp_path, ZERO3 | files, SAVER, name="saver.py")
+    assert (shown_by(findings) == ("DeepSpeed ZeRO-3", "other/zero3.yaml")) is is_third
+
+
 TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
 RUN = "```bash\naccelerate launch train.py\n```\n"
 TOLD = "```yaml\n" + ACCELERATE.format("FSDP", "") + "```\n" + RUN.replace("train.py", "{}")

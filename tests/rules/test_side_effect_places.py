@@ -448,3 +448,73 @@ if __name__ == "__main__":
 )
 def test_a_helper_that_a_caller_runs_at_some_steps(condition, expected):
     assert bool(SNIPPETS.findings(CALLED_BY_PROGRESS.format(condition))) is expected
+
+
+PASSED = """\
+import argparse
+import os
+import sys
+import deepspeed
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--me", type=int)
+args = parser.parse_args()
+{number}
+out = open("/data/times_{{}}.txt".format({named}), "w")
+{start}
+out.write("x")
+"""
+START = 'dist.init_process_group("nccl", rank={}, world_size=4)'
+
+
+@pytest.mark.parametrize(
+    ("number", "named", "start", "is_shared"),
+    [
+        ("me = int(sys.argv[1])", "me", START.format("me"), False),
+        ("me = sys.argv[1]", "me", START.format("int(me)"), False),
+        ("", "args.me", START.format("args.me"), False),
+        ("me = args.me", "args.me", START.format("me"), False),
+        ("me = args.me", "me", START.format("me"), False),
+        ("", 'os.environ["ME"]', START.format('int(os.environ["ME"])'), False),
+        ("me = os.getenv('ME')", "os.environ.get('ME')", START.format("int(me)"), False),
+        ("me = int(sys.argv[1])", "me", "deepspeed.init_distributed(rank=me, world_size=4)", False),
+        # Something else is passed, or nothing.
+        ("me = int(sys.argv[1])\nrank = int(sys.argv[2])", "me", START.format("rank"), True),
+        ("", "args.other", START.format("args.me"), True),
+        ("other = parser.parse_args()", "other.me", START.format("args.me"), True),
+        ("", 'os.environ["RUN"]', START.format('int(os.environ["ME"])'), True),
+        ("me = int(sys.argv[1])", "me", 'dist.init_process_group("nccl", world_size=me)', True),
+        ("me = int(sys.argv[1])", "me", "dist.init_process_group('nccl')\ndist.new_group(rank=me)", True),
+        # Which of the two is the rank is not known.
+        ("me = int(sys.argv[1])\nif args.one:\n    me = 0", "'x'", START.format("me"), True),
+        ("me = 0", "me", START.format("me"), True),
+    ],
+)
+def test_what_is_passed_as_the_rank_is_the_number_of_this_process(number, named, start, is_shared):
+    assert bool(SNIPPETS.findings(PASSED.format(number=number, named=named, start=start))) is is_shared
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ("if me == 0:\n    write()", False),
+        ("if args.me == 0:\n    write()", True),
+        ("def write_own():\n    open(f'times_{me}', 'w')\n\n\nwrite_own()", False),
+        ("def write_own(me):\n    open(f'times_{me}', 'w')\n\n\nwrite_own(args.me)", True),
+    ],
+)
+def test_a_condition_on_what_is_passed_as_the_rank_is_one_on_the_rank(body, is_reported):
+    number = f"me = int(sys.argv[1])\n\n\ndef write():\n    open('times', 'w')\n\n\n{START.format('me')}\n{body}"
+    text = PASSED.format(number=number, named="me", start="").replace("{{", "{").replace("}}", "}")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(("number", "is_given"), [("me", True), ("1 - me", True), ("other", False)])
+def test_a_parameter_that_is_passed_as_the_rank(number, is_given):
+    text = (
+        "import torch.distributed as dist\n\n\ndef run(me, other):\n    log = open(f'times_{NUMBER}', 'w')\n"
+        "    dist.init_process_group('nccl', rank=me, world_size=4)\n    log.write('x')\n\n\n"
+        "def main(args):\n    run(args.me, args.other)\n"
+    )
+    assert bool(SNIPPETS.findings(text.replace("NUMBER", number))) is not is_given

@@ -1697,6 +1697,41 @@ def test_prepare_wraps_no_loss_without_parameters(cls, weight, is_wrapped):
     assert bool(SNIPPETS.findings(PREPARED_LOSS.format(cls=cls, weight=weight))) is is_wrapped
 
 
+AVERAGE = """
+import ema_pytorch
+import torch
+from accelerate import Accelerator
+from ema_pytorch import EMA
+
+
+def main(model, loader, **options):
+    accelerator = Accelerator()
+    average = {average}
+    model, average, loader = accelerator.prepare(model, average, loader)
+    for batch in loader:
+        accelerator.backward((model(batch) - average(batch)).mean())
+        average.update()
+"""
+
+
+@pytest.mark.parametrize(
+    ("average", "is_wrapped"),
+    [
+        ("EMA(model)", True),
+        ("EMA(model, include_online_model=True)", True),
+        ("ema_pytorch.EMA(model, beta=0.9, include_online_model=False)", False),
+        ("EMA(model, include_online_model=False, **options)", False),
+        ("EMA(model, include_online_model=options['whole'])", False),
+        ("EMA(model, **options)", False),
+        ("ema_pytorch.KarrasEMA(model)", False),
+        ("Average(model, include_online_model=False)", True),
+    ],
+)
+def test_prepare_wraps_an_average_that_holds_the_model(average, is_wrapped):
+    """`EMA` detaches the parameters of its copy, and `prepare` wraps no model without a parameter to train."""
+    assert bool(SNIPPETS.findings(AVERAGE.format(average=average))) is is_wrapped
+
+
 MADE_INSTEAD = """
 from accelerate import Accelerator
 

@@ -159,6 +159,13 @@ IN_CODE = (
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\._zero3_consolidated_16bit_state_dict\s*\(",
          "deepspeed: runtime/engine.py", (b"._zero3_consolidated_16bit_state_dict",)),
 )
+# Words of code that starts DeepSpeed; the keys of the stage in its settings, and the stages at which each rank has the
+# whole of each parameter.
+STARTS_DEEPSPEED = (b"deepspeed", b"initialize")
+ZERO_SETTINGS, STAGE = "zero_optimization", "stage"
+WHOLE_STAGES = frozenset({0, 1, 2})
+# Code that leaves the engine of a model to settings and commands: a library's own objects prepare it.
+CHOOSES_ENGINE = re.compile(rb"\bAccelerator\(|\b\w*TrainingArguments\b")
 
 
 class _LaunchOption:

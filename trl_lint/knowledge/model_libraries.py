@@ -78,6 +78,14 @@ PURE_CLASSES = (
     "timm.data.mixup.",
     "torchvision.transforms.",
 )
+# Averages of a model, whose parameters they detach: `prepare` wraps them only if they hold the averaged model as well.
+# The keyword that, if false, keeps it out of their modules (true by default), or "" if they never hold it. Read from
+# ema_pytorch 0.7.
+AVERAGES = {
+    f"{module}.{name}": keyword
+    for name, home, keyword in (("EMA", "ema_pytorch", "include_online_model"), ("KarrasEMA", "post_hoc_ema", ""))
+    for module in ("ema_pytorch", f"ema_pytorch.{home}")
+}
 # sentence_transformers/trainer.py::SentenceTransformerTrainer.override_model_in_loss: on several processes, the wrapper
 # replaces the model that a loss keeps in this attribute. The loss is passed by this name.
 LOSS_TRAINERS = frozenset({"CrossEncoderTrainer", "SentenceTransformerTrainer", "SparseEncoderTrainer"})

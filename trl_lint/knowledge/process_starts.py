@@ -100,6 +100,8 @@ SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
 START_GROUP = _showing(Shows.GROUP)
 # The same, without their module.
 STARTS_OF_GROUP = frozenset(name.rpartition(".")[2] for name in START_GROUP)
+# Of these, those that take the rank of the process as `rank`.
+TAKE_RANK = frozenset({"init_distributed", "init_process_group"})
 COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}
 NAME_STRATEGY = {row.name: row.strategies for row in STARTS if row.strategies}
 NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}

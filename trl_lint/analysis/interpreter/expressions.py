@@ -37,7 +37,7 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
-from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
+from trl_lint.analysis.transfer.processes import absences, first_rank, given_numbers, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
@@ -93,6 +93,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if value.kind is Kind.MODULE and (node.value.isupper() or JOB_SETTING.fits(node.value)):
         found = frame.engine.settle(value)
         return found if isinstance(found.const, World) or JOB_SETTING.fits(node.value) else value
+    value = given_numbers.with_given_number(frame, node, value)
     return job_flags.with_job_flags(frame, node, value) if frame.engine.job_flags.names else value
 
 
@@ -165,7 +166,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = UNKNOWN
     elif isinstance(value, LibraryName):
         value = attributes.of_unknown_library(frame, value)
-    value = named_fields.with_flag_of_one(node, value)
+    value = given_numbers.with_given_number(frame, node, named_fields.with_flag_of_one(node, value))
     flags = frame.engine.job_flags
     return job_flags.with_job_flags(frame, node, value) if flags.attributes or flags.counts else value
 

@@ -48,6 +48,7 @@ from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
 from trl_lint.launch.judge.one_gpu import one_gpu_variables, sees_one_gpu
+from trl_lint.launch.judge.own_stages import OwnStage, own_stage
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
 from trl_lint.launch.parsers import readers
@@ -129,6 +130,7 @@ class FileEngines:
         group: What code does about process groups.
         built: The unqualified names of the modules whose classes settings have hydra build.
         trains: Whether code trains.
+        own_stage: How code that starts DeepSpeed chooses its stage.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -143,6 +145,7 @@ class FileEngines:
     group: Group = Group.NONE
     built: frozenset[str] = frozenset()
     trains: bool = False
+    own_stage: OwnStage = OwnStage.NONE
 
     @property
     def is_silent(self) -> bool:
@@ -183,9 +186,10 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
         bare |= _started_by_code(path, data)
         drops_last = DROPS_LAST_IN_CODE.search(data) is not None
-        engines, group, trains = _in_order(_of_code(data)), _group_of(data), TRAINS.search(data) is not None
-        shown = FileEngines(engines, launches, program, bare, spawns, ranks, drops_last=drops_last)
-        return replace(shown, group=group, trains=trains)
+        stage, group, trains = own_stage(data), _group_of(data), TRAINS.search(data) is not None
+        engines = _of_code(data) | ({TrainingEngine.DEEPSPEED_ZERO3} if stage is OwnStage.SHARDED else set())
+        shown = FileEngines(_in_order(engines), launches, program, bare, spawns, ranks, drops_last=drops_last)
+        return replace(shown, group=group, trains=trains, own_stage=stage)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()

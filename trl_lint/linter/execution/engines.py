@@ -29,6 +29,7 @@ from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
 from trl_lint.linter.execution.only_parts import only_parts
+from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
     FileScan,
@@ -89,6 +90,7 @@ class ProjectEngines:
             around = self._started_from(project, names)
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
+            found = with_own_stage(found, self._known(project), str(inside))
             found = found._replace(started_from=around, home=str(project))
             self._in_use[path] = self._with_lightning(found, path)
         return self._in_use[path]

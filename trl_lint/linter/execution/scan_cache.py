@@ -10,6 +10,7 @@ from typing import TypedDict, cast
 
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.launch.judge.engines import BareStart, FileEngines, Group, LaunchEngines, of_file
+from trl_lint.launch.judge.own_stages import OwnStage
 from trl_lint.linter.execution.importers import imported
 from trl_lint.linter.store.cache import digest
 from trl_lint.linter.store.content_cache import ContentCache
@@ -95,6 +96,7 @@ class _Row(TypedDict, total=False):
     group: str
     built: list[str]
     trains: bool
+    own_stage: str
     imports: list[str]
 
 
@@ -112,6 +114,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         Group(row.get("group", "")),
         frozenset(row.get("built", ())),
         row.get("trains", False),
+        OwnStage(row.get("own_stage", "")),
     )
     return shown, tuple(row.get("imports", ()))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import built_trainers, builtin_calls, row_transfers, started_processes
@@ -26,7 +28,7 @@ from trl_lint.domain.kinds import NONE, PartialCall, flag
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, model_libraries
 from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
 
 
@@ -130,7 +132,24 @@ def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return flag(WORLD_FALSE if wrapped else MISSING)
 
 
+def _average(keyword: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
+    """`EMA(model, include_online_model=False)`: an average of a model, of which nothing is trained.
+
+    keyword: see `model_libraries.AVERAGES`. Unless it is known to be true, the averaged model may not be part of it.
+    """
+
+    def called(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+        average = frame.engine.unresolved(frame, args, node)
+        given = args.keywords.get(keyword)
+        is_open = isinstance(node, cst.Call) and any(each.star for each in node.args)
+        holds_model = given.const is True if given is not None else not is_open
+        return average.replace(grad=bool(keyword) and holds_model)
+
+    return called
+
+
 SPECIAL = {
+    **{name: _average(keyword) for name, keyword in model_libraries.AVERAGES.items()},
     "importlib.import_module": _import_module,
     "accelerate.utils.is_peft_model": _is_peft_model,
     "peft.is_peft_model": _is_peft_model,

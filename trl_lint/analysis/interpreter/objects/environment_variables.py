@@ -13,6 +13,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.passed_ranks import passed_ranks
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -70,7 +71,7 @@ def environment(frame: Frame, name: Value) -> Value:
     """The value of an environment variable; if its name is not known, it may be the rank."""
     if name.const is MISSING:
         return UNKNOWN
-    if name.const in RANK_VARIABLES:
+    if name.const in RANK_VARIABLES or name.const in passed_ranks(frame.module).variables:
         provenance = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
         place = Device(GLOBAL_RANK, provenance) if name.const in GLOBAL_RANK_VARIABLES else ""
         return StringValue(ranks.RANK_LOCAL, provenance=provenance, device=place)

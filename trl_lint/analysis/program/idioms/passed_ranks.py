@@ -1,0 +1,130 @@
+"""What a file passes to the start of the process group as its rank: by that, it is the number of this process.
+
+    number = int(sys.argv[1])
+    log = open(f"times_{number}", "w")                             the number of this process, here already
+    dist.init_process_group("nccl", rank=number, world_size=4)
+    dist.init_process_group("nccl", rank=args.node)                an option, by any name
+    dist.init_process_group("nccl", rank=int(os.environ["ME"]))    an environment variable
+
+Nothing follows from what is bound several times: only one of the values need be the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import assigned_once, definitions_around, last_name, loop_targets, of_class
+from trl_lint.knowledge.process_starts import TAKE_RANK
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+
+_MENTIONS = rb"\b(?:%b)\b" % b"|".join(each.encode() for each in sorted(TAKE_RANK))
+_DEEPEST = 4
+
+
+class PassedRanks(NamedTuple):
+    """Where the rank comes from.
+
+    names: each with the name of the function that binds it, "" for the module. attributes: each with the name of its
+    owner. variables: those of the environment.
+    """
+
+    names: frozenset[tuple[str, str]] = frozenset()
+    attributes: frozenset[tuple[str, str]] = frozenset()
+    variables: frozenset[str] = frozenset()
+
+
+_NOTHING = PassedRanks()
+
+
+def passed_ranks(module: Module) -> PassedRanks:
+    """What a file passes as the rank of the process."""
+    if not module.mentions(_MENTIONS):
+        return _NOTHING
+    return module.notes.cached(passed_ranks, partial(_find, module))
+
+
+def _find(module: Module) -> PassedRanks:
+    found = {part for root, rank in _passed(module.tree) for part in _sources(module.tree, root, rank, _DEEPEST)}
+    names = frozenset((each.owner, each.name) for each in found if each.kind == "name")
+    attributes = frozenset((each.owner, each.name) for each in found if each.kind == "attribute")
+    return PassedRanks(names, attributes, frozenset(each.name for each in found if each.kind == "variable"))
+
+
+class _RankSource(NamedTuple):
+    kind: str
+    owner: str
+    name: str
+
+
+def _passed(tree: cst.Module) -> Iterator[tuple[cst.Module | cst.FunctionDef, cst.BaseExpression]]:
+    """The ranks passed, each with the function around the call, or the module."""
+    for call in of_class(tree, cst.Call):
+        if last_name(call.func) in TAKE_RANK:
+            around = [each for each in definitions_around(tree, call) if isinstance(each, cst.FunctionDef)]
+            for arg in call.args:
+                if arg.keyword is not None and arg.keyword.value == "rank":
+                    yield around[-1] if around else tree, arg.value
+
+
+def _sources(
+    tree: cst.Module, root: cst.Module | cst.FunctionDef, rank: cst.BaseExpression, depth: int
+) -> Iterator[_RankSource]:
+    """What holds the same number as an expression of a function (or module)."""
+    match rank:
+        case cst.Call(func=cst.Name(value="int" | "str"), args=[cst.Arg(value=inner, star="")]):
+            yield from _sources(tree, root, inner, depth)
+        case cst.Name(value=name):
+            if isinstance(root, cst.FunctionDef) and not _binds(root, name):
+                root = tree
+            owner = root.name.value if isinstance(root, cst.FunctionDef) else ""
+            value = assigned_once(root, name)
+            is_parameter = isinstance(root, cst.FunctionDef) and name in _parameters(root)
+            if _times_bound(root, name) == 1 and (value is not None or is_parameter):
+                yield _RankSource("name", owner, name)
+                if value is not None and depth > 0:
+                    yield from _sources(tree, root, value, depth - 1)
+        case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=name)):
+            if not any(last_name(each) == name for each in _targets(tree) if isinstance(each, cst.Attribute)):
+                yield _RankSource("attribute", owner, name)
+        case cst.Subscript(value=read, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
+            if last_name(read) == "environ":
+                yield _RankSource("variable", "", key.raw_value)
+        case cst.Call(func=func, args=[cst.Arg(value=cst.SimpleString() as key), *_]):
+            if last_name(func) == "getenv" or (isinstance(func, cst.Attribute) and last_name(func.value) == "environ"):
+                yield _RankSource("variable", "", key.raw_value)
+
+
+def _parameters(function: cst.FunctionDef) -> list[str]:
+    params = function.params
+    return [each.name.value for each in (*params.posonly_params, *params.params, *params.kwonly_params)]
+
+
+def _binds(function: cst.FunctionDef, name: str) -> bool:
+    return _times_bound(function, name) > 0
+
+
+def _times_bound(root: cst.Module | cst.FunctionDef, name: str) -> int:
+    """How often code binds a name, as far as known."""
+    bound = [each.value for each in _targets(root) if isinstance(each, cst.Name)]
+    bound += loop_targets(root)
+    bound += _parameters(root) if isinstance(root, cst.FunctionDef) else []
+    return bound.count(name)
+
+
+def _targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """What assignments bind, each part of a tuple for itself."""
+    for assign in of_class(root, cst.Assign):
+        for target in assign.targets:
+            if isinstance(target.target, (cst.Tuple, cst.List)):
+                yield from (each.value for each in target.target.elements)
+            else:
+                yield target.target
+    yield from (each.target for each in of_class(root, cst.AnnAssign))
+    yield from (each.target for each in of_class(root, cst.AugAssign))
+    yield from (each.target for each in of_class(root, cst.NamedExpr))
