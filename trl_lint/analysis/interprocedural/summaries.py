@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.control_flow import process_exits, statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
     decorators,
+    early_exits_of_nothing,
     early_returns,
     passed_fields,
     returned_arguments,
@@ -206,7 +207,7 @@ class Runs(Definitions):
         memory: Memory | None = None
         divided = self._dividing_fact(frame, entry)
         of_some = early_returns.attributes_of_some_ranks(frame, divided)
-        for value, state in frame.returned:
+        for value, state in early_exits_of_nothing.ways_that_reduce(frame):
             if memory is not None and divided.is_by_rank:
                 note_held((result, memory.heap), (value, state.heap))
             result = join(result, value, divided)
@@ -230,11 +231,8 @@ class Runs(Definitions):
     def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
         """The result of a function that only some ranks run because of its decorator: None on the others."""
         joined = join(result, NONE, decorated.rank)
-        return (
-            joined.replace(provenance=decorated.provenance)
-            if joined.rank.differs and joined.provenance is None
-            else joined
-        )
+        lacks_cause = joined.rank.differs and joined.provenance is None
+        return joined.replace(provenance=decorated.provenance) if lacks_cause else joined
 
     def _dividing_fact(self, frame: Frame, entry: Control) -> ranks.Rank:
         """The fact of a condition by which ranks leave a function at different places."""

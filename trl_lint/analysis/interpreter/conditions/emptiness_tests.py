@@ -53,7 +53,7 @@ def _tests_emptiness(frame: Frame, test: cst.CSTNode) -> bool:
     count = _counted_in(test)
     if isinstance(count, cst.Name):
         count = _unpacked_once(frame, count.value) or _assigned_once(frame, count.value)
-    counted = None if count is None else _measured(count)
+    counted = None if count is None else measured(count)
     return counted is not None and _is_unchanged_batch(frame, counted)
 
 
@@ -76,17 +76,17 @@ def _assigned_once(frame: Frame, name: str) -> cst.CSTNode | None:
     return None if name in loop_targets(frame.root) else assigned_once(frame.root, name)
 
 
-def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
+def measured(count: cst.CSTNode) -> cst.CSTNode | None:
     """The object whose size a count is: `len(rows)`, `rows.shape[0]`, `rows.size(0)`, `rows.numel()`."""
     match count:
-        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]):
-            return measured
-        case cst.Call(func=cst.Attribute(value=measured, attr=cst.Name(name))) if name in _SIZES:
-            return measured
-        case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
-            return measured
-        case cst.Attribute(value=measured, attr=cst.Name("shape")):  # the name is bound to one of its parts
-            return measured
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=sized)]):
+            return sized
+        case cst.Call(func=cst.Attribute(value=sized, attr=cst.Name(name))) if name in _SIZES:
+            return sized
+        case cst.Subscript(value=cst.Attribute(value=sized, attr=cst.Name("shape"))):
+            return sized
+        case cst.Attribute(value=sized, attr=cst.Name("shape")):  # the name is bound to one of its parts
+            return sized
     return None
 
 

@@ -79,12 +79,12 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
     division = control_of_condition(frame, node.test, test)
-    engine = engine_outcome(frame, node.test)
-    conditions = frame.evaluated_conditions.copy() if engine is None else None
+    conditions = frame.evaluated_conditions.copy() if engine_outcome(frame, node.test) is None else None
     inside = before.control.under(division)
-    is_other = [engine is taken or is_on_tpu(frame, node.test, taken) for taken in (True, False)]
-    taken = _run_branch(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
-    skipped = _run_branch(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
+    taken = _run_branch(frame, node, before, division, inside, True)
+    if job_flags.leaves_one_process(frame, node):
+        return join_branches(frame, ((taken.through, taken.memory),), inside, before.control, test.rank)
+    skipped = _run_branch(frame, node, before, division, inside, False)
     both_end = taken.through and skipped.through
     if both_end:
         _widen_both(frame, before, node, (taken, skipped), conditions if len(frame.exits) == exits else None)
@@ -131,7 +131,8 @@ def _run_branch(
 ) -> BranchEnd:
     """Run one branch of an `if`."""
     frame.memory = before.fork()
-    frame.memory.control = inside
+    is_other = engine_outcome(frame, node.test) is is_true or is_on_tpu(frame, node.test, is_true)
+    frame.memory.control = inside.under_engine() if is_other else inside
     narrow(frame, node.test, is_true)
     if division.uniformity is Uniformity.DIVERGENT:
         narrowed = _narrowed(before, frame.memory)

@@ -4,6 +4,8 @@ For example:
 
     if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
         dist.init_process_group("nccl")
+    else:                                 so this branch is of one process
+        device = "cpu"
     if not dist.is_initialized():         as started here; both branches are run, as there is no group the first time
         dist.init_process_group("nccl")
     if config.log:                        config.log: unknown
@@ -99,6 +101,30 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
     if not any(name in ASK_FOR_GROUP for name in names):
         return False
     return any(_starts(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
+
+
+def leaves_one_process(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch that was run has started the group, so that its condition is false for one process only.
+
+    The other branch may start processes itself.
+    """
+    orelse = node.orelse
+    if orelse is None or not _is_true_for_several(frame, node.test) or _starts(frame, orelse):
+        return False
+    return not any(last_name(call.func) in START_PROCESSES for call in of_class(orelse, cst.Call))
+
+
+def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a condition is known to hold if there are several processes, as its flags are now."""
+    if isinstance(test, cst.BooleanOperation):
+        parts = (_is_true_for_several(frame, each) for each in (test.left, test.right))
+        return any(parts) if isinstance(test.operator, cst.Or) else all(parts)
+    value = frame.node_values.get(id(test))
+    if value is None or not isinstance(test, (cst.Attribute, cst.Name, cst.Comparison)):
+        return False
+    if isinstance(test, cst.Comparison):
+        return _counted(test) in frame.engine.job_flags.counts
+    return with_job_flags(frame, test, value).const is WORLD_TRUE
 
 
 def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:

@@ -1,0 +1,91 @@
+# Where the group is started if a setting says so, the other branch is of one process; what follows both is of all.
+import argparse
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.tensorboard import SummaryWriter
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--dist", action="store_true")
+parser.add_argument("--slurm", action="store_true")
+parser.add_argument("--fast", action="store_true")
+parser.add_argument("--several", action="store_true")
+parser.add_argument("--launcher", action="store_true")
+parser.add_argument("--num_gpus", type=int)
+args = parser.parse_args()
+
+
+def build(model):
+    if args.dist:
+        if args.slurm:
+            dist.init_process_group("nccl")
+        else:
+            dist.init_process_group("nccl", init_method="env://")
+            torch.save(model.state_dict(), "start.pt")  # expect: TRL008
+        model = DistributedDataParallel(model.cuda())
+        writer = SummaryWriter(f"logs/{dist.get_rank()}")
+    else:
+        model = torch.nn.DataParallel(model).cuda()
+        writer = SummaryWriter("logs")
+        alone(model)
+    torch.save(model.state_dict(), "model.pt")  # expect: TRL008
+    return model, writer
+
+
+def alone(model):
+    torch.save(model.state_dict(), "alone.pt")
+
+
+def by_number(distributed):
+    if distributed or args.num_gpus > 1:
+        dist.init_process_group("nccl")
+    elif args.fast:
+        SummaryWriter("fast")
+    else:
+        SummaryWriter("slow")
+
+
+def set_up():
+    dist.init_process_group("nccl")
+
+
+def by_function():
+    if args.several:
+        set_up()
+    else:
+        SummaryWriter("one")
+
+
+def with_another(distributed):
+    if distributed and args.fast:
+        dist.init_process_group("nccl")
+    else:
+        SummaryWriter("not fast, or one")  # expect: TRL008
+
+
+def if_there_is_none():
+    if not dist.is_initialized():
+        dist.init_process_group("nccl")
+    else:
+        SummaryWriter("there is one")  # expect: TRL008
+
+
+def work(rank):
+    dist.init_process_group("nccl", rank=rank)
+    SummaryWriter("work")  # expect: TRL008
+
+
+def started():
+    if args.launcher:
+        dist.init_process_group("nccl")
+    else:
+        mp.spawn(work, nprocs=4)
+
+
+build(torch.nn.Linear(4, 1))
+by_number(args.dist)
+by_function()
+with_another(args.dist)
+started()
