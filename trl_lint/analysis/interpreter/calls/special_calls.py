@@ -117,8 +117,10 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: the argument is the rank of the process."""
-    rank, expression = args.keywords.get("rank"), args.expression("rank")
-    if isinstance(expression, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
+    expression = args.expression("rank")
+    # Before the start, its name is taken for the number on one node; see `given_numbers`.
+    bound = frame.memory.names.get(expression.value) if isinstance(expression, cst.Name) else None
+    if isinstance(expression, cst.Name) and bound is not None and bound.rank.state is State.UNKNOWN:
         assignment.rebind(
             frame, expression, GLOBAL_RANK_INDEX.replace(provenance=frame.step(node, "this is the process's number"))
         )
