@@ -57,7 +57,7 @@ condition first (gather, reduce or broadcast it).
 Not in the default set, because they depend on the data, chance, the disk or the model (`--extend-select TRL006`):
 
 - loops over each rank's own data, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
-- conditions on batch sizes or texts, on data that are not a number, and on data from another file;
+- conditions on batch sizes or texts, on data that are not a number, and on data from another file, except on a loss;
 - branches on both sides of which the call is, perhaps not equally often;
 - comparisons of the rank with another number (`if rank >= size:`), which may be true on no rank;
 - files that some ranks may find, and random numbers (one seed draws the same on all ranks);
@@ -181,9 +181,14 @@ def _is_sure(event: Divergence) -> bool:
 def _depends_on_data_of_another_file(event: Divergence) -> bool:
     """Whether ranks diverge by data that come from another file, where a loader or a sampler may make them agree.
 
-    Of five such places that were read, in two code bases, all were false; of the others on data, half were real.
+    Of five such places that were read, in two code bases, all were false; of the others on data, half were real. No
+    loader makes losses agree.
     """
+    from trl_lint.analysis.program.syntax import identifiers
+
     if event.by is not DividedBy.CONDITION or Origin.RANK in event.origins or Origin.DATA not in event.origins:
+        return False
+    if any(map(TRAINED_NUMBER.fits, identifiers(event.condition.node))):
         return False
     source = source_step(event.condition)
     return source is not None and source.module is not event.module
