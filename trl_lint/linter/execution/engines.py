@@ -100,10 +100,9 @@ class ProjectEngines:
 
         Only then is the tree searched.
         """
-        project = self._known(self.files.project_of(path.parent))
-        if not project.importers.import_one_of(IMPORTED) or LOGS.search(content_of(path)) is None:
-            return found
         home = self.files.project_of(path.parent)
+        if not self._known(home).importers.import_one_of(IMPORTED) or LOGS.search(content_of(path)) is None:
+            return found
         around = {each: self._known(each) for each in (home, *sorted(self._projects_around(home)))}
         return found._replace(lightning=self.files.may_run_lightning(), parts=only_parts(path, around))
 

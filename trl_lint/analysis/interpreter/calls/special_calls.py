@@ -118,12 +118,13 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: the argument is the rank of the process."""
     expression = args.expression("rank")
+    if not isinstance(expression, cst.Name):
+        return NONE
     # Before the start, its name is taken for the number on one node; see `given_numbers`.
-    bound = frame.memory.names.get(expression.value) if isinstance(expression, cst.Name) else None
-    if isinstance(expression, cst.Name) and bound is not None and bound.rank.state is State.UNKNOWN:
-        assignment.rebind(
-            frame, expression, GLOBAL_RANK_INDEX.replace(provenance=frame.step(node, "this is the process's number"))
-        )
+    bound = frame.memory.names.get(expression.value)
+    if bound is not None and bound.rank.state is State.UNKNOWN:
+        step = frame.step(node, "this is the process's number")
+        assignment.rebind(frame, expression, GLOBAL_RANK_INDEX.replace(provenance=step))
     return NONE
 
 

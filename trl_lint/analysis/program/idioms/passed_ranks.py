@@ -13,11 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, definitions_around, last_name, loop_targets, of_class
+from trl_lint.analysis.program.syntax import (
+    assigned_once,
+    assignments,
+    definitions_around,
+    last_name,
+    loop_targets,
+    of_class,
+    parts_of_target,
+)
 from trl_lint.knowledge.process_starts import TAKE_RANK
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def _sources(
         case cst.Call(func=cst.Name(value="int" | "str"), args=[cst.Arg(value=inner, star="")]):
             yield from _sources(tree, root, inner, depth)
         case cst.Name(value=name):
-            if isinstance(root, cst.FunctionDef) and not _binds(root, name):
+            if isinstance(root, cst.FunctionDef) and not _times_bound(root, name):
                 root = tree
             owner = root.name.value if isinstance(root, cst.FunctionDef) else ""
             value = assigned_once(root, name)
@@ -105,10 +114,6 @@ def _parameters(function: cst.FunctionDef) -> list[str]:
     return [each.name.value for each in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
-def _binds(function: cst.FunctionDef, name: str) -> bool:
-    return _times_bound(function, name) > 0
-
-
 def _times_bound(root: cst.Module | cst.FunctionDef, name: str) -> int:
     """How often code binds a name, as far as known."""
     bound = [each.value for each in _targets(root) if isinstance(each, cst.Name)]
@@ -119,12 +124,7 @@ def _times_bound(root: cst.Module | cst.FunctionDef, name: str) -> int:
 
 def _targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """What assignments bind, each part of a tuple for itself."""
-    for assign in of_class(root, cst.Assign):
-        for target in assign.targets:
-            if isinstance(target.target, (cst.Tuple, cst.List)):
-                yield from (each.value for each in target.target.elements)
-            else:
-                yield target.target
+    yield from chain.from_iterable(parts_of_target(target) for target, _ in assignments(root))
     yield from (each.target for each in of_class(root, cst.AnnAssign))
     yield from (each.target for each in of_class(root, cst.AugAssign))
     yield from (each.target for each in of_class(root, cst.NamedExpr))

@@ -22,6 +22,7 @@ from trl_lint.analysis.program.syntax import (
     assignments,
     definitions_around,
     is_blank,
+    is_literal_none,
     last_name,
     of_class,
 )
@@ -74,7 +75,7 @@ def _returns_none(function: cst.FunctionDef) -> bool:
     is_return = isinstance(only, cst.SimpleStatementLine) and len(only.body) == 1 and only.body[0] in returns
     if is_return:
         value = returns[0].value
-        return value is None or (isinstance(value, cst.Name) and value.value == "None")
+        return value is None or is_literal_none(value)
     return is_blank(function.body) and not of_class(function, cst.Raise)
 
 
