@@ -3,7 +3,7 @@
 Rows are shuffled, the model has dropout, gradients are accumulated, the last batch is not full, the model is evaluated
 now and then, and logs are written as often as usual, at an interval that does not divide the number of steps.
 
-    python evaluation/stock_script.py TRAINER
+    python evaluation/stock_script.py TRAINER [--gpu]
 """
 
 import copy
@@ -41,7 +41,7 @@ ARGUMENTS = {
     "save_strategy": "no",
     "report_to": [],
     "disable_tqdm": True,
-    "use_cpu": True,
+    "use_cpu": "--gpu" not in sys.argv,
     "bf16": False,
 }
 

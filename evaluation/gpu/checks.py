@@ -11,20 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evaluation import stock_trainers
 from evaluation.compared.cases import places
 from evaluation.gpu.rows import Row, not_run, softly
 from trl_lint.verify.oracles import metrics, termination
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import fixtures, session
 from trl_lint.verify.proof.session import BARE, Judged, Session, Start, Subject
-from trl_lint.verify.rank.placement import REFUSED
+from trl_lint.verify.rank.in_place_of_nccl import REFUSED
 
-# nccl's own message, without the remark that it is emulated.
-WORDS = REFUSED.partition(" (")[0]
 PROGRAMS = Path(__file__).with_name("programs")
 # Seconds that ranks wait in vain, and seconds after which a run is stopped.
 TIMEOUT, LIMIT = 15.0, 90.0
 ONE_GPU = "one GPU"
+# Those that fit into the time: one of each kind of data.
+TRAINERS = ("SFT", "DPO", "Reward")
 PRECISIONS = ("fp32", "tf32", "bf16")
 
 
@@ -74,7 +75,7 @@ def checks(bench: Bench) -> Iterator[Row]:
 
 
 def _nccl_of_one(bench: Bench) -> Iterator[Row]:
-    yield softly("TRL011: a tensor on the CPU, nccl, one process", f"it raises `{WORDS}`", lambda: _refused(bench))
+    yield softly("TRL011: a tensor on the CPU, nccl, one process", f"it raises `{REFUSED}`", lambda: _refused(bench))
     yield softly(
         "a right program, nccl, one process",
         "no oracle fails; all collectives are told as through",
@@ -91,7 +92,7 @@ def _nccl_of_one(bench: Bench) -> Iterator[Row]:
 def _refused(bench: Bench) -> tuple[str, bool]:
     (rank,) = bench.judged("cpu_tensor", nproc=1, backend="nccl").run.ranks
     said = rank.end.message if rank.end else f"exit {rank.exit}"
-    return said, said.startswith(WORDS)
+    return said, said.startswith(REFUSED)
 
 
 def _one(bench: Bench) -> tuple[str, bool]:
@@ -117,17 +118,32 @@ def _shared(bench: Bench) -> Iterator[Row]:
         "told as one, with the line of each rank",
         lambda: hangs(bench.judged("hangs", "gloo")),
     )
-    for program, what in (("named", "GPUs named by LOCAL_RANK in every way"), ("trainer", "a Trainer")):
+    for program, what in (
+        ("named", "GPUs named by LOCAL_RANK in every way"),
+        ("gathers", "tensors as nccl takes and refuses them"),
+        ("trainer", "a Trainer"),
+    ):
         yield softly(
             f"{what}, gloo",
             "no oracle fails",
             lambda program=program: passes(bench.judged(program)),  # type: ignore[misc]
         )
+    for trainer in TRAINERS:
+        yield softly(
+            f"trl's own trainer, {trainer}, gloo", "no oracle fails", lambda trainer=trainer: stock(bench, trainer)
+        )  # type: ignore[misc]
     yield softly(
         "metrics of rank 0, CUDA tensors, gloo",
         f"*{metrics.ORACLE}* fails",
         lambda: fails(bench.judged("rank0_metrics"), metrics.ORACLE),
     )
+
+
+def stock(bench: Bench, trainer: str) -> tuple[str, bool]:
+    """An unchanged trainer of trl, as users start it, on GPUs."""
+    program = Subject(f"stock-{trainer}", str(stock_trainers.SCRIPT), stock_trainers.SCRIPT.parent, (trainer, "--gpu"))
+    runner = bench.session(program.name, 2, "gloo")
+    return passes(runner.judge(program, "as it is", runner.one_process(program)))
 
 
 def _nccl_of_several(bench: Bench) -> Iterator[Row]:

@@ -124,7 +124,7 @@ class TestTheChecks:
         for path in programs:
             compile(path.read_text(), path.name, "exec")
         assert {path.stem for path in programs} == {
-            *("bound", "cpu_tensor", "hangs", "named", "precision", "rank0_metrics", "right", "trainer"),
+            *("bound", "cpu_tensor", "gathers", "hangs", "named", "precision", "rank0_metrics", "right", "trainer"),
         }
 
 

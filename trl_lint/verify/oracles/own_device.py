@@ -1,7 +1,7 @@
 """*own device*: every tensor that enters a collective is on the process's own device, as nccl requires.
 
-Without a GPU for each process that is not visible, as gloo accepts tensors on the CPU. If accelerate places the
-tensors, one more run tracks which of them would be on the device (`rank/placement.py`): that is an emulation, and is
+With GPUs a collective itself refuses a tensor on the CPU, also where gloo runs it (`rank/in_place_of_nccl.py`).
+Without one that is not visible, as gloo accepts tensors on the CPU. If accelerate places the tensors, one more run tracks which of them would be on the device (`rank/placement.py`): that is an emulation, and is
 reported as one. A script's own checks for GPUs make it take another branch here, so that there is no verdict.
 """
 
@@ -21,8 +21,8 @@ def reason_not_needed(run: Run) -> str:
         return "there is one rank only"
     if not all(rank.ended_well for rank in run.ranks):
         return "the run did not end"
-    if all(rank.gpus is not None and rank.gpus >= len(run.ranks) for rank in run.ranks):
-        return "each process has a GPU"
+    if all(rank.gpus for rank in run.ranks):
+        return "the processes use GPUs, where a collective refuses a tensor on the CPU"
     if not all(rank.is_placed for rank in run.ranks):
         return "it asks for the CPU, or it is not accelerate that says where tensors are"
     if any(rank.asks_for_gpus for rank in run.ranks):

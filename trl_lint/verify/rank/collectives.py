@@ -16,7 +16,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import NamedTuple
 
-from . import call_stack, executing, imported, nccl, placement, trace, wrapping
+from . import call_stack, executing, imported, in_place_of_nccl, nccl, placement, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .tensors import is_tensor, listed
@@ -60,6 +60,7 @@ def patch(job: Job) -> Patch:
 
     def patch_c10d(c10d: ModuleType) -> None:
         for name, payload in PAYLOADS.items():
+            wrapping.replace(c10d, name, in_place_of_nccl.wrapper(c10d, name))
             wrapping.replace(c10d, name, _recorded(c10d, job, name, payload))
         wrapping.replace(c10d, "init_process_group", _started(c10d, job))
         wrapping.replace(c10d, "new_group", _with_timeout(c10d, job))
@@ -80,7 +81,9 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
                 group = ranks(c10d, asked)
                 if group == []:  # this rank is no member: the call does nothing
                     return original(*args, **kwargs)
-                begin(job, name, group, pick(args, kwargs, "op"), pick(args, kwargs, payload) if payload else None)
+                tensors = pick(args, kwargs, payload) if payload else None
+                begin(job, name, group, pick(args, kwargs, "op"), tensors)
+                in_place_of_nccl.refuse(asked or c10d.GroupMember.WORLD, tensors)
                 result = original(*args, **kwargs)
                 nccl.finish(c10d, asked, result)
                 trace.current.done()
@@ -162,14 +165,15 @@ def _started(c10d: ModuleType, job: Job) -> Wrapper:
 
         def started(*args: object, **kwargs: object) -> object:
             kwargs.update(zip(pick.names, args, strict=False))
-            backend = _backend(job, kwargs.get("backend"))
+            asked = kwargs.get("backend")
+            backend = _backend(job, asked)
             kwargs.update(backend=backend, timeout=_timeout(job, backend))
             if backend == "gloo":
                 kwargs.pop("device_id", None)  # binds to one GPU, which gloo knows nothing of
             nccl.prepare(job, backend)
             with trace.synchronising():
                 result = original(**kwargs)
-            _groups.append(c10d._get_default_group())
+            _keep(c10d._get_default_group(), backend, asked)
             trace.write("group", backend=backend, world_size=int(os.environ.get("WORLD_SIZE", "1")))
             imported.record()
             return result
@@ -204,12 +208,22 @@ def _with_timeout(c10d: ModuleType, job: Job) -> Wrapper:
             asked = kwargs.get("backend")
             backend = None if asked is None else _backend(job, asked)
             kwargs.update(backend=backend, timeout=_timeout(job, backend or c10d.get_backend()))
-            _groups.append(original(**kwargs))
-            return _groups[-1]
+            group = original(**kwargs)
+            if asked is None:
+                in_place_of_nccl.note_subgroup(group, c10d.GroupMember.WORLD)
+            _keep(group, backend, asked)
+            return group
 
         return grouped
 
     return make
+
+
+def _keep(group: object, backend: str | None, asked: object) -> None:
+    """Keep a group to the end, and remember what it stands for."""
+    _groups.append(group)
+    if backend == "gloo":
+        in_place_of_nccl.note(group, None if asked is None else str(asked))
 
 
 def _on_any_device(original: Function) -> Function:

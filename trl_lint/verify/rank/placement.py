@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from . import in_place_of_nccl
 from .imports import Patch
 from .job import Job
 from .tensors import listed
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Arguments: TypeAlias = tuple[object, ...]
 Keywords: TypeAlias = Mapping[str, object]
 OWN = "cpu:0"
-REFUSED = "No backend type associated with device type cpu (the process's own device is emulated)"
+REFUSED = f"{in_place_of_nccl.REFUSED} (the process's own device is emulated)"
 # This file broadcasts the states of generators, which nccl would find on the device.
 _RANDOM = os.path.join("accelerate", "utils", "random.py")
 _MARK = "_on_own_device"

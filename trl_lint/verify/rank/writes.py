@@ -43,7 +43,8 @@ def opens(path: object) -> None:
     """Record a file that is about to be opened for writing, unless by a library that handles ranks itself."""
     if _job is None or trace.current is None or not isinstance(path, (str, bytes, os.PathLike)):
         return
-    if not os.fsdecode(path).startswith(_ELSEWHERE):
+    # `tempfile` opens the folder, with an opener that creates a file in it.
+    if not os.fsdecode(path).startswith(_ELSEWHERE) and not os.path.isdir(path):
         at = call_stack.current(_job.user_files)
         if at and not call_stack.is_of(at[0][0], _KNOW_RANKS):
             _record(os.fsdecode(path))
