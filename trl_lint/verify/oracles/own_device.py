@@ -1,8 +1,9 @@
 """*own device*: every tensor that enters a collective is on the process's own device, as nccl requires.
 
 With GPUs a collective itself refuses a tensor on the CPU, also where gloo runs it (`rank/in_place_of_nccl.py`).
-Without one that is not visible, as gloo accepts tensors on the CPU. If accelerate places the tensors, one more run tracks which of them would be on the device (`rank/placement.py`): that is an emulation, and is
-reported as one. A script's own checks for GPUs make it take another branch here, so that there is no verdict.
+Without one that is not visible, as gloo accepts tensors on the CPU. If accelerate places the tensors, one more run
+tracks which of them would be on the device (`rank/placement.py`): that is an emulation, and is reported as one. A
+script's own checks for GPUs make it take another branch here, so that there is no verdict.
 """
 
 from __future__ import annotations
