@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_names
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, is_literal_none, precedes
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, is_literal_none, object_of_class, precedes
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
@@ -98,13 +98,9 @@ def _of_class(frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarg
     holds = type(target.operator) in _HOLDS_FOR
     if type(left) not in _READS_CLASS or not (holds or type(target.operator) in _NEGATES):
         return None
-    match left:
-        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
-            pass
-        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
-            pass
-        case _:
-            return None
+    subject = object_of_class(left)
+    if subject is None:
+        return None
     names = class_names(frame.engine.evaluate(frame, target.comparator))
     return _of_one(subject, names, holds)
 
