@@ -54,7 +54,8 @@ These are correct and not reported:
 - `self.model` of a `transformers.Trainer`, which is the bare model, unless the trainer assigns it from `prepare`;
 - reads guarded by `hasattr` with an alternative, `getattr` with a default, or `except AttributeError`;
 - attributes of `nn.Module` and of the wrapper, `_orig_mod` of `torch.compile`, attributes that the wrapping code sets
-  on the wrapper (`model.hyp = hyp`), and reads on one branch of a test whose other branch uses `.module`;
+  on the wrapper (`model.hyp = hyp`) or on its class (`type(model).hyp = hyp`), and reads on one branch of a test whose
+  other branch uses `.module`;
 - `generate`, which is TRL010's.
 
 If a setting decides whether the model is wrapped (`if args.distributed: model = DDP(model)`), reads are reported

@@ -27,11 +27,8 @@ from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_r
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
-    conditions_implied_by,
     contradiction,
     exits_in,
-    follows,
-    is_bound_once,
     parts_of,
     set_before,
 )
@@ -49,6 +46,7 @@ from trl_lint.analysis.state.point_sequences import (
     first_unmatched,
     with_loops_alike,
 )
+from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, outcome_on_first
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import single_process_value
@@ -295,19 +293,12 @@ def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: Sync
 
 
 def _is_decided_before(frame: Frame, branch_points: BranchPoints) -> bool:
-    """Whether all ranks that reach a condition take the same branch: the others have left at an earlier test of it."""
-    root, branch = frame.root, branch_of(frame.root, branch_points.branch.test)
-    conditions = conditions_implied_by(branch.test, True) if branch is not None else []
-    if branch is None or len(conditions) != 1 or not is_bound_once(root, conditions[0].subject):
-        return False
-    for other in frame.notes.of(Branches).by_test.values():
-        before = branch_of(frame.root, other.branch.test)
-        if before is None or before is branch or all(other.branch.through) or not follows(root, before, branch):
-            continue
-        remaining = conditions_implied_by(before.test, other.branch.through[0])
-        if any(each.subject.deep_equals(conditions[0].subject) for each in remaining):
-            return True
-    return False
+    """Whether all ranks that reach a condition take the same branch, and the other one has no points."""
+    branch, others = branch_points.branch, (each.branch for each in frame.notes.of(Branches).by_test.values())
+    outcome = outcome_on_first(frame, branch.test)
+    if outcome is not None and not branch_points.arms[1 if outcome else 0]:
+        return True
+    return is_decided_before(frame, branch.test, others)
 
 
 def _skipped_backward(frame: Frame, branch_points: BranchPoints) -> SyncPoint | None:

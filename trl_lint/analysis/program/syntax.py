@@ -210,6 +210,16 @@ def callee_of(node: cst.CSTNode) -> cst.CSTNode:
     return node.func if isinstance(node, cst.Call) else node
 
 
+def object_of_class(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The `model` of `type(model)` and `model.__class__`."""
+    match node:
+        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
+            return subject
+        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
+            return subject
+    return None
+
+
 def is_main_guard(test: cst.BaseExpression) -> bool:
     """`__name__ == "__main__"`."""
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.calls import attribute_calls
-from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests
+from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests, wrapper_questions
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators
@@ -370,13 +370,12 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     const: World | bool | None = None
     names = class_names(classes)
     asks_for_wrapper = not models.WRAPPER_CLASSES.isdisjoint(names)
-    asks_for_plain = library.are_plain_models(names)
-    if (asks_for_wrapper or asks_for_plain) and isinstance(receiver, PreparedObject):
+    if (asks_for_wrapper or library.are_plain_models(names)) and isinstance(receiver, PreparedObject):
         receiver = narrowed_to_model(receiver)  # only models are tested like this
     if wrapping_of(receiver) is Wrapping.WRAPPED:
         if asks_for_wrapper:
             const = WORLD_TRUE
-        elif asks_for_plain:
+        elif wrapper_questions.asks_for_model(frame, receiver, classes):
             const = WORLD_FALSE
     is_wrapped = wrapping_of(receiver) in WRAPPED_ON_SOME_WAY or isinstance(receiver, PreparedObject)
     if is_wrapped and names and models.NO_MODELS.issuperset(names):

@@ -7,20 +7,34 @@ For example:
     hasattr(model, "generate")                                    the opposite: no wrapper has it
     getattr(model, "module", None) is None                        the opposite
     inner = getattr(model, "module", None); if inner: ...         true if it is wrapped, until `model` is bound anew
+
+No wrapper of torch is an object of a class that the project defines, unless that is a wrapper itself: of a model that
+is known to be wrapped, `isinstance(model, Net)` is false. Where it is false, the model need not be wrapped.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.program.definitions.objects import ClassValue, class_names
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, is_literal_none, precedes
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assigned_once,
+    below,
+    is_literal_none,
+    last_name,
+    object_of_class,
+    precedes,
+)
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.kinds import PreparedObject, flag
 from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.provenance import WrappedByProjectClass, steps
+from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import library, models
 
@@ -98,13 +112,9 @@ def _of_class(frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarg
     holds = type(target.operator) in _HOLDS_FOR
     if type(left) not in _READS_CLASS or not (holds or type(target.operator) in _NEGATES):
         return None
-    match left:
-        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
-            pass
-        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
-            pass
-        case _:
-            return None
+    subject = object_of_class(left)
+    if subject is None:
+        return None
     names = class_names(frame.engine.evaluate(frame, target.comparator))
     return _of_one(subject, names, holds)
 
@@ -126,3 +136,24 @@ def decided(frame: Frame, node: cst.Comparison) -> Value | None:
     if wrapping_of(model) is not Wrapping.WRAPPED:
         return None
     return flag(WORLD_TRUE if tested[1] else WORLD_FALSE)
+
+
+def asks_for_model(frame: Frame, model: Value, classes: Value) -> bool:
+    """Whether `isinstance(model, classes)` is false of a model that is known to be wrapped."""
+    names = class_names(classes)
+    if not names or library.are_plain_models(names):
+        return bool(names)
+    if any(isinstance(each, WrappedByProjectClass) for each in steps(model.provenance)):
+        return False
+    options = map(frame.engine.settle, items_or_itself(classes))
+    return all(
+        _is_plain(each.cls) if isinstance(each, ClassValue) else library.are_plain_models(class_names(each))
+        for each in options
+    )
+
+
+def _is_plain(cls: ClassInfo) -> bool:
+    """Whether no wrapper of torch is an object of a class of the project, by inheritance or by what it has."""
+    keywords = (last_name(each.value) for base in cls.project_lineage() for each in base.node.keywords)
+    names = {each.rpartition(".")[2] for each in cls.library_bases()}
+    return names.isdisjoint({*models.WRAPPER_CLASSES, "Protocol"}) and all(each == "ABCMeta" for each in keywords)

@@ -10,7 +10,8 @@
     if is_exported(model):    a function whose source is unavailable may know the wrapper, so what depends on its
         model.export()        answer is not reported
 
-A project may also replace the `__getattr__` of a wrapper of torch, which then has all attributes of the model.
+A project may also replace the `__getattr__` of a wrapper of torch, which then has all attributes of the model, or put
+single attributes on its class (`program/definitions/attributes_of_classes.py`).
 
 Nothing is known of a class that may have any attribute (`__getattr__`, `setattr`), nor of one whose `__init__` does not
 pass its first argument to the base class.
@@ -23,14 +24,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions import attributes_of_classes
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import inwards, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import callee_of, inwards, last_name, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import WrappedByProjectClass, steps
 from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
 if TYPE_CHECKING:
@@ -64,10 +67,19 @@ def wrapped_by_project_class(frame: Frame, cls: ClassInfo, args: Arguments, node
 
 
 def has(frame: Frame, model: Value, name: str) -> bool:
-    """Whether a model is wrapped in a class of the project that has an attribute of this name, or may have any."""
-    return _forward_attributes(frame.engine.project) or any(
-        isinstance(each, WrappedByProjectClass) and name in each.names for each in steps(model.provenance)
-    )
+    """Whether a model is wrapped in a class to which the project gives an attribute of this name, or may give any."""
+    project = frame.engine.project
+    classes = attributes_of_classes.classes_given(project, name)
+    if _forward_attributes(project) or (classes and not classes.isdisjoint(_classes(model))):
+        return True
+    return any(isinstance(each, WrappedByProjectClass) and name in each.names for each in steps(model.provenance))
+
+
+def _classes(model: Value) -> set[str]:
+    """The names of the classes that a model is wrapped in: DistributedDataParallel where a library wraps it."""
+    callees = (callee_of(each.node) for each in steps(model.provenance))
+    names = {attributes_of_classes.class_name(last_name(each)) for each in callees}
+    return names if WRAPPER_CLASSES & names else {*names, attributes_of_classes.class_name(DDP)}
 
 
 def _forward_attributes(project: Project) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.project.import_lines import imported_files
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import object_of_class, of_class
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Project
@@ -33,9 +33,9 @@ def may_be_set(
 
 
 def _sets(call: cst.Call, name: str, holder: cst.BaseExpression) -> bool:
-    """`setattr(model, name, value)`, `model.__dict__.update(…)`, `vars(model).update(…)`"""
+    """`setattr(model, name, value)`, `setattr(type(model), …)`, `model.__dict__.update(…)`, `vars(model).update(…)`"""
     match call.func:
-        case cst.Name(value="setattr") if len(call.args) > 1 and call.args[0].value.deep_equals(holder):
+        case cst.Name(value="setattr") if len(call.args) > 1 and _is_or_is_class_of(call.args[0].value, holder):
             text = call.args[1].value
             return not isinstance(text, cst.SimpleString) or text.evaluated_value == name
         case cst.Attribute(value=cst.Attribute(value=owner, attr=cst.Name(value="__dict__")), attr=cst.Name("update")):
@@ -43,6 +43,10 @@ def _sets(call: cst.Call, name: str, holder: cst.BaseExpression) -> bool:
         case cst.Attribute(value=cst.Call(func=cst.Name("vars"), args=[cst.Arg(value=owner)]), attr=cst.Name("update")):
             return owner.deep_equals(holder)
     return False
+
+
+def _is_or_is_class_of(node: cst.BaseExpression, holder: cst.BaseExpression) -> bool:
+    return (object_of_class(node) or node).deep_equals(holder)
 
 
 def _passes_to_setter(

@@ -4,6 +4,10 @@
     model.hyp = hyp                                 from here on the wrapper has it
     loss = compute_loss(pred, targets, model)       reads `model.hyp`, in another function or file
 
+An attribute that is set on its class, every wrapper has from then on:
+
+    type(model).config = property(lambda self: self.module.config)
+
 Attributes that were set on the model before it was wrapped are not found on the wrapper. Nor are those that are set on
 the wrapper after the first call of the method that reads them:
 
@@ -35,7 +39,9 @@ from trl_lint.analysis.program.syntax import (
     definitions_around,
     inwards,
     names_in,
+    object_of_class,
     of_class,
+    precedes,
     self_attribute,
 )
 from trl_lint.knowledge.models import INNER_MODEL
@@ -54,7 +60,7 @@ def is_set_on_wrapper(project: Project, step: Step, name: str, reader: cst.CSTNo
     step: that call. In the function of the call the assignment has to be below the call; if an object keeps
     the wrapper (`self.model = DDP(model)`), it may be in another method of the class. Assignments in `reader`, the
     function with the `read`, do not count: the analysis of that function already knows what came before. It does not
-    know what is set by its name (`setattr(model, name, value)`).
+    know what is set by its name (`setattr(model, name, value)`), nor on the class (`type(model).x = …`).
     """
     tree, wrapping = step.module.tree, step.node
     wrapping_assignment = next(
@@ -71,6 +77,8 @@ def is_set_on_wrapper(project: Project, step: Step, name: str, reader: cst.CSTNo
         return True
     assignments = list(of_class(root, cst.Assign))
     later = assignments[next(place for place, each in enumerate(assignments) if each is wrapping_assignment) + 1 :]
+    if any(_sets_on_class(each, name, holders) and not _comes_after(reader, read, each) for each in later):
+        return True
     in_reader = {id(each) for each in of_class(reader, cst.Assign)}
     setting = [each for each in later if id(each) not in in_reader and _sets(each, name, holders)]
     return bool(setting) and not (
@@ -103,6 +111,20 @@ def _sets(statement: cst.Assign, name: str, holders: Sequence[cst.BaseExpression
         for target in _bound(statement)
         if isinstance(target, cst.Attribute)
     )
+
+
+def _sets_on_class(statement: cst.Assign, name: str, holders: Sequence[cst.BaseExpression]) -> bool:
+    """`type(model).name = value`, `model.__class__.name = value`"""
+    return any(
+        target.attr.value == name and any(owner.deep_equals(holder) for holder in holders)
+        for target in _bound(statement)
+        if isinstance(target, cst.Attribute) and (owner := object_of_class(target.value)) is not None
+    )
+
+
+def _comes_after(reader: cst.CSTNode, read: cst.CSTNode, statement: cst.Assign) -> bool:
+    """Whether the function that reads an attribute sets it later."""
+    return bool(ancestors(reader, statement)) and precedes(reader, read, statement)
 
 
 def _bound(statement: cst.Assign) -> Iterator[cst.BaseExpression]:

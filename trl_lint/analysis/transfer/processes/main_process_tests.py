@@ -153,7 +153,7 @@ def main_process_test(module: Module, function: FunctionInfo | None, place: cst.
     most frequent before rarer ones. function: that of the place, None for the file's own code.
     """
     counted = Counter(
-        (each.function is not function, _is_of_machine(each.condition), module.tree.code_for_node(each.condition))
+        (each.function is not function, is_of_machine(each.condition), module.tree.code_for_node(each.condition))
         for each in module.notes.of(MainProcessTests).found.values()
         if _holds_at(module, function, place, each)
     )
@@ -161,7 +161,8 @@ def main_process_test(module: Module, function: FunctionInfo | None, place: cst.
     return "" if best is None else best[2]
 
 
-def _is_of_machine(test: cst.BaseExpression) -> bool:
+def is_of_machine(test: cst.CSTNode) -> bool:
+    """Whether a test asks for the rank within one machine, by its names."""
     return any("local" in name.lower() for name in identifiers(test))
 
 
