@@ -89,6 +89,28 @@ def test_a_class_in_a_file_of_its_own(tmp_path, use, start, expected):
 
 
 @pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("class Saver: ...\nmade = Saver()\n", False),  # a copy, which uses its own
+        ("class Saver: ...\nSaver = None\n", False),
+        ("def Saver(): ...\n", False),
+        ("    def Saver(): ...\n", True),  # not of this file's own names
+        ("class Saver: ...\nimport train\nmade = train.Saver()\n", True),
+        ("class Saver: ...\nfrom train import Saver\nmade = Saver()\n", True),
+        ("class Savers: ...\nmade = Saver()\n", True),
+    ],
+)
+def test_a_file_that_defines_the_name_itself_means_its_own(tmp_path, other, expected):
+    text = (CALLBACK.format(use="pass") + START).encode()
+    (tmp_path / "train.py").write_bytes(text)
+    start = "if True:\n" if other.startswith(" ") else ""
+    (tmp_path / "other.py").write_text(f"from transformers import Trainer\n{start}{other}", encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL008"),))
+    linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
+    assert [each.by_default for each in linter.check(tmp_path / "train.py", text)] == [expected]
+
+
+@pytest.mark.parametrize(
     ("decorator", "use", "expected"),
     [
         ("", OTHER_START, False),

@@ -1463,3 +1463,43 @@ def test_a_helper_says_why_there_are_several_processes(caller, why):
 def test_a_function_that_shows_itself_that_there_are_several_needs_no_explanation():
     (found,) = SNIPPETS.findings(HELPER.format("def main():\n    Accelerator()\n    open('x', 'w').write('y')"))
     assert found.because == ()
+
+
+REFUSED = """
+import torch.distributed as dist
+
+def set_up(args):
+    if {several}:
+        dist.init_process_group("nccl")
+
+def save(rows):
+    open("rows.txt", "w").write(rows)
+
+def main(args, rows, n_gpu):
+    set_up(args)
+    save(rows)
+    {then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("several", "then", "is_refused"),
+    [
+        ("args.local_rank != -1", "if args.local_rank != -1: raise NotImplementedError", True),
+        ("not args.local_rank == -1", "if args.local_rank != -1 or n_gpu > 1: raise NotImplementedError", True),
+        ("args.ddp and n_gpu > 1", "if args.ddp: raise ValueError", True),
+        ("args.ddp", "if not args.ddp:\n        print(1)\n    else:\n        raise ValueError", True),
+        ("args.ddp", "if args.ddp and args.fast: raise ValueError", False),
+        ("args.ddp or args.fsdp", "if args.ddp: raise ValueError", False),
+        ("args.ddp", "if not args.ddp: raise ValueError", False),
+        ("args.ddp", "args.ddp = False\n    if args.ddp: raise ValueError", False),
+        ("args.ddp", "if rows: return\n    if args.ddp: raise ValueError", False),
+        ("args.ddp", "for _ in rows:\n        if args.ddp: raise ValueError", False),
+        ("args.ddp", "try:\n        if args.ddp: raise ValueError\n    except ValueError: pass", False),
+        ("check()", "if check(): raise ValueError", False),
+        ("args.ddp", "", False),
+    ],
+)
+def test_a_program_that_raises_wherever_it_starts_a_group_is_one_process(several, then, is_refused):
+    found = SNIPPETS.places(REFUSED.format(several=several, then=then))
+    assert found == ([] if is_refused else ['open("rows.txt", "w")'])

@@ -9,6 +9,8 @@
     cls = LazyRows if args.lazy else Rows                   OneOfProjectNames((both,)), looked up once it is used
     rows = LazyRows() if args.lazy else Rows()              OneOfProjectObjects((both,)), objects of the project
     rows.save(path)                                         the methods of both are followed
+    args = args or OwnArguments("out")                      an instance of the library's class, if that of OwnArguments
+                                                            is made from it
     loss = nn.MSELoss() if args.square else Huber()         OneOfModules((both,)), modules of torch and of the project
     loss(outputs, labels)                                   what holds for the result of either
 
@@ -47,6 +49,16 @@ class OneOfClasses(ModuleValue):
     def __init__(self, names: frozenset[str], **facts: Unpack[Facts]) -> None:
         super().__init__(ranks.SAME, **facts)
         self.names = names
+
+
+class OwnInstance(InstanceValue):
+    """An object of a class of the project."""
+
+    __slots__ = ()
+
+    def library_bases(self) -> tuple[str, ...]:
+        """The names of the library classes that its class is made from."""
+        return ()
 
 
 class ProjectChoice(Value):
@@ -142,16 +154,31 @@ def _is_name(value: Value) -> bool:
     return isinstance(value, NamedIn) or (isinstance(value, ProjectName) and value.name is not None)
 
 
+def one_object(a: Value, b: Value) -> Value | None:
+    """What is known of an object that is one of these; None if it is nothing."""
+    return one_of_project_objects(a, b) or one_of_modules(a, b) or one_of_library_class(a, b)
+
+
 def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
     """The choice between these objects; None if one is neither of the project nor a metric, or they are too many."""
     options = _options_of_both(a, b)
-    is_known = all(isinstance(each, InstanceValue) and (each.is_of_project or is_metric(each)) for each in options)
+    is_known = all(isinstance(each, OwnInstance) or is_metric(each) for each in options)
     return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= MAX_OPTIONS else None
 
 
 def is_metric(value: Value) -> bool:
     """Whether an object is a metric of torchmetrics, in whose place code may have a running mean of its own."""
     return isinstance(value, LibraryInstance) and value.name.startswith("torchmetrics.")
+
+
+def one_of_library_class(a: Value, b: Value) -> LibraryInstance | None:
+    """The instance of a library's class, if the other is one as well, also by a class of the project made from it."""
+    for one, heir in ((a, b), (b, a)):
+        if type(one) is LibraryInstance and isinstance(heir, OwnInstance) and one.name in heir.library_bases():
+            return one
+        if type(one) is LibraryInstance and isinstance(heir, LibraryInstance) and one.name == heir.name:
+            return one
+    return None
 
 
 def one_of_modules(a: Value, b: Value) -> OneOfModules | None:

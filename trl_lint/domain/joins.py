@@ -19,12 +19,13 @@ from typing import TypeVar
 from trl_lint.domain import absence, averaging, devices, ranks, shapes
 from trl_lint.domain.choices import (
     OneOfClasses,
+    OwnInstance,
     ProjectChoice,
     classes_of,
+    one_object,
     one_of_modules,
     one_of_project_classes,
     one_of_project_names,
-    one_of_project_objects,
 )
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, OPEN, OnOneProcess
 from trl_lint.domain.kinds import (
@@ -35,7 +36,6 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     InstanceValue,
     IterableValue,
-    LibraryInstance,
     LoaderValue,
     ModelRole,
     ModelValue,
@@ -115,7 +115,7 @@ def _is_choice_between(joined: Value, a: Value, b: Value) -> bool:
 
     What an object does that each rank makes in a place of its own is not done by all: `Saver(x) if main else Saver()`.
     """
-    are_made = isinstance(joined, InstanceValue) and joined.is_of_project and a.kind is b.kind
+    are_made = isinstance(joined, OwnInstance) and a.kind is b.kind
     return (are_made or isinstance(joined, ProjectChoice)) and not a.same_parts(b)
 
 
@@ -356,11 +356,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
             return general
-    objects = one_of_project_objects(a, b) or one_of_modules(a, b) if a.kind is Kind.INSTANCE else None
+    objects = one_object(a, b) if a.kind is Kind.INSTANCE else None
     if objects is not None:
         return objects
-    if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:
-        return a if type(a) is LibraryInstance else b
     chosen = one_of_project_classes(a, b) if a.kind is Kind.CLASS else None
     if chosen is not None:
         return chosen

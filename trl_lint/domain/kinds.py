@@ -262,11 +262,10 @@ class StoreFactory(ModuleValue):
 
 
 class InstanceValue(Value):
-    """An object of some class. is_of_project: the class is one of the project."""
+    """An object of some class."""
 
     __slots__ = ()
     kind = Kind.INSTANCE
-    is_of_project: ClassVar[bool] = False
 
     def of_any_site(self) -> InstanceValue:
         """An object of the same class, whatever its allocation site."""

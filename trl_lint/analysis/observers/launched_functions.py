@@ -21,6 +21,7 @@ import libcst as cst
 from trl_lint.analysis.events import DividedBy, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
+from trl_lint.analysis.program.idioms.refused_starts import is_refused
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import callee_of, is_literal_none, is_main_guard, last_name
 from trl_lint.analysis.state.arguments import Arguments
@@ -32,7 +33,7 @@ from trl_lint.domain.kinds import is_none
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
-from trl_lint.knowledge.process_starts import CALLED_BY_EACH
+from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_GROUP
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Collective
 
@@ -44,7 +45,9 @@ class LaunchedFunctions(Observer["Frame"]):
     needed_by = frozenset({Logged, SideEffect, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CALLED_BY_EACH and device_counts.starts_several(frame.module, name, args):
+        if name not in CALLED_BY_EACH or not device_counts.starts_several(frame.module, name, args):
+            return
+        if not (name in START_GROUP and isinstance(node, cst.Call) and is_refused(frame.module.tree, node)):
             _note_start(frame, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:

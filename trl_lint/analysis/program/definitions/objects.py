@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
+from trl_lint.domain.choices import OwnInstance
+from trl_lint.domain.kinds import LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
 
@@ -36,11 +37,10 @@ class ClassValue(Value):
         self.cls = cls
 
 
-class ProjectInstance(InstanceValue):
+class ProjectInstance(OwnInstance):
     """An instance of a class of the project."""
 
     __slots__ = ("cls",)
-    is_of_project = True
     parts: ClassVar[dict[str, object]] = {"cls": None}
 
     def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
@@ -49,6 +49,9 @@ class ProjectInstance(InstanceValue):
 
     def of_any_site(self) -> ProjectInstance:
         return self if self.cls.origin is self.cls else self.with_parts(self.cls.origin)
+
+    def library_bases(self) -> tuple[str, ...]:
+        return self.cls.library_bases()
 
 
 class ProjectModel(ModelValue):

@@ -4,7 +4,8 @@
     def main(): …
     if __name__ == "__main__": main()
 
-In a file of its own, the class is unused, too, if programs import it and do nothing with it.
+In a file of its own, the class is unused, too, if programs import it and do nothing with it. A file that defines the
+name itself, as programs do that begin as copies of each other, means its own.
 """
 
 from __future__ import annotations
@@ -39,10 +40,19 @@ def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
     if count_of(name, module.code) > 1:
         return False
     others = (code for path, code in project.linted_code(name) if path != module.path)
-    importers = [code for code in others if name.encode() in code]
+    importers = [code for code in others if name.encode() in code and not _means_its_own(name, code)]
     if not all(is_program(code) and _only_imports(name, code) for code in importers):
         return False
     return bool(importers) or is_program(module.source or b"")
+
+
+def _means_its_own(name: str, code: bytes) -> bool:
+    """Whether a file defines a name at its top level, and neither imports it nor takes it from a module."""
+    word = re.escape(name.encode())
+    if re.search(rb"(?m)^(?:async[ \t]+)?(?:class|def)[ \t]+%b\b" % word, code) is None:
+        return False
+    imported = any(re.search(rb"\b%b\b" % word, each) for each in _IMPORTS.findall(code))
+    return not imported and re.search(rb"\.[ \t]*%b\b" % word, code) is None
 
 
 def _only_imports(name: str, code: bytes) -> bool:

@@ -1,0 +1,141 @@
+"""Process groups of a program that raises wherever it starts one: it has never run as several processes.
+
+def set_up(args):
+    if args.local_rank == -1 or args.no_cuda: …
+    else: dist.init_process_group("nccl")        started only where `args.local_rank != -1`
+def main(args):
+    set_up(args)
+    if args.local_rank != -1:
+        raise NotImplementedError                which is always raised there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import is_lasting
+from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    definitions_around,
+    holder_name,
+    of_class,
+    operands,
+    precedes,
+)
+
+# Tests that are true where the other is false.
+_OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
+    (cst.Equal, cst.NotEqual),
+    (cst.Is, cst.IsNot),
+    (cst.In, cst.NotIn),
+)
+# What runs its body for some values only, or may catch what is raised in it.
+_OPEN = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With, cst.Lambda)
+
+
+def is_refused(tree: cst.Module, start: cst.Call) -> bool:
+    """Whether wherever a call in a file starts the group, its function, or each caller of that in the file, raises."""
+    around = definitions_around(tree, start)
+    if not around:
+        return False
+    function = around[-1]
+    if not isinstance(function, cst.FunctionDef) or len(around) > 1:
+        return False
+    known = list(_known_at(function, start))
+    if not known:
+        return False
+    if _raises(function, known):
+        return True
+    calls = [each for each in of_class(tree, cst.Call) if _is_named(each.func, function.name.value)]
+    return bool(calls) and all(_is_refused_by_caller(tree, function, each, known) for each in calls)
+
+
+def _is_named(callee: cst.BaseExpression, name: str) -> bool:
+    return isinstance(callee, cst.Name) and callee.value == name
+
+
+def _is_refused_by_caller(
+    tree: cst.Module, function: cst.FunctionDef, call: cst.Call, known: Sequence[Constraint]
+) -> bool:
+    """Whether the function around a call raises where what is known in the called one holds."""
+    around = definitions_around(tree, call)
+    if len(around) != 1 or not isinstance(around[0], cst.FunctionDef):
+        return False
+    parameters = {each.name.value for each in (*function.params.params, *function.params.kwonly_params)}
+    given = {each.value.value for each in call.args if isinstance(each.value, cst.Name)}
+    passed = [each for each in known if not (_names_in(each.test) & parameters) - given]
+    return _raises(around[0], [*passed, *_known_at(around[0], call)])
+
+
+def _known_at(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[Constraint]:
+    """The outcomes of single tests that lead to a place of a function."""
+    for each in constraints_on_path(function, node):
+        yield from (part for part in _parts(each) if _is_lasting(function, part.test))
+
+
+def _parts(known: Constraint) -> Iterator[Constraint]:
+    """The outcomes of the parts of a test that follow from its own."""
+    match known.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            yield from _parts(Constraint(denied, not known.holds))
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            if isinstance(operator, cst.And) is known.holds:
+                yield from (*_parts(Constraint(left, known.holds)), *_parts(Constraint(right, known.holds)))
+        case _:
+            yield known
+
+
+def _raises(function: cst.FunctionDef, known: Sequence[Constraint]) -> bool:
+    """Whether a function always raises where these tests have these outcomes."""
+    here = [each for each in known if _is_lasting(function, each.test)]
+    return any(
+        all(_follows(each, here) for each in constraints_on_path(function, raised)) and _is_always_met(function, raised)
+        for raised in of_class(function, cst.Raise)
+    )
+
+
+def _is_always_met(function: cst.FunctionDef, raised: cst.Raise) -> bool:
+    """Whether no return comes before it, it is in no loop, and nothing catches it."""
+    around = ancestors(function, raised)
+    if any(isinstance(each, (*_OPEN, cst.FunctionDef, cst.ClassDef)) and each is not function for each in around):
+        return False
+    return not any(precedes(function, each, raised) for each in of_class(function, cst.Return))
+
+
+def _follows(wanted: Constraint, known: Sequence[Constraint]) -> bool:
+    """Whether a test has this outcome where others have theirs."""
+    match wanted.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            return _follows(Constraint(denied, not wanted.holds), known)
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            both = (_follows(Constraint(each, wanted.holds), known) for each in (left, right))
+            return all(both) if isinstance(operator, cst.And) is wanted.holds else any(both)
+    return any(_is_same_outcome(wanted, each) for each in known)
+
+
+def _is_same_outcome(one: Constraint, other: Constraint) -> bool:
+    if one.test.deep_equals(other.test):
+        return one.holds is other.holds
+    match one.test, other.test:
+        case (
+            cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, right)]),
+            cst.Comparison(left=same, comparisons=[cst.ComparisonTarget(opposite, also)]),
+        ) if left.deep_equals(same) and right.deep_equals(also):
+            is_same = type(operator) is type(opposite)
+            is_opposite = any({type(operator), type(opposite)} == set(pair) for pair in _OPPOSITES)
+            return (is_same and one.holds is other.holds) or (is_opposite and one.holds is not other.holds)
+    return False
+
+
+def _is_lasting(function: cst.FunctionDef, test: cst.BaseExpression) -> bool:
+    """Whether what a test asks for is a name or an attribute that has one value in a function."""
+    asked = [each for each in operands(test) if isinstance(each, (cst.Attribute, cst.Name))]
+    return bool(asked) and not of_class(test, cst.Call) and all(is_lasting(function, each) for each in asked)
+
+
+def _names_in(test: cst.BaseExpression) -> set[str]:
+    """The variables that a test asks for, themselves or for an attribute."""
+    return {holder_name(each) for each in operands(test)} - {""}
