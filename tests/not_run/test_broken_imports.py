@@ -57,6 +57,34 @@ def test_a_file_without_what_it_imports_is_asked_for(
 
 
 @pytest.mark.parametrize(
+    ("imports", "files", "by_default"),
+    [
+        ("from pkg.train.old import pad", ("pkg/__init__.py", "pkg/train/new.py"), False),
+        ("from pkg.old import pad", ("pkg/__init__.py",), False),
+        ("from pkg.train.old import pad", ("pkg/__init__.py", "pkg/train/old.py"), True),
+        ("from pkg.train.old import other", ("pkg/__init__.py", "pkg/train/old.py"), False),
+        ("from pkg.train.old import pad", ("pkg/__init__.py", "pkg/train/old/of_a_namespace.py"), True),
+        ("from pkg.train._version import pad", ("pkg/__init__.py",), True),
+        ("from pkg.train.old import pad", ("src/pkg/__init__.py", "src/pkg/train/old.py"), True),
+        ("from pkg.train.old import pad", ("pkg/train/new.py",), True),
+        ("from pkg.train.old import pad", (), True),
+        ("from torch.train.old import pad", (), True),
+        ("from old import pad", (), True),
+    ],
+)
+def test_a_program_that_imports_what_is_not_in_the_projects_package(
+    imports: str, files: tuple[str, ...], by_default: bool, tmp_path: Path
+) -> None:
+    program = tmp_path / "scripts" / "train.py"
+    for path in (program, *(tmp_path / each for each in files)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("def pad(): pass\n" if path.stem != "__init__" else "", encoding="utf-8")
+    program.write_text(TRAINER.format(imports=imports), encoding="utf-8")
+    (finding,) = api.check(program, Settings(root=tmp_path, select=("ALL",)))
+    assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize(
     ("beside", "text", "by_default"),
     [
         ("losses.py", "def sft(): pass\n", False),
