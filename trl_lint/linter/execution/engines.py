@@ -38,6 +38,7 @@ from trl_lint.linter.execution.project_scan import (
     is_around,
     is_chosen,
     is_named,
+    is_of_another,
     is_of_one,
     launches_of,
     may_be_named,
@@ -270,7 +271,7 @@ def _speaking_of(
     if is_program:
         others += [each for each in all_launches(project) if each.program in project.below]
         apart = [each for each in others if each not in own]
-        found = [each for each in found if not _starts_only(each, apart)]
+        found = [each for each in found if not (_starts_only(each, apart) or is_of_another(project, each, asks))]
     if own:
         return _as_started(found, own)
     # The program that a launch starts may belong to a nested project, or no longer exist.

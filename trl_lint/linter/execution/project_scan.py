@@ -107,6 +107,15 @@ def is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
     return outer == inner or outer in inner.parents
 
 
+def is_of_another(project: ProjectScan, file: FileScan, program: PurePosixPath) -> bool:
+    """Whether a Python file that shows an engine, such as settings, lies with other programs, away from this one."""
+    is_code = file.name.endswith(".py") and file.shown.engines
+    if not is_code or str(program) in project.importers.programs_of(file.name):
+        return False
+    folders = {PurePosixPath(each).parent for each in project.importers.programs}
+    return any(each in folders and not is_around(each, program.parent) for each in (file.folder, *file.folder.parents))
+
+
 def may_be_named(path: str, names: Collection[str]) -> bool:
     """Whether a file is one of those named, also if the name starts above the project's folder."""
     parts = tuple(path.split("/"))
