@@ -52,17 +52,20 @@ def _targets(project: Project, module: Module, statement: cst.ImportFrom) -> Ite
 def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) -> Iterator[Path]:
     """The folder in which an import looks for its module: for dots, the one that they name.
 
-    Otherwise that of the project's package of this name. A module of a single name may be any on the search path.
+    Otherwise that of the project's package of this name, or of its module in a folder around the file; a module of a
+    single name that lies elsewhere may be another one on the search path.
     """
     if dots:
         yield from module.path.parents[dots - 1 : dots]
         return
-    package = project.find(parts[0], module) if len(parts) > 1 else None
-    if package is None or package.name != "__init__.py":
+    first, found = (project.find(name, module) for name in (parts[0], ".".join(parts)))
+    if first is None:
         return
-    found = project.find(".".join(parts), module)
-    if found is None or found.is_relative_to(package.parent):
-        yield package.parent.parent
+    folder = first.parent.parent if first.name == "__init__.py" else first.parent
+    is_package = len(parts) > 1 and first.name == "__init__.py"
+    is_around = module.path.is_relative_to(folder) and not module.mentions(rb"\bsys\.path\b")
+    if (is_package or is_around) and (found is None or found.is_relative_to(folder)):
+        yield folder
 
 
 def _binds(project: Project, path: Path, names: list[str]) -> bool:
@@ -70,7 +73,7 @@ def _binds(project: Project, path: Path, names: list[str]) -> bool:
     # A package takes precedence over a module of the same name.
     file = path / "__init__.py" if os.path.isdir(path) else path.with_suffix(".py")
     module = project.module(file) if project.has_file(file) else None
-    bound = None if module is None or module.mentions(rb"\b__getattr__\b") else names_bound(module)
+    bound = None if module is None or module.mentions(rb"\b__getattr__\b") else names_bound(project, module)
     return bound is None or all(name in bound or _is_there(project, path / name) for name in names)
 
 
