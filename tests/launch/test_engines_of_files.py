@@ -70,3 +70,21 @@ def test_code_that_makes_none(line):
 def test_programs_that_code_starts_as_one_process(line, programs):
     text = f"import os, subprocess, sys\n\n\ndef run(seed, steps):\n    {line.replace(chr(10), chr(10) + '    ')}\n"
     assert {each.program for each in of_file(PurePath("start.py"), text.encode()).bare} == programs
+
+
+@pytest.mark.parametrize(
+    ("line", "programs"),
+    [
+        ("deepspeed train.py", ["train.py"]),
+        ("deepspeed --num_gpus 8 $PROGRAM", [""]),
+        ("torchrun", [""]),
+        ("(deepspeed or python directly)", []),
+        ("./run.sh --launcher torchrun --devices 0,1", ["./run.sh"]),
+        ("bash tools/run.sh --launcher torchrun", ["tools/run.sh"]),
+        ("bash tools/run.sh torchrun train.py", ["train.py"]),
+        ("submit --launcher torchrun", [""]),
+    ],
+)
+def test_the_programs_of_launches(line, programs):
+    found = of_file(PurePath("README.md"), f"```bash\n{line}\n```\n".encode())
+    assert [each.program for each in found.launches] == programs

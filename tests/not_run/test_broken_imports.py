@@ -57,6 +57,41 @@ def test_a_file_without_what_it_imports_is_asked_for(
 
 
 @pytest.mark.parametrize(
+    ("imports", "files", "by_default"),
+    [
+        ("from pkg.train.old import pad", ("pkg/__init__.py", "pkg/train/new.py"), False),
+        ("from pkg.old import pad", ("pkg/__init__.py",), False),
+        ("from pkg.train.old import pad", ("pkg/__init__.py", "pkg/train/old.py"), True),
+        ("from pkg.train.old import other", ("pkg/__init__.py", "pkg/train/old.py"), False),
+        ("from pkg.train.old import pad", ("pkg/__init__.py", "pkg/train/old/of_a_namespace.py"), True),
+        ("from pkg.train._version import pad", ("pkg/__init__.py",), True),
+        ("from pkg.train.old import pad", ("src/pkg/__init__.py", "src/pkg/train/old.py"), True),
+        ("from pkg.train.old import pad", ("pkg/train/new.py",), True),
+        ("from pkg.train.old import pad", (), True),
+        ("from torch.train.old import pad", (), True),
+        ("from old import pad", (), True),
+        ("from old import other", ("old.py",), False),
+        ("from old import other", ("scripts/old.py",), False),
+        ("from old import pad", ("scripts/old.py",), True),
+        ("from old import pad", ("old/__init__.py", "old/pad.py"), True),
+        ("from old import other", ("old/__init__.py", "old/pad.py"), False),
+        ("from old import other", ("src/old.py",), True),
+        ("import sys\nsys.path.append('src')\nfrom old import other", ("old.py",), True),
+    ],
+)
+def test_a_program_that_imports_what_is_not_in_the_projects_package(
+    imports: str, files: tuple[str, ...], by_default: bool, tmp_path: Path
+) -> None:
+    program = tmp_path / "scripts" / "train.py"
+    for path in (program, *(tmp_path / each for each in files)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("def pad(): pass\n" if path.stem != "__init__" else "", encoding="utf-8")
+    program.write_text(TRAINER.format(imports=imports), encoding="utf-8")
+    (finding,) = api.check(program, Settings(root=tmp_path, select=("ALL",)))
+    assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize(
     ("beside", "text", "by_default"),
     [
         ("losses.py", "def sft(): pass\n", False),
@@ -66,6 +101,7 @@ def test_a_file_without_what_it_imports_is_asked_for(
         ("losses.py", "from trl.losses import dpo\n", True),
         ("losses.py", "try:\n    import dpo\nexcept ImportError:\n    dpo = None\n", True),
         ("losses.py", "from trl.losses import *\n", True),
+        ("losses.py", "from .missing import *\n", True),
         ("losses.py", "globals()['d' + 'po'] = 3\n", True),
         ("losses.py", "def __getattr__(name): return 3\n", True),
         ("losses.py", "this is no Python\n", True),
@@ -90,3 +126,29 @@ def test_a_text_that_is_no_file_yet_may_be_put_anywhere() -> None:
     text = TRAINER.format(imports="from .utils import pad").encode()
     (finding,) = Linter(Settings(), (NOWHERE,), (find_rule("TRL003"),)).check(NOWHERE / "new.py", text)
     assert finding.by_default
+
+
+@pytest.mark.parametrize(
+    ("star", "by_default"),
+    [
+        ("from .sft import *", False),
+        ("from own.sft import *", False),
+        ("from .dpo import *", True),
+        ("from .sft import *\nfrom .dpo import *", True),
+        ("from .missing import *", True),
+        ("from trl import *", True),
+        ("from . import *", False),
+    ],
+)
+def test_all_names_of_the_projects_modules_are_known(star: str, by_default: bool, tmp_path: Path) -> None:
+    files = {
+        "own/__init__.py": f"{star}\n",
+        "own/sft.py": "def sft(): pass\n",
+        "own/dpo.py": "from .sft import *\n\ndef dpo_loss(): pass\n",
+        "train.py": TRAINER.format(imports="from own import dpo_loss"),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (finding,) = api.check(tmp_path / "train.py", Settings(root=tmp_path, select=("ALL",)))
+    assert finding.by_default is by_default

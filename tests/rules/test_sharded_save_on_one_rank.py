@@ -321,6 +321,22 @@ def test_what_a_program_makes_counts_for_no_other_program(own, other, where, tmp
     assert shown_by(findings) == (("FSDP", where) if where else ())
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "imports", "where"),
+    [
+        ("one/train.py", "other/configs/base.py", "", None),
+        ("one/train.py", "one/configs/base.py", "", "one/configs/base.py"),
+        ("one/train.py", "configs/base.py", "", "configs/base.py"),
+        ("one/train.py", "other/configs/base.py", "from other.configs.base import args\n", "other/configs/base.py"),
+        ("one/own/train.py", "one/configs/base.py", "", "one/configs/base.py"),
+    ],
+)
+def test_settings_in_code_count_for_the_programs_around_them(name, settings, imports, where, tmp_path):
+    files = {"other/train.py": f"import torch{PROGRAM}", settings: 'args = TrainingArguments(fsdp="full_shard")\n'}
+    findings = project(tmp_path, files, imports + loop(SAVE) + PROGRAM, name=name)
+    assert shown_by(findings) == (("FSDP", where) if where else ())
+
+
 def test_a_program_speaks_for_itself(tmp_path):
     text = loop("fully_shard(model)\n" + SAVE) + PROGRAM
     assert shown_by(project(tmp_path, {}, text)) == ("FSDP", "train.py")

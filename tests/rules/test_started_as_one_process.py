@@ -15,6 +15,9 @@ IMPORTS_SPREAD = "from spread import go\n"
 IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
 
 
+WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
+
+
 @pytest.mark.parametrize(
     ("files", "by_default"),
     [
@@ -57,6 +60,11 @@ IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    trai
         ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
         ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
         ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
+        ({"README.md": WITH_SCRIPT, "run.sh": "torchrun --nproc_per_node 8 other.py\n"}, False),
+        ({"README.md": WITH_SCRIPT, "run.sh": "torchrun --nproc_per_node 8 train.py\n"}, True),
+        ({"README.md": WITH_SCRIPT, "run.sh": "$LAUNCHER train.py\n"}, True),
+        ({"README.md": WITH_SCRIPT}, True),
+        ({"README.md": "```\npython train.py\n(deepspeed or python)\n```\n"}, False),
     ],
 )
 def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default, tmp_path):

@@ -19,11 +19,11 @@ from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT
 from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train
-from trl_lint.launch.judge.engines import launched_program
 from trl_lint.launch.judge.file_names import is_for_one_gpu
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
 from trl_lint.launch.judge.launchers import training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
+from trl_lint.launch.judge.starts import launched_program
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.rewrite import TextEdit, applied, rewrite
 from trl_lint.launch.training.launch_project import LaunchProject, changed_folder

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import PurePath
-from typing import NamedTuple
 
 from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
@@ -18,21 +16,12 @@ from trl_lint.knowledge.engines import (
     ACCELERATE,
     ASKS_FOR_GROUP,
     BUILT,
-    CONFIGURATION_OPTIONS,
-    COUNTS,
-    DEEPSPEED_LAUNCHERS,
-    DROPS_LAST,
     DROPS_LAST_IN_CODE,
     DROPS_LAST_IN_SETTINGS,
     IN_CODE,
     IN_CONFIGURATION,
     LAUNCHES,
     MENTIONS,
-    ONE_NODE,
-    ONE_PROCESS,
-    OPTIONS,
-    SETTINGS_FILES,
-    SEVERAL_NODES,
     SEVERAL_PROCESSES,
     SPAWN_WORDS,
     SPAWNS,
@@ -40,57 +29,17 @@ from trl_lint.knowledge.engines import (
     STARTS,
     STARTS_GROUP,
     TRAINS,
-    CountOption,
     Sign,
 )
-from trl_lint.launch.commands.command_wrappers import unwrap
-from trl_lint.launch.commands.commands import Command, Word
-from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
-from trl_lint.launch.judge.one_gpu import one_gpu_variables, sees_one_gpu
+from trl_lint.launch.judge.one_gpu import one_gpu_variables
 from trl_lint.launch.judge.own_stages import OwnStage, own_stage
-from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
+from trl_lint.launch.judge.starts import BareStart, LaunchEngines, starts
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
 
-# Accelerate's default settings, which no launch names.
-HOME = "~"
 _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
-# Launchers that may follow another command: `submit.py --gpus 8 -- accelerate launch train.py`.
-_ANYWHERE = (("accelerate", "launch"), ("torchrun",))
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchEngines:
-    """The engines of one launch of several processes.
-
-    Attributes:
-        certain: Whether nothing else is possible.
-        configuration: The file that decides, "" if the command itself does or it is not known.
-        program: The path of the script or module that it starts, as far as known.
-        names: The settings files among its words.
-        whole: Whether everything that could name an engine is known.
-        one_node, one_process: Whether it says that it runs on one machine, or as one process.
-        counted: Whether it gives the number of processes.
-        options: The names of the options passed to the program, None if some may be unknown.
-        drops_last: Whether it asks for full batches only.
-        pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
-    """
-
-    engines: frozenset[TrainingEngine] = frozenset()
-    certain: bool = False
-    configuration: str = ""
-    program: str = ""
-    names: frozenset[str] = frozenset()
-    whole: bool = False
-    one_node: bool = False
-    one_process: bool = False
-    counted: bool = False
-    options: frozenset[str] | None = None
-    drops_last: bool = False
-    pattern: str = ""
 
 
 class Group(str, Enum):
@@ -102,17 +51,6 @@ class Group(str, Enum):
     NONE = ""
     ASKS = "asks"
     STARTS = "starts"
-
-
-class BareStart(NamedTuple):
-    """A program that bare python starts, as a path, and the names of the options passed to it.
-
-    sees_several: whether it is certain to see several GPUs.
-    """
-
-    program: str
-    options: frozenset[str] = frozenset()
-    sees_several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +99,6 @@ class FileEngines:
 _NOTHING = FileEngines()
 # The key by which Accelerate's settings refer to DeepSpeed's settings file.
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
-# The dotted name of a module, unlike a settings or data file: `package.train`, but not `config.yaml`.
-_MODULE = re.compile(r"(?!.*\.(?:ya?ml|json|toml|txt|sh|cfg|ini|csv|log|pt|bin|ipynb)$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+")
 # How much of the text before a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
 
@@ -183,7 +118,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         spawns = _spawns(data)
         ranks = spawns and SPAWNS_RANKS.search(data) is not None
         program = is_program(data)
-        launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
+        launches, bare = starts(own_commands(path, data)) if program else ((), frozenset())
         bare |= _started_by_code(path, data)
         drops_last = DROPS_LAST_IN_CODE.search(data) is not None
         stage, group, trains = own_stage(data), _group_of(data), TRAINS.search(data) is not None
@@ -191,13 +126,13 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         shown = FileEngines(_in_order(engines), launches, program, bare, spawns, ranks, drops_last=drops_last)
         return replace(shown, group=group, trains=trains, own_stage=stage)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
-    starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
+    is_start, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()
-    if not starts and one_process is None and not MENTIONS.search(data):
+    if not is_start and one_process is None and not MENTIONS.search(data):
         return FileEngines(drops_last=drops_last, built=built)
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)), drops_last=drops_last)
-    launches, bare = _shown_starts(path, data) if starts or LAUNCHES.search(data) else ((), frozenset())
+    launches, bare = _shown_starts(path, data) if is_start or LAUNCHES.search(data) else ((), frozenset())
     outside_launches = _in_order(_signs(IN_CONFIGURATION, data))
     named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
     found = FileEngines(
@@ -277,38 +212,19 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
     )
 
 
-def _starts(
-    commands: Iterable[Command], alone: Collection[str] = ()
-) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
-    """The launches of several processes, and what bare python starts."""
-    launches: list[LaunchEngines] = []
-    bare: set[BareStart] = set()
-    for command in commands:
-        launcher, words = _launcher(command)
-        start = None if launcher else bare_start(command)
-        if launcher:
-            launch = _launch(launcher, words)
-            launches.append(replace(launch, one_process=True) if sees_one_gpu(command, launcher, alone) else launch)
-        elif start is not None and is_one_of_several(start):
-            launches.append(LaunchEngines(program=_path_of(start)))
-        elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):
-            bare.add(BareStart(path, _option_names(start.arguments), gpus(start).gpus is Gpus.SEVERAL))
-    return tuple(launches), frozenset(bare)
-
-
 def _started_by_code(path: PurePath, data: bytes) -> frozenset[BareStart]:
     """The programs that Python code starts with bare python: `os.system("python train.py")`.
 
     Nothing if it also launches several processes, since a condition may choose between the two.
     """
-    launches, bare = _starts(readers.all_commands(path, data)) if readers.may_start(path, data) else ((), frozenset())
+    launches, bare = starts(readers.all_commands(path, data)) if readers.may_start(path, data) else ((), frozenset())
     return frozenset() if launches else bare
 
 
 def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
     """What a text that is not Python starts."""
     alone = one_gpu_variables(data)
-    return _with_mentioned(*_starts(readers.all_commands(path, data), alone), *_starts(mentioned(path, data), alone))
+    return _with_mentioned(*starts(readers.all_commands(path, data), alone), *starts(mentioned(path, data), alone))
 
 
 def _with_mentioned(
@@ -321,124 +237,3 @@ def _with_mentioned(
     known = {each.program for each in launches} | {each.program for each in bare} | {""}
     launches += tuple(each for each in more_launches if each.program not in known)
     return launches, bare | {each for each in more_bare if each.program not in known}
-
-
-def _option_names(words: Sequence[Word]) -> frozenset[str]:
-    """The names of options as in Python code: `do_pred` for `--do-pred`."""
-    return frozenset(name.lstrip("-").replace("-", "_") for name, _, _ in options(words))
-
-
-def _path_of(start: Start) -> str:
-    """The known path of what is started, also for a module."""
-    module = start.module.value if start.module is not None else None
-    return _file_of(module) if module else start.path
-
-
-def _file_of(module: str) -> str:
-    return f"{module.replace('.', '/')}.py"
-
-
-def launched_program(command: Command) -> str:
-    """The path of the program that a command starts with a launcher of several processes; "" if it does not."""
-    launcher, words = _launcher(command)
-    return _started(words)[1] if launcher else ""
-
-
-def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
-    """The launcher that a command calls, and the words after it; "" for none."""
-    rest = unwrap(command.words).rest
-    if found := own_launcher(command):
-        return found, _words_after(rest, found.rpartition(" ")[2])
-    values = [each.value for each in rest]
-    for names in _ANYWHERE:
-        for place in range(len(values) - len(names) + 1):
-            if tuple(values[place : place + len(names)]) == names:
-                return " ".join(names), rest[place:]
-    return "", ()
-
-
-def _words_after(words: Sequence[Word], launcher: str) -> Sequence[Word]:
-    """The words after the launcher, or after its module or script."""
-    names = (each.value or each.tail for each in words)
-    place = next((place for place, name in enumerate(names) if name == launcher or name.endswith(f"/{launcher}")), -1)
-    return words[place + 1 :]
-
-
-def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
-    passed = [(name, value) for name, value, _ in options(words)]
-    place, started = _started(words)
-    launcher_options = [(name, value) for name, value, _ in options(words[:place])]
-    found = {option.engine for name, value in passed for option in OPTIONS if option.fits(name, value)}
-    named = next(((value, text) for name, value, text in options(words) if name in CONFIGURATION_OPTIONS), None)
-    configuration = named[0] if named else ""
-    is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
-    return LaunchEngines(
-        frozenset(found | {TrainingEngine.DEEPSPEED} if is_deepspeed else found),
-        bool(found),
-        configuration,
-        started,
-        frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
-        _is_engine_known(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
-        _has_fixed_option(ONE_NODE, passed, words),
-        _has_fixed_option(ONE_PROCESS, launcher_options, words) and not _is_several(launcher_options),
-        any(name in COUNTS for name, _ in launcher_options),
-        None if leaves_open(words) else _option_names(words[place:]),
-        _drops_last(words[place:]),
-        _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
-    )
-
-
-def _pattern(option: str) -> str:
-    """What is known of the file named by an option: `configs/*.yaml` for `--config_file configs/${KIND}.yaml`."""
-    return _VARIABLE.sub("*", re.split(r"[\s=]", option, maxsplit=1)[-1].strip("\"'"))
-
-
-def _drops_last(words: Sequence[Word]) -> bool:
-    """Whether the option is passed to a program, as a flag or with a true value."""
-    passed = [value for name, value, _ in options(words) if name.lstrip("-").replace("-", "_") == DROPS_LAST]
-    return any(value.lower() in ("", "1", "on", "true", "yes") for value in passed)
-
-
-def _is_several(passed: Sequence[tuple[str, str]]) -> bool:
-    return any(option.fits(name, value) for name, value in passed for option in SEVERAL_NODES)
-
-
-def _has_fixed_option(options: Sequence[CountOption], passed: Sequence[tuple[str, str]], words: Sequence[Word]) -> bool:
-    """Whether one of these options is given with a fixed value."""
-    return any(option.fits(name, value) and not _may_vary(name, words) for name, value in passed for option in options)
-
-
-def _started(words: Sequence[Word]) -> tuple[int, str]:
-    """The index of the program that a launcher starts among the words, and its path or the known end of it.
-
-    If there is none, the number of words and "".
-    """
-    for place, word in enumerate(words):
-        if word.tail.endswith(".py"):
-            return place, word.tail
-        if word.value in ("-m", "--module") and place + 1 < len(words):
-            return place, _file_of(words[place + 1].tail)
-    # `accelerate launch --config_file one.yaml package.train`: a forgotten `-m`.
-    for place, (before, word) in enumerate(pairwise(words), 1):
-        if _MODULE.fullmatch(word.value or "") and not before.raw.startswith("-"):
-            return place, _file_of(word.value or "")
-    return len(words), ""
-
-
-def _is_engine_known(launcher: str, is_named: bool) -> bool:
-    """Whether the engine of a launch follows from the command: Accelerate's default is in the home folder instead."""
-    return is_named or not _is_of_accelerate(launcher)
-
-
-def _is_of_accelerate(launcher: str) -> bool:
-    return launcher.startswith(("accelerate", "python -m accelerate"))
-
-
-def _may_vary(name: str, words: Sequence[Word]) -> bool:
-    """Whether the value of an option comes from a variable, which has a default: `--nnodes=${NODES:-1}`."""
-    behind = (*words[1:], None)
-    return any(
-        "$" in word.raw or (after is not None and "=" not in word.raw and "$" in after.raw)
-        for word, after in zip(words, behind, strict=True)
-        if word.raw.startswith(name)
-    )

@@ -17,15 +17,9 @@ from trl_lint.domain.engines import EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
-from trl_lint.launch.judge.engines import (
-    BareStart,
-    FileEngines,
-    Group,
-    LaunchEngines,
-    is_program,
-    may_start_group,
-)
+from trl_lint.launch.judge.engines import FileEngines, Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
+from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
 from trl_lint.linter.execution.only_parts import only_parts
@@ -38,6 +32,7 @@ from trl_lint.linter.execution.project_scan import (
     is_around,
     is_chosen,
     is_named,
+    is_of_another,
     is_of_one,
     launches_of,
     may_be_named,
@@ -46,6 +41,7 @@ from trl_lint.linter.execution.project_scan import (
     settings_in_use,
     several_shown,
     started_names,
+    with_scripts_followed,
 )
 from trl_lint.linter.execution.scan_cache import ScanCache
 from trl_lint.linter.store.cache import digest
@@ -153,6 +149,7 @@ class ProjectEngines:
 
         is_whole = self.files.read(project, visit)
         self.looks.save()
+        found = with_scripts_followed(found)
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self.files.lies_below(project, folder, path))
         importers = with_built(importers, {name for each in found for name in each.shown.built})
@@ -270,7 +267,7 @@ def _speaking_of(
     if is_program:
         others += [each for each in all_launches(project) if each.program in project.below]
         apart = [each for each in others if each not in own]
-        found = [each for each in found if not _starts_only(each, apart)]
+        found = [each for each in found if not (_starts_only(each, apart) or is_of_another(project, each, asks))]
     if own:
         return _as_started(found, own)
     # The program that a launch starts may belong to a nested project, or no longer exist.

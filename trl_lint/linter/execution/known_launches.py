@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence, Set
 from pathlib import PurePosixPath
 
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
-from trl_lint.launch.judge.engines import HOME, LaunchEngines
+from trl_lint.launch.judge.starts import HOME, LaunchEngines
 from trl_lint.linter.execution.project_scan import FileScan, ProjectScan, settings_meant
 
 

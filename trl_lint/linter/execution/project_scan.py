@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from trl_lint.launch.judge.built_classes import BuiltClasses
-from trl_lint.launch.judge.engines import HOME, FileEngines, LaunchEngines
+from trl_lint.launch.judge.engines import FileEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
+from trl_lint.launch.judge.starts import HOME, SHELL_SCRIPTS, LaunchEngines
 from trl_lint.linter.execution.importers import Importers
 
 
@@ -39,6 +41,27 @@ class ProjectScan(NamedTuple):
     importers: Importers
     below: frozenset[str] = frozenset()
     built: BuiltClasses = BuiltClasses()
+
+
+def with_scripts_followed(files: Sequence[FileScan]) -> list[FileScan]:
+    """What files show, without the launches of shell scripts that say themselves which programs they start.
+
+    Of another script, the program is not known.
+    """
+    shown = {each.name: each.shown.launches for each in files}
+    clear = {
+        parts_of(name)[-1] for name, launches in shown.items() if launches and all(each.program for each in launches)
+    }
+    kept = []
+    for each in files:
+        launches = [(launch, parts_of(launch.program)) for launch in each.shown.launches]
+        left = [
+            replace(launch, program="") if parts and parts[-1].endswith(SHELL_SCRIPTS) else launch
+            for launch, parts in launches
+            if not parts or not parts[-1].endswith(SHELL_SCRIPTS) or parts[-1] not in clear
+        ]
+        kept.append(each._replace(shown=replace(each.shown, launches=tuple(left))) if launches else each)
+    return kept
 
 
 def all_launches(project: ProjectScan) -> list[LaunchEngines]:
@@ -105,6 +128,15 @@ def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
 def is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
     """Whether a folder is another one or contains it."""
     return outer == inner or outer in inner.parents
+
+
+def is_of_another(project: ProjectScan, file: FileScan, program: PurePosixPath) -> bool:
+    """Whether a Python file that shows an engine, such as settings, lies with other programs, away from this one."""
+    is_code = file.name.endswith(".py") and file.shown.engines
+    if not is_code or str(program) in project.importers.programs_of(file.name):
+        return False
+    folders = {PurePosixPath(each).parent for each in project.importers.programs}
+    return any(each in folders and not is_around(each, program.parent) for each in (file.folder, *file.folder.parents))
 
 
 def may_be_named(path: str, names: Collection[str]) -> bool:

@@ -9,8 +9,9 @@ from pathlib import PurePath
 from typing import TypedDict, cast
 
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.launch.judge.engines import BareStart, FileEngines, Group, LaunchEngines, of_file
+from trl_lint.launch.judge.engines import FileEngines, Group, of_file
 from trl_lint.launch.judge.own_stages import OwnStage
+from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import imported
 from trl_lint.linter.store.cache import digest
 from trl_lint.linter.store.content_cache import ContentCache

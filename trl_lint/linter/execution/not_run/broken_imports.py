@@ -1,15 +1,16 @@
-"""Files that can't be imported from where they are: a relative import at the top has no target.
+"""Files that can't be imported from where they are: an import at the top has no target in the project.
 
 For example:
 
     src/own/trainer.py    from ..data_utils import pad      copied from trl/trainer: src/data_utils.py does not exist,
                           from .losses import dpo           or src/own/losses.py exists and binds no such name
+    scripts/evaluate.py   from own.train.old import Args    own/train/ is a folder of the project, and old.py has moved
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import libcst as cst
@@ -25,21 +26,46 @@ def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> b
 
 
 def _lacks_import(project: Project, module: Module) -> bool:
-    imports = _relative(module) if os.path.isfile(module.path) else ()
-    return not all(_is_there(project, path) and _binds(project, path, names) for path, names in imports)
+    if not os.path.isfile(module.path):
+        return False
+    targets = (target for statement in _at_top(module) for target in _targets(project, module, statement))
+    return not all(_is_there(project, path) and _binds(project, path, names) for path, names in targets)
 
 
-def _relative(module: Module) -> Iterator[tuple[Path, list[str]]]:
-    """The targets of relative imports at the top of a file: the module, as a path without suffix, and the names."""
+def _at_top(module: Module) -> Iterator[cst.ImportFrom]:
+    """The statements `from … import …` at the top of a file that name a module."""
     for line in module.tree.body:
         for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if isinstance(statement, cst.ImportFrom) and statement.relative and statement.module is not None:
-                folder = module.path.parents[len(statement.relative) - 1 : len(statement.relative)]
-                name = module.tree.code_for_node(statement.module)
-                aliases = () if isinstance(statement.names, cst.ImportStar) else statement.names
-                yield from (
-                    (Path(each, *name.split(".")), [alias.evaluated_name for alias in aliases]) for each in folder
-                )
+            if isinstance(statement, cst.ImportFrom) and statement.module is not None:
+                yield statement
+
+
+def _targets(project: Project, module: Module, statement: cst.ImportFrom) -> Iterator[tuple[Path, list[str]]]:
+    """What a statement imports from the project: the module, as a path without suffix, and the names."""
+    assert statement.module is not None
+    parts = module.tree.code_for_node(statement.module).split(".")
+    aliases = () if isinstance(statement.names, cst.ImportStar) else statement.names
+    for folder in _folders(project, module, len(statement.relative), parts):
+        yield Path(folder, *parts), [alias.evaluated_name for alias in aliases]
+
+
+def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) -> Iterator[Path]:
+    """The folder in which an import looks for its module: for dots, the one that they name.
+
+    Otherwise that of the project's package of this name, or of its module in a folder around the file; a module of a
+    single name that lies elsewhere may be another one on the search path.
+    """
+    if dots:
+        yield from module.path.parents[dots - 1 : dots]
+        return
+    first, found = (project.find(name, module) for name in (parts[0], ".".join(parts)))
+    if first is None:
+        return
+    folder = first.parent.parent if first.name == "__init__.py" else first.parent
+    is_package = len(parts) > 1 and first.name == "__init__.py"
+    is_around = module.path.is_relative_to(folder) and not module.mentions(rb"\bsys\.path\b")
+    if (is_package or is_around) and (found is None or found.is_relative_to(folder)):
+        yield folder
 
 
 def _binds(project: Project, path: Path, names: list[str]) -> bool:
@@ -47,7 +73,7 @@ def _binds(project: Project, path: Path, names: list[str]) -> bool:
     # A package takes precedence over a module of the same name.
     file = path / "__init__.py" if os.path.isdir(path) else path.with_suffix(".py")
     module = project.module(file) if project.has_file(file) else None
-    bound = None if module is None or module.mentions(rb"\b__getattr__\b") else names_bound(module)
+    bound = None if module is None or module.mentions(rb"\b__getattr__\b") else names_bound(project, module)
     return bound is None or all(name in bound or _is_there(project, path / name) for name in names)
 
 
