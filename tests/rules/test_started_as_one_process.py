@@ -57,7 +57,7 @@ WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
         ({"run.sh": "CUDA_VISIBLE_DEVICES=5,6 accelerate launch train.py\n"}, True),
         ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPU accelerate launch train.py\n"}, True),
         ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "other.py": "import spread"}, False),
-        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
+        ({"run.sh": "python train.py\n", "spread.py": "go = mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
         ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
         ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
         ({"README.md": WITH_SCRIPT, "run.sh": "torchrun --nproc_per_node 8 other.py\n"}, False),
