@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import libcst as cst
@@ -14,32 +15,37 @@ from trl_lint.fixes.support.scope import bound_names
 # Code that can bind names that do not appear in the text.
 _BINDS_ANY = (
     rb"\b(?:exec|execfile|globals|locals)\(|\bvars\(\s*\)",
-    rb"\b(?:__builtins__|builtins|f_globals|sys\.modules)\b",
+    rb"\b(?:__builtins__|builtins|f_globals|sys\.modules|__getattr__)\b",
 )
+# Without any of it, a file that does not contain a name does not bind it.
+_LEADS_ON = re.compile(b"|".join((rb"\bimport[ \t(\\]*\*", *_BINDS_ANY)))
 
 
-def names_bound(project: Project, module: Module) -> frozenset[str] | None:
-    """The names, with those of the project's modules that it imports all names of; None if they can't be determined."""
-    return module.notes.cached(names_bound, lambda: _names_bound(project, module))
-
-
-def _names_bound(project: Project, module: Module) -> frozenset[str] | None:
-    names: set[str] = set()
+def may_bind(project: Project, module: Module, names: Collection[str]) -> bool:
+    """Whether a file may bind all of these names, itself or by importing all names of the project's modules."""
+    left = set(names)
     waiting: list[Module | None] = [module]
     for each in waiting:
         if each is None or any(map(each.mentions, _BINDS_ANY)):
-            return None
-        names |= bound_names(each.tree)
-        waiting.extend(source for source in _all_imported_from(project, each) if source not in waiting)
-    return frozenset(names)
+            return True
+        left -= bound_names(each.tree)
+        if not left:
+            return True
+        waiting.extend(source for source in _starred(project, each, left) if source not in waiting)
+    return False
 
 
-def _all_imported_from(project: Project, module: Module) -> Iterator[Module | None]:
-    """The modules of `from … import *`; None for one outside of the project."""
+def _starred(project: Project, module: Module, names: Collection[str]) -> Iterator[Module | None]:
+    """The modules of `from … import *` that may lead to a name; None for one outside of the project."""
     for statement in of_class(module.tree, cst.ImportFrom):
         if isinstance(statement.names, cst.ImportStar):
             path = _imported_file(project, module, statement)
-            yield project.module(path) if path is not None else None
+            if (
+                path is None
+                or _LEADS_ON.search(project.text(path))
+                or any(project.mentions(path, each) for each in names)
+            ):
+                yield project.module(path) if path is not None else None
 
 
 def _imported_file(project: Project, module: Module, statement: cst.ImportFrom) -> Path | None:

@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.knowledge.heuristics import MADE_IN_BUILDS
-from trl_lint.linter.execution.not_run.bound_names import names_bound
+from trl_lint.linter.execution.not_run.bound_names import may_bind
 
 
 def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -73,8 +73,8 @@ def _binds(project: Project, path: Path, names: list[str]) -> bool:
     # A package takes precedence over a module of the same name.
     file = path / "__init__.py" if os.path.isdir(path) else path.with_suffix(".py")
     module = project.module(file) if project.has_file(file) else None
-    bound = None if module is None or module.mentions(rb"\b__getattr__\b") else names_bound(project, module)
-    return bound is None or all(name in bound or _is_there(project, path / name) for name in names)
+    sought = [name for name in names if not _is_there(project, path / name)]
+    return module is None or may_bind(project, module, sought)
 
 
 def _is_there(project: Project, path: Path) -> bool:
