@@ -50,13 +50,14 @@ _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
 # What is imported from here may be older than 2.0.
-_OLD_TRAINER = "pytorch_lightning.Trainer"
-_TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
+OLD_PACKAGE = "pytorch_lightning"
+OLD_TRAINER = f"{OLD_PACKAGE}.Trainer"
+_TRAINERS = {package: OLD_TRAINER if package == OLD_PACKAGE else _TRAINER for package in _PACKAGES}
 # What imports each of them, and the methods that run a model with the keywords that no other class takes there.
 # Source: lightning/pytorch/trainer/trainer.py `Trainer.fit`, `.validate`
 IMPORTS = {
     rb"(?m)^\s*(?:from|import)\s+lightning\b": _TRAINER,
-    rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": _OLD_TRAINER,
+    rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": OLD_TRAINER,
 }
 # What creates a Trainer, by the last part of its name, and the keywords that say on how many devices it trains. `gpus`
 # is that of pytorch_lightning before 2.0.
@@ -111,6 +112,20 @@ OF_TRAINER = OF_TRAINING | OF_EVALUATION | OF_EPOCHS
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
+)
+# The same, of words that are used for nothing else.
+FOR_SEVERAL = (
+    rb"sync_dist|rank_zero|\b(?:global|local)_rank\b|\bddp|\bDDP|fsdp|FSDP|deepspeed|is_global_zero|world_size"
+    rb"|DistributedSampler|num_nodes"
+)
+# What a file of pytorch_lightning uses that 2.0 has no longer.
+# Source: https://lightning.ai/docs/pytorch/stable/upgrade/from_1_9.html and the pages before it
+BEFORE_2 = (
+    rb"\b(?:gpus|auto_select_gpus|num_processes|tpu_cores|auto_lr_find|auto_scale_batch_size|replace_sampler_ddp"
+    rb"|progress_bar_refresh_rate|weights_summary|resume_from_checkpoint|checkpoint_callback|distributed_backend"
+    rb"|track_grad_norm|amp_backend|amp_level|multiple_trainloader_mode|move_metrics_to_cpu)[ \t]*=(?!=)"
+    rb"|\b(?:training|validation|test)_(?:epoch|step)_end\b|\b(?:add_argparse_args|from_argparse_args)\b"
+    rb"|pytorch_lightning\.(?:metrics|lite|plugins\.training_type)|\bDDPPlugin\b|\bTestTubeLogger\b"
 )
 _COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
@@ -171,12 +186,12 @@ ROWS: tuple[Row, ...] = (
     Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
     # Before 2.0 they do so only where each writes a part (pytorch_lightning 1.8.6).
-    Class(name=_OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
-    Function(name=f"{_OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
+    Class(name=OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
+    Function(name=f"{OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=SAVE_CHECKPOINT),
 
     # "The LightningModule, but possibly wrapped into DataParallel or DistributedDataParallel."
-    *(row for trainer in (_TRAINER, _OLD_TRAINER)
+    *(row for trainer in (_TRAINER, OLD_TRAINER)
       for row in (
           Class(name=f"{trainer}.{_IN_FIT}", source=_TRAINER_SOURCE, bases=(trainer,)),
           Attribute(name=f"{trainer}.{_IN_FIT}.model", source=f"{_TRAINER_SOURCE}.model", value=WRAPPED_MODEL),

@@ -44,7 +44,7 @@ class LaunchedFunctions(Observer["Frame"]):
     needed_by = frozenset({Logged, SideEffect, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in CALLED_BY_EACH and device_counts.starts_several(frame.module, name, args):
+        if name in CALLED_BY_EACH and device_counts.starts_several(frame, name, args):
             _note_start(frame, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
