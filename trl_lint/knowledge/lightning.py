@@ -74,8 +74,14 @@ FABRIC = _FABRIC
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
 TRAINS = "training_step"
 _STEPS = (TRAINS, "validation_step")
+# Before 2.0: what is made of the result of a step.
+_STEP_ENDS = tuple(f"{step}_end" for step in _STEPS)
 _EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
+# What gets a list of what the steps have returned, and what gets what one has.
 _GET_OUTPUTS = ("test_epoch_end", "validation_epoch_end")
+_GET_OUTPUT = (
+    "on_test_batch_end", "on_validation_batch_end", "test_step_end", "training_step_end", "validation_step_end",
+)  # fmt: skip
 _EVENTS = (
     "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
     "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
@@ -88,19 +94,26 @@ _OF_DATA = ("setup", "train_dataloader", VALIDATION_DATA)
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
 _HOOKS = frozenset(
-    (*_STEPS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
+    (*_STEPS, *_STEP_ENDS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
 )
 # The values that a module, or a helper, logs here are means over all batches of an evaluation: without `sync_dist=True`
 # over those of the first rank.
+# Source: lightning/pytorch/trainer/connectors/logger_connector/fx_validator.py `_FxValidator.functions`
 # ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
-OF_EVALUATION = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+_VALIDATES = ("epoch_end", "batch_end", "batch_start", "epoch_start", "start")
+OF_EVALUATION = frozenset({
+    "validation_epoch_end", "validation_step", "validation_step_end", *(f"on_validation_{each}" for each in _VALIDATES),
+})  # fmt: skip
 # So are those of a test, which is better run on one device, and what it logs when an epoch of a training ends.
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_DataConnector._check_eval_shuffling` and above
 _TEST = "test_step"
 # The methods of a module that compute something of each rank's own batch.
 STEPS = frozenset({*_STEPS, _TEST})
-OF_EPOCHS = frozenset({"on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "training_epoch_end"})
+OF_EPOCHS = frozenset({
+    "on_test_batch_end", "on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "test_step_end",
+    "training_epoch_end",
+})  # fmt: skip
 # What it logs in other hooks is shown for a batch, unless it says so.
 _OF_EPOCH = "on_epoch"
 _SHOW_OTHERS = frozenset({"predict_step", *_HOOKS}) - OF_EVALUATION - OF_EPOCHS
@@ -313,19 +326,30 @@ _WRAPPED = ("on_train_", "on_validation_")
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
+_OF_BATCH_START: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "dataloader_idx": SAME}
+_BATCH_START, _BATCH_END = "_batch_start", "_batch_end"
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in STEPS and is_module(bases):
-        return _OF_STEP
-    trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
-    if not trainer or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
+    if is_module(bases):
+        return _OF_STEP if method in STEPS else _of_batch(method)
+    package = next(filter(None, map(_package_of_callback, bases)), "")
+    if not package or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
-    is_wrapped = method.startswith(_WRAPPED)
-    parameters = {"trainer": created(f"{trainer}.{_IN_FIT}" if is_wrapped else trainer), "pl_module": UNKNOWN}
+    trainer = f"{_TRAINERS[package]}.{_IN_FIT}" if method.startswith(_WRAPPED) else _TRAINERS[package]
+    parameters = {"trainer": created(trainer), "pl_module": created(f"{package}.LightningModule")}
     # All ranks load the same checkpoint.
-    return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
+    return {**parameters, **_of_batch(method), **({"checkpoint": SETTING} if method == "on_load_checkpoint" else {})}
+
+
+def _of_batch(method: str) -> Mapping[str, Value]:
+    """What a hook around a batch gets of this rank: the batch and, at its end, what its step has returned."""
+    if not method.startswith("on_"):
+        return {"outputs": LOADED_BATCH} if method in _GET_OUTPUT else _NOTHING
+    if method.endswith(_BATCH_END):
+        return {"outputs": LOADED_BATCH, **_OF_BATCH_START}
+    return _OF_BATCH_START if method.endswith(_BATCH_START) else _NOTHING
 
 
 def step_before(method: str, bases: Iterable[str]) -> str:
@@ -335,6 +359,13 @@ def step_before(method: str, bases: Iterable[str]) -> str:
     Source: pytorch_lightning 1.9, loops/epoch/evaluation_epoch_loop.py and loops/dataloader/evaluation_loop.py
     """
     return f"{method.removesuffix('_epoch_end')}_step" if method in _GET_OUTPUTS and is_module(bases) else ""
+
+
+def step_of_batch(method: str, bases: Iterable[str]) -> str:
+    """The step whose result for a batch this method of a class with these bases gets, as the step returns it."""
+    if method not in _GET_OUTPUT or not is_module(bases):
+        return ""
+    return f"{method.removeprefix('on_').removesuffix(_BATCH_END).removesuffix('_step_end')}_step"
 
 
 def _package_of_callback(base: str) -> str:
