@@ -320,9 +320,14 @@ def starts_from_result(method: str, bases: Iterable[str]) -> bool:
 
 
 _NOTHING: Mapping[str, Value] = {}
-# The strategy wraps the model before these hooks of a training, and takes the wrapper off when all is done.
-# Source: lightning/pytorch/strategies/ddp.py `DDPStrategy.setup`, `.teardown`
-_WRAPPED = ("on_train_", "on_validation_")
+# The strategy wraps the model before these hooks of a training, and takes the wrapper off when all is done. Checkpoints
+# are saved in a training by the callbacks for that.
+# Source: lightning/pytorch/strategies/ddp.py `DDPStrategy.setup`, `.teardown`; trainer/trainer.py `Trainer._run`, the
+# same in pytorch_lightning 1.9.5
+_WRAPPED = (
+    "on_train_", "on_validation_", "on_sanity_check_", "on_save_checkpoint", "on_before_zero_grad",
+    "on_before_backward", "on_after_backward", "on_before_optimizer_step",
+)  # fmt: skip
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
