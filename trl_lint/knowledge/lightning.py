@@ -65,6 +65,14 @@ MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
 COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
+# What seeds all generators and, by the variable PL_GLOBAL_SEED, the samplers that the trainer injects where several
+# processes train; and a file whose trainer injects none.
+# Source: lightning/fabric/utilities/seed.py `seed_everything`; lightning/pytorch/trainer/connectors/data_connector.py
+# `_get_distributed_sampler`, the same in pytorch_lightning 1.9.5
+SEEDS_ALL = frozenset(
+    f"{package}.seed_everything" for package in (*_PACKAGES, "lightning.fabric", "pytorch_lightning.utilities.seed")
+)
+SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]\s*False"
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
 _IN_FIT = "in_fit"
 TRAINERS = frozenset(f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_IN_FIT}"))
@@ -88,8 +96,8 @@ _EVENTS = (
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-VALIDATION_DATA = "val_dataloader"
-_OF_DATA = ("setup", "train_dataloader", VALIDATION_DATA)
+TRAIN_DATA, VALIDATION_DATA = "train_dataloader", "val_dataloader"
+_OF_DATA = ("setup", TRAIN_DATA, VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
@@ -257,6 +265,9 @@ ROWS: tuple[Row, ...] = (
     *(Function(name=f"{package}.LightningModule.manual_backward", source=f"{_MODULE_SOURCE}.manual_backward",
                returns=NOTHING, synchronises=BACKWARD)
       for package in _PACKAGES),
+    # It returns the seed.
+    *(Function(name=name, source="lightning/fabric/utilities/seed.py::seed_everything", returns=UNKNOWN)
+      for name in sorted(SEEDS_ALL)),
     # `fabric.setup(module)` sets it. All ranks call that, or none does.
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME)
       for package in ("lightning", "lightning.pytorch") for name in ("fabric", "_fabric")),
@@ -337,6 +348,8 @@ _BATCH_START, _BATCH_END = "_batch_start", "_batch_end"
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
+    if prepares_on_one(bases) and method == "setup":
+        return {"stage": SETTING}
     if is_module(bases):
         return _OF_STEP if method in STEPS else _of_batch(method)
     package = next(filter(None, map(_package_of_callback, bases)), "")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.events import DatasetDrawn, DividedBy, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class LaunchedFunctions(Observer["Frame"]):
-    needed_by = frozenset({Logged, SideEffect, ValueLacked})
+    needed_by = frozenset({DatasetDrawn, Logged, SideEffect, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in CALLED_BY_EACH and device_counts.starts_several(frame, name, args):
