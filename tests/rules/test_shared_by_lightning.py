@@ -14,6 +14,14 @@ import {package} as pl
 from torch.utils.data import DataLoader, random_split
 
 
+def seed_alike(library):
+    pl.seed_everything(1)
+
+
+def seed_apart(library, rank):
+    pl.seed_everything(rank)
+
+
 def main(seed, rows, model):
     rank = int(os.environ.get("LOCAL_RANK", 0))
     {first}
@@ -75,6 +83,8 @@ BY_LAUNCH = "pl.seed_everything(seed + rank)"
         ({"then": BY_LAUNCH, "package": "lightning", **SHUFFLED}, [BY_LAUNCH]),
         # The last seed counts; rows that are not shuffled, and generators that are not Lightning's.
         ({"first": BY_LAUNCH, "then": "pl.seed_everything(seed)", **SHUFFLED}, []),
+        ({"first": BY_LAUNCH, "then": "seed_alike(pl)", **SHUFFLED}, []),
+        ({"then": "pl.seed_everything(2)\n    seed_apart(pl, rank)", **SHUFFLED}, ["pl.seed_everything(rank)"]),
         ({"then": BY_TRAINER, "loaders": "DataLoader(rows)"}, []),
         ({"then": BY_TRAINER, "loaders": "DataLoader(rows, shuffle=False)"}, []),
         ({"then": BY_TRAINER, "loaders": "DataLoader(rows, shuffle=True, sampler=own)"}, []),

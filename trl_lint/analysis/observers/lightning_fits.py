@@ -54,9 +54,10 @@ _SHARED = "Lightning gives each rank its share of it here"
 
 
 class SeededApart:
-    """The call by which a run has last seeded Lightning, if each rank does so with a seed of its own."""
+    """Whether a run has seeded Lightning, and the call by which it has last, if each rank has a seed of its own."""
 
     def __init__(self) -> None:
+        self.is_seeded = False
         self.call: tuple[cst.Call, Arguments, Value] | None = None
 
 
@@ -68,13 +69,12 @@ class LightningFits(Observer["Frame"]):
             seed = args.get(0, "seed")
             is_apart = seed is not None and is_rank_local_seed(seed) and bool(seed.rank.origins & Origin.RANK)
             seeded = (node, args, seed) if is_apart and seed is not None else None
-            frame.trace.notes.of(SeededApart).call = seeded
+            _note_seeded(frame, seeded)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        if run.trace is not frame.trace and function.module is frame.module:
-            called = run.trace.notes.of(SeededApart).call
-            notes = frame.trace.notes.of(SeededApart)
-            notes.call = called or notes.call
+        called = run.trace.notes.of(SeededApart)
+        if run.trace is not frame.trace and called.is_seeded:
+            _note_seeded(frame, called.call if function.module is frame.module else None)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name != _FIT or class_name_of(receiver) not in TRAINERS or frame.module.mentions(SHARES_BY_HAND):
@@ -92,6 +92,11 @@ class LightningFits(Observer["Frame"]):
         """A loader is made that Lightning asks a module, or its data, for: what it gives, each rank has a share of."""
         if base == DATA_LOADER and _makes_loaders(frame) and args.keywords.keys().isdisjoint(table.SAMPLERS):
             emit_draws(frame, args.get(0, "dataset"), node, _SHARED)
+
+
+def _note_seeded(frame: Frame, call: tuple[cst.Call, Arguments, Value] | None) -> None:
+    notes = frame.trace.notes.of(SeededApart)
+    notes.is_seeded, notes.call = True, call
 
 
 def _makes_loaders(frame: Frame) -> bool:
