@@ -22,6 +22,15 @@ PINS = "transformers==4.29.2\n"
         ({"setup.py": 'setup(install_requires=["transformers==4.29.2",])'}, {"transformers": "4.29.2"}),
         ({"environment.yml": "dependencies:\n  - transformers=4.29.2\n"}, {"transformers": "4.29.2"}),
         ({"requirements.txt": PINS, "setup.cfg": "install_requires =\n    " + PINS}, {"transformers": "4.29.2"}),
+        # Of pytorch_lightning all that is asked is whether it is one before 2.0.
+        ({"requirements.txt": "pytorch-lightning==1.9.5\n"}, {"pytorch_lightning": "1"}),
+        ({"setup.py": 'setup(install_requires=["pytorch_lightning>=1.6,<2.0"])'}, {"pytorch_lightning": "1"}),
+        ({"pyproject.toml": '[tool.poetry.dependencies]\npytorch-lightning = "^1.8"\n'}, {"pytorch_lightning": "1"}),
+        ({"environment.yml": "dependencies:\n  - pytorch-lightning=1.6\n"}, {"pytorch_lightning": "1"}),
+        ({"requirements.txt": "pytorch-lightning~=2.2\n"}, {"pytorch_lightning": "2"}),
+        ({"requirements.txt": "pytorch_lightning >= 2.0.0, < 3\n"}, {"pytorch_lightning": "2"}),
+        ({"requirements.txt": "pytorch-lightning\ntorch==1.13\n"}, {}),
+        ({"requirements.txt": "pytorch-lightning>=1.6\nlightning-utilities==1.1\n"}, {}),
         # No release, another library, or a comment.
         ({"requirements.txt": "transformers>=4.29.2\ntrl~=0.17\n"}, {}),
         ({"requirements.txt": "transformers!=4.29.2\n"}, {}),

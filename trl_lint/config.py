@@ -18,6 +18,7 @@ from trl_lint.settings import (
     DEFAULT_SET,
     ENGINES,
     EVERY_RULE,
+    NO_KEYS,
     OUTPUT_FORMATS,
     OWN_NAMES,
     ConfigError,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     AnyRule = BaseRule | Card
 
 
-KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name not in ("root", "sources"))
+KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name not in NO_KEYS)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

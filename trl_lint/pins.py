@@ -1,8 +1,9 @@
-"""The releases of trl and transformers that a project pins.
+"""The releases of trl and transformers that a project pins, and whether pytorch_lightning is one before 2.0.
 
     requirements.txt     transformers==4.29.2
     pyproject.toml       dependencies = ["trl[peft] == 0.17.0"]
     environment.yml      - transformers=4.29.2
+    setup.cfg            pytorch-lightning>=1.6,<2.0
 
 The nearest folder with such a file counts. If its files pin two releases of one library, neither is known.
 """
@@ -20,6 +21,15 @@ _LARGEST = 1_000_000
 _COMMENT = re.compile(rb"#[^\n]*")
 # Conda's `=` is that of pip's `==`; `==4.29.*` is no release.
 _PIN = re.compile(rb"(?<![\w./-])(trl|transformers)(?:\[[^\]\n]*\])?[ \t]*={1,3}[ \t]*v?(\d+(?:\.\d+)+)(?![\w.*+-])")
+# A requirement of pytorch_lightning, and the first number of the releases that it leaves: `==1.9.5`, `~=1.8`, `<2`,
+# `= "^1.6"` (poetry); `==2.2.4`, `>=2.0`.
+_LIGHTNING = re.compile(
+    rb"(?i)(?<![\w./-])pytorch[-_]lightning(?:\[[^\]\n]*\])?[\"']?[ \t]*(?:=[ \t]*[\"'])?([<>=!~^\d.*, \t]*)"
+)
+_MAJORS = {
+    b"1": re.compile(rb"(?:(?<![<>!~=])={1,3}|~=|<=?|\^|^)[ \t]*[01]\.\d|<[ \t]*2(?:\.0)*(?![\d.])"),
+    b"2": re.compile(rb"(?:[=>~]=?=?|\^|^)[ \t]*[2-9]\b"),
+}
 
 
 def pinned_releases(start: Path) -> dict[str, str]:
@@ -40,6 +50,15 @@ def _of(paths: list[Path]) -> dict[str, str]:
             text = files.read(path, _LARGEST)
         except OSError:
             continue
-        for library, release in _PIN.findall(_COMMENT.sub(b"", text)):
+        text = _COMMENT.sub(b"", text)
+        for library, release in _PIN.findall(text):
             found.setdefault(library, set()).add(release)
-    return {library.decode(): release.decode() for library, (release, *others) in found.items() if not others}
+        for asked in _LIGHTNING.findall(text):
+            majors = {major for major, leaves in _MAJORS.items() if leaves.search(asked)}
+            found.setdefault(b"pytorch_lightning", set()).update(majors)
+    return {
+        library.decode(): release.decode()
+        for library, releases in found.items()
+        if len(releases) == 1
+        for release in releases
+    }

@@ -14,6 +14,9 @@ DEFAULT_SET = "DEFAULT"
 OUTPUT_FORMATS = ("text", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit")
 ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
 
+# The fields that are no keys.
+NO_KEYS = ("lightning", "root", "sources")
+
 _T = TypeVar("_T")
 
 
@@ -29,8 +32,8 @@ class ConfigError(Exception):
 class Settings:
     """The settings of a run: the keys of `[tool.trl-lint]`, with `_` for `-` and pairs for a table.
 
-    The text below each of them is its description in the documentation. `root` is the project's folder; None if there
-    is no project file.
+    The text below each of them is its description in the documentation; `NO_KEYS` are none. `root` is the project's
+    folder; None if there is no project file.
     """
 
     extend: str | None = None
@@ -78,14 +81,17 @@ class Settings:
     plugins: tuple[str, ...] = ()
     """Installed plugins to use, by the names of their entry points."""
     root: Path | None = None
+    # The release of pytorch_lightning, as far as the project's files pin it.
+    lightning: str | None = None
     # By key, the file that it comes from.
     sources: Pairs[str] = field(default=(), compare=False, repr=False)
 
     def with_targets(self, releases: Mapping[str, str]) -> Settings:
-        """The settings with releases of trl and transformers where they name none."""
+        """The settings with the releases of libraries where they name none."""
         trl = self.target_trl or releases.get("trl")
         transformers = self.target_transformers or releases.get("transformers")
-        return replace(self, target_trl=trl, target_transformers=transformers)
+        lightning = releases.get("pytorch_lightning")
+        return replace(self, target_trl=trl, target_transformers=transformers, lightning=lightning)
 
     def own_names(self) -> tuple[str, ...]:
         """All dotted names of the user's own that the settings mention."""

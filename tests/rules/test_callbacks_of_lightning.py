@@ -144,13 +144,13 @@ def shows(body: str, hook: str = "on_train_epoch_end", package: str = "lightning
 
 
 @pytest.mark.parametrize("package", ["lightning", "lightning.pytorch", "pytorch_lightning"])
-@pytest.mark.parametrize("hook", ["on_train_start", "on_train_epoch_end", "on_validation_end"])
+@pytest.mark.parametrize("hook", ["on_train_start", "on_validation_end", "on_save_checkpoint", "on_after_backward"])
 def test_the_model_of_the_trainer_is_wrapped(hook, package):
     assert shows("trainer.model.encoder(1)", hook, package) == ["trainer.model.encoder"]
     assert shows("model = trainer.model\n        model.depth", hook, package) == ["model.depth"]
 
 
-@pytest.mark.parametrize("hook", ["setup", "on_fit_start", "on_save_checkpoint", "on_test_end", "helper"])
+@pytest.mark.parametrize("hook", ["setup", "on_fit_start", "on_load_checkpoint", "on_test_end", "helper"])
 def test_it_is_not_yet_or_no_more_or_nobody_knows(hook):
     assert shows("trainer.model.encoder(1)", hook) == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from trl_lint import plain
 from trl_lint.frontends.options import Options
 from trl_lint.frontends.terminal import CLEAN, FAILED, say
-from trl_lint.settings import Settings
+from trl_lint.settings import NO_KEYS, Settings
 
 # By key, the option that overrides it.
 _OPTIONS = {
@@ -56,7 +56,7 @@ def _settings(options: Options, settings: Settings) -> Iterator[str]:
     files, tables = dict(settings.sources), []
     for field in fields(Settings):
         key = field.name.replace("_", "-")
-        if key in ("extend", "root", "sources"):
+        if key in ("extend", *NO_KEYS):
             continue  # inherited values are listed under their keys
         value = getattr(settings, field.name)
         source = _source(options, key, files)

@@ -50,13 +50,14 @@ _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
 # What is imported from here may be older than 2.0.
-_OLD_TRAINER = "pytorch_lightning.Trainer"
-_TRAINERS = {package: _OLD_TRAINER if package == "pytorch_lightning" else _TRAINER for package in _PACKAGES}
+OLD_PACKAGE = "pytorch_lightning"
+OLD_TRAINER = f"{OLD_PACKAGE}.Trainer"
+_TRAINERS = {package: OLD_TRAINER if package == OLD_PACKAGE else _TRAINER for package in _PACKAGES}
 # What imports each of them, and the methods that run a model with the keywords that no other class takes there.
 # Source: lightning/pytorch/trainer/trainer.py `Trainer.fit`, `.validate`
 IMPORTS = {
     rb"(?m)^\s*(?:from|import)\s+lightning\b": _TRAINER,
-    rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": _OLD_TRAINER,
+    rb"(?m)^\s*(?:from|import)\s+pytorch_lightning\b": OLD_TRAINER,
 }
 # What creates a Trainer, by the last part of its name, and the keywords that say on how many devices it trains. `gpus`
 # is that of pytorch_lightning before 2.0.
@@ -64,6 +65,14 @@ MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
 COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
+# What seeds all generators and, by the variable PL_GLOBAL_SEED, the samplers that the trainer injects where several
+# processes train; and a file whose trainer injects none.
+# Source: lightning/fabric/utilities/seed.py `seed_everything`; lightning/pytorch/trainer/connectors/data_connector.py
+# `_get_distributed_sampler`, the same in pytorch_lightning 1.9.5
+SEEDS_ALL = frozenset(
+    f"{package}.seed_everything" for package in (*_PACKAGES, "lightning.fabric", "pytorch_lightning.utilities.seed")
+)
+SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]\s*False"
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
 _IN_FIT = "in_fit"
 TRAINERS = frozenset(f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_IN_FIT}"))
@@ -73,33 +82,46 @@ FABRIC = _FABRIC
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
 TRAINS = "training_step"
 _STEPS = (TRAINS, "validation_step")
+# Before 2.0: what is made of the result of a step.
+_STEP_ENDS = tuple(f"{step}_end" for step in _STEPS)
 _EPOCH_ENDS = ("training_epoch_end", "validation_epoch_end")
+# What gets a list of what the steps have returned, and what gets what one has.
 _GET_OUTPUTS = ("test_epoch_end", "validation_epoch_end")
+_GET_OUTPUT = (
+    "on_test_batch_end", "on_validation_batch_end", "test_step_end", "training_step_end", "validation_step_end",
+)  # fmt: skip
 _EVENTS = (
     "fit_start", "fit_end", "sanity_check_start", "sanity_check_end", "train_batch_end", "train_batch_start",
     "train_end", "train_epoch_end", "train_epoch_start", "train_start", "validation_batch_end",
     "validation_batch_start", "validation_end", "validation_epoch_end", "validation_epoch_start", "validation_start",
 )  # fmt: skip
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
-VALIDATION_DATA = "val_dataloader"
-_OF_DATA = ("setup", "train_dataloader", VALIDATION_DATA)
+TRAIN_DATA, VALIDATION_DATA = "train_dataloader", "val_dataloader"
+_OF_DATA = ("setup", TRAIN_DATA, VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
 _HOOKS = frozenset(
-    (*_STEPS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
+    (*_STEPS, *_STEP_ENDS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
 )
 # The values that a module, or a helper, logs here are means over all batches of an evaluation: without `sync_dist=True`
 # over those of the first rank.
+# Source: lightning/pytorch/trainer/connectors/logger_connector/fx_validator.py `_FxValidator.functions`
 # ("It is recommended to use `sync_dist=True` when logging on epoch level in distributed setting.")
 # Source: lightning/pytorch/trainer/connectors/logger_connector/result.py `_ResultCollection._get_cache`
-OF_EVALUATION = frozenset({"on_validation_epoch_end", "validation_epoch_end", "validation_step"})
+_VALIDATES = ("epoch_end", "batch_end", "batch_start", "epoch_start", "start")
+OF_EVALUATION = frozenset({
+    "validation_epoch_end", "validation_step", "validation_step_end", *(f"on_validation_{each}" for each in _VALIDATES),
+})  # fmt: skip
 # So are those of a test, which is better run on one device, and what it logs when an epoch of a training ends.
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_DataConnector._check_eval_shuffling` and above
 _TEST = "test_step"
 # The methods of a module that compute something of each rank's own batch.
 STEPS = frozenset({*_STEPS, _TEST})
-OF_EPOCHS = frozenset({"on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "training_epoch_end"})
+OF_EPOCHS = frozenset({
+    "on_test_batch_end", "on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", _TEST, "test_step_end",
+    "training_epoch_end",
+})  # fmt: skip
 # What it logs in other hooks is shown for a batch, unless it says so.
 _OF_EPOCH = "on_epoch"
 _SHOW_OTHERS = frozenset({"predict_step", *_HOOKS}) - OF_EVALUATION - OF_EPOCHS
@@ -111,6 +133,20 @@ OF_TRAINER = OF_TRAINING | OF_EVALUATION | OF_EPOCHS
 KNOWS_PROCESSES = (
     rb"sync_dist|(?:\b|_)rank(?:\b|_)|ddp|fsdp|deepspeed|all_gather|is_global_zero|world_size|DistributedSampler"
     rb"|num_nodes"
+)
+# The same, of words that are used for nothing else.
+FOR_SEVERAL = (
+    rb"sync_dist|rank_zero|\b(?:global|local)_rank\b|\bddp|\bDDP|fsdp|FSDP|deepspeed|is_global_zero|world_size"
+    rb"|DistributedSampler|num_nodes"
+)
+# What a file of pytorch_lightning uses that 2.0 has no longer.
+# Source: https://lightning.ai/docs/pytorch/stable/upgrade/from_1_9.html and the pages before it
+BEFORE_2 = (
+    rb"\b(?:gpus|auto_select_gpus|num_processes|tpu_cores|auto_lr_find|auto_scale_batch_size|replace_sampler_ddp"
+    rb"|progress_bar_refresh_rate|weights_summary|resume_from_checkpoint|checkpoint_callback|distributed_backend"
+    rb"|track_grad_norm|amp_backend|amp_level|multiple_trainloader_mode|move_metrics_to_cpu)[ \t]*=(?!=)"
+    rb"|\b(?:training|validation|test)_(?:epoch|step)_end\b|\b(?:add_argparse_args|from_argparse_args)\b"
+    rb"|pytorch_lightning\.(?:metrics|lite|plugins\.training_type)|\bDDPPlugin\b|\bTestTubeLogger\b"
 )
 _COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
@@ -171,12 +207,12 @@ ROWS: tuple[Row, ...] = (
     Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
     # Before 2.0 they do so only where each writes a part (pytorch_lightning 1.8.6).
-    Class(name=_OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
-    Function(name=f"{_OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
+    Class(name=OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
+    Function(name=f"{OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=SAVE_CHECKPOINT),
 
     # "The LightningModule, but possibly wrapped into DataParallel or DistributedDataParallel."
-    *(row for trainer in (_TRAINER, _OLD_TRAINER)
+    *(row for trainer in (_TRAINER, OLD_TRAINER)
       for row in (
           Class(name=f"{trainer}.{_IN_FIT}", source=_TRAINER_SOURCE, bases=(trainer,)),
           Attribute(name=f"{trainer}.{_IN_FIT}.model", source=f"{_TRAINER_SOURCE}.model", value=WRAPPED_MODEL),
@@ -229,6 +265,9 @@ ROWS: tuple[Row, ...] = (
     *(Function(name=f"{package}.LightningModule.manual_backward", source=f"{_MODULE_SOURCE}.manual_backward",
                returns=NOTHING, synchronises=BACKWARD)
       for package in _PACKAGES),
+    # It returns the seed.
+    *(Function(name=name, source="lightning/fabric/utilities/seed.py::seed_everything", returns=UNKNOWN)
+      for name in sorted(SEEDS_ALL)),
     # `fabric.setup(module)` sets it. All ranks call that, or none does.
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME)
       for package in ("lightning", "lightning.pytorch") for name in ("fabric", "_fabric")),
@@ -292,25 +331,43 @@ def starts_from_result(method: str, bases: Iterable[str]) -> bool:
 
 
 _NOTHING: Mapping[str, Value] = {}
-# The strategy wraps the model before these hooks of a training, and takes the wrapper off when all is done.
-# Source: lightning/pytorch/strategies/ddp.py `DDPStrategy.setup`, `.teardown`
-_WRAPPED = ("on_train_", "on_validation_")
+# The strategy wraps the model before these hooks of a training, and takes the wrapper off when all is done. Checkpoints
+# are saved in a training by the callbacks for that.
+# Source: lightning/pytorch/strategies/ddp.py `DDPStrategy.setup`, `.teardown`; trainer/trainer.py `Trainer._run`, the
+# same in pytorch_lightning 1.9.5
+_WRAPPED = (
+    "on_train_", "on_validation_", "on_sanity_check_", "on_save_checkpoint", "on_before_zero_grad",
+    "on_before_backward", "on_after_backward", "on_before_optimizer_step",
+)  # fmt: skip
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
+_OF_BATCH_START: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "dataloader_idx": SAME}
+_BATCH_START, _BATCH_END = "_batch_start", "_batch_end"
 
 
 def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
-    if method in STEPS and is_module(bases):
-        return _OF_STEP
-    trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
-    if not trainer or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
+    if prepares_on_one(bases) and method == "setup":
+        return {"stage": SETTING}
+    if is_module(bases):
+        return _OF_STEP if method in STEPS else _of_batch(method)
+    package = next(filter(None, map(_package_of_callback, bases)), "")
+    if not package or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
-    is_wrapped = method.startswith(_WRAPPED)
-    parameters = {"trainer": created(f"{trainer}.{_IN_FIT}" if is_wrapped else trainer), "pl_module": UNKNOWN}
+    trainer = f"{_TRAINERS[package]}.{_IN_FIT}" if method.startswith(_WRAPPED) else _TRAINERS[package]
+    parameters = {"trainer": created(trainer), "pl_module": created(f"{package}.LightningModule")}
     # All ranks load the same checkpoint.
-    return {**parameters, "checkpoint": SETTING} if method == "on_load_checkpoint" else parameters
+    return {**parameters, **_of_batch(method), **({"checkpoint": SETTING} if method == "on_load_checkpoint" else {})}
+
+
+def _of_batch(method: str) -> Mapping[str, Value]:
+    """What a hook around a batch gets of this rank: the batch and, at its end, what its step has returned."""
+    if not method.startswith("on_"):
+        return {"outputs": LOADED_BATCH} if method in _GET_OUTPUT else _NOTHING
+    if method.endswith(_BATCH_END):
+        return {"outputs": LOADED_BATCH, **_OF_BATCH_START}
+    return _OF_BATCH_START if method.endswith(_BATCH_START) else _NOTHING
 
 
 def step_before(method: str, bases: Iterable[str]) -> str:
@@ -320,6 +377,13 @@ def step_before(method: str, bases: Iterable[str]) -> str:
     Source: pytorch_lightning 1.9, loops/epoch/evaluation_epoch_loop.py and loops/dataloader/evaluation_loop.py
     """
     return f"{method.removesuffix('_epoch_end')}_step" if method in _GET_OUTPUTS and is_module(bases) else ""
+
+
+def step_of_batch(method: str, bases: Iterable[str]) -> str:
+    """The step whose result for a batch this method of a class with these bases gets, as the step returns it."""
+    if method not in _GET_OUTPUT or not is_module(bases):
+        return ""
+    return f"{method.removeprefix('on_').removesuffix(_BATCH_END).removesuffix('_step_end')}_step"
 
 
 def _package_of_callback(base: str) -> str:

@@ -105,7 +105,12 @@ PREPARATIONS = named(_rows(Preparation), ".{}")
 DATASETS = (b"atasets", b"dataset")
 TRAINED_ON = named(random_draws.TRAINED_ON)
 # A draw from another file arrives as one of these, or in a dict that is passed as `**data_module`.
-DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"), TRAINED_ON, (b"data_module",))
+DRAWS = either(
+    _words(random_draws.DRAWS, "{}("),
+    _words(random_draws.DRAWS, ".{}"),
+    TRAINED_ON,
+    (b"data_module", random_draws.INJECTED.encode()),
+)
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
 # For `log` and `update` the library's name is required, as these words are common.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from trl_lint.knowledge.lightning import FABRIC, TRAINERS
+from trl_lint.knowledge.lightning import FABRIC, OLD_PACKAGE, OLD_TRAINER, TRAINERS
 from trl_lint.knowledge.schema import Parameter
 
 
@@ -48,8 +48,10 @@ _STRATEGIES = ("strategy", "accelerator", "distributed_backend")
 # that start them for a function only.
 OF_PROCESSES = ("ddp", "deepspeed", "fsdp")
 ELSEWHERE = ("fork", "notebook", "spawn")
-# With several devices and no strategy it takes "ddp"; before 2.0, under its old name, "ddp_spawn".
-BY_NUMBER = frozenset({"lightning.pytorch.Trainer"})
+# With several devices and no strategy it takes "ddp"; before 2.0 "ddp_spawn". Where its package had such releases, the
+# name that tells them.
+# Source: pytorch_lightning 1.9.5 and 2.6.0, trainer/connectors/accelerator_connector.py `_choose_strategy`
+BY_NUMBER = {"lightning.pytorch.Trainer": "", OLD_TRAINER: OLD_PACKAGE}
 
 # Classes with one object per process, of which the class says everything that the rules need.
 ONE_PER_PROCESS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", FABRIC, *TRAINERS})

@@ -87,6 +87,10 @@ SET_UP_WITHOUT_SEEDING = DO_NOT_SEED | {"trl"}
 GENERATOR_METHODS = frozenset({"manual_seed", "seed"})
 # What a sharding sampler draws: the order of the rows.
 ORDER = "order"
+# The sampler of Lightning's trainer draws it with the seed that its function has put into the environment.
+INJECTED = "seed_everything"
+# The arguments by which a loader gets a sampler of its user.
+SAMPLERS = ("batch_sampler", "sampler")
 # With this argument each rank has its own seed.
 PER_RANK_KEYWORD = "device_specific"
 

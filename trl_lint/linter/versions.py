@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 
 def versions_of(settings: Settings) -> Releases:
-    """The releases of trl and transformers that the user's code runs with, as far as known."""
-    configured = {"trl": settings.target_trl, "transformers": settings.target_transformers}
+    """The releases of libraries that the user's code runs with, as far as known."""
+    configured = {
+        "trl": settings.target_trl,
+        "transformers": settings.target_transformers,
+        "pytorch_lightning": settings.lightning,
+    }
     return Releases({name: version for name, version in configured.items() if version})
 
 

@@ -2,14 +2,16 @@
 
 ## What it does
 Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of
-the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare`, or a
-`DistributedSampler` samples it. The draws are `shuffle` and `train_test_split` of `datasets`, scikit-learn's
-`train_test_split`, `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`, and
-`numpy.random.permutation` and `shuffle`. A seed that differs between ranks (`seed + rank`, `device_specific=True`)
-counts as none, also as the seed of a `DistributedSampler`. Draws of the rows of a data set count: of the attribute that
-the `__len__` of the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of
-`samples` of torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has
-seeded before does not reach them.
+the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare` or to `fit` of
+Lightning's trainer with several processes (from a data module in the same file, too), or a `DistributedSampler` samples
+it. The draws are `shuffle` and `train_test_split` of `datasets`, scikit-learn's `train_test_split`,
+`torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`, and `numpy.random.permutation` and
+`shuffle`. A seed that differs between ranks (`seed + rank`, `device_specific=True`) counts as none, also as the seed of
+a `DistributedSampler`, and in Lightning's `seed_everything` before a `fit` with loaders that shuffle: the samplers that
+Lightning makes for them take that seed. Draws of the rows of a data set count: of the attribute that the `__len__` of
+the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of `samples` of
+torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has seeded before does
+not reach them.
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even
@@ -60,9 +62,14 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.random_draws import ORDER
+from trl_lint.knowledge.random_draws import INJECTED, ORDER
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
+
+_ALIKE = (
+    "seed all ranks alike (`seed_everything(seed, workers=True)` still seeds the workers of each rank in their own "
+    "way), or seed the other generators of a rank by themselves"
+)
 
 
 class UnseededSplit(Rule[DatasetDrawn]):
@@ -78,7 +85,9 @@ class UnseededSplit(Rule[DatasetDrawn]):
             site=Site(event.module, event.node, event.drawer),
             message=_message(event),
             provenance=event.use,
-            help=f"draw the same on all ranks: {_advice(event)}, or {said('seed', event)} before it",
+            help=_ALIKE
+            if event.name == INJECTED
+            else f"draw the same on all ranks: {_advice(event)}, or {said('seed', event)} before it",
         )
 
 
@@ -86,6 +95,8 @@ def _message(event: DatasetDrawn) -> str:
     seeded = "with a different seed on each rank" if event.is_apart else "without a seed"
     where = "" if event.is_here else f" in {event.draw.module.path.name}"
     what = "this sampler shuffles" if event.name == ORDER else f"`{event.name}`{where} runs"
+    if event.name == INJECTED:
+        what = "Lightning's sampler shuffles"
     is_split = event.name in ("random_split", "train_test_split")
     lost = (
         "some rows are trained on twice, some never, and some are also evaluated on"

@@ -31,9 +31,31 @@ def by_number(args):
     os.makedirs("number")
 
 
+def by_one_way(args):
+    strategy = "ddp" if args.gpus > 1 else None
+    pl.Trainer(gpus=args.gpus, strategy=strategy)
+    os.makedirs("way")  # expect: TRL008
+
+
+def by_no_way(args):
+    strategy = "dp" if args.gpus > 1 else None
+    pl.Trainer(gpus=args.gpus, strategy=strategy)
+    os.makedirs("no way")
+
+
 def by_default():
     L.Trainer(max_epochs=10)
-    os.makedirs("default")
+    os.makedirs("default")  # expect: TRL008
+
+
+def on_cpu():
+    L.Trainer(max_epochs=10, accelerator="cpu")
+    os.makedirs("cpu")
+
+
+def of_old_by_number():
+    pl.Trainer(devices=2)
+    os.makedirs("old number")
 
 
 def on_one():

@@ -1,12 +1,15 @@
-"""What the end of an epoch gets in a LightningModule: before 2.0, a list of what this rank's own steps have returned.
+"""What hooks of a LightningModule get of what this rank's own steps have returned; before 2.0, the end of an epoch all.
 
 validation_step(self, batch, batch_idx)         returns {"loss": loss}
+on_validation_batch_end(self, outputs, …)       gets this: `outputs["loss"]` is of this rank's batch
+validation_step_end(self, outputs)              the same, before 2.0, and what it returns counts
 validation_epoch_end(self, outputs)             gets a list of these: `outputs[0]["loss"]` is of this rank's share
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Protocol
 
 from trl_lint.analysis.interprocedural.summaries import Runs, Summary
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -15,7 +18,13 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import lightning
 
-Enter = Callable[[FunctionInfo, ClassInfo, Mapping[str, Value]], Summary]
+
+class Enter(Protocol):
+    """Runs a method as Lightning calls it; a frame has the containers that it is passed."""
+
+    def __call__(
+        self, function: FunctionInfo, cls: ClassInfo, parameters: Mapping[str, Value], frame: Frame | None = None
+    ) -> Summary: ...
 
 
 def arguments(engine: Runs, cls: ClassInfo, method: FunctionInfo, enter: Enter) -> tuple[Mapping[str, Value], Frame]:
@@ -26,14 +35,32 @@ def arguments(engine: Runs, cls: ClassInfo, method: FunctionInfo, enter: Enter) 
     frame = Frame(engine, method.module)
     bases = cls.library_bases()
     parameters = lightning.parameters_of(method.name, bases)
-    name = lightning.step_before(method.name, bases)
-    step = cls.find(name) if name else None
-    # What is made of a step's result at its end is unknown.
-    if step is None or cls.find(f"{name}_end") is not None:
-        return parameters, frame
-    summary = enter(step, cls, lightning.parameters_of(name, bases))
-    if summary.result.kind in (Kind.NONE, Kind.UNKNOWN):
-        return parameters, frame
+    of_batch = lightning.step_of_batch(method.name, bases)
+    name = of_batch or lightning.step_before(method.name, bases)
+    summary = _run(cls, name, enter) if name else None
+    if summary is not None and not method.name.endswith("_step_end"):
+        summary = _ended(engine, cls, name, summary, enter)
+    if summary is None or summary.result.kind in (Kind.NONE, Kind.UNKNOWN):
+        return {key: value for key, value in parameters.items() if not name or key != "outputs"}, frame
     frame.memory.heap = dict(summary.final)
-    outputs = frame.allocate(method.node, Cell("list", rest=summary.result))
-    return {**parameters, "outputs": outputs}, frame
+    result = summary.result
+    return {
+        **parameters,
+        "outputs": result if of_batch else frame.allocate(method.node, Cell("list", rest=result)),
+    }, frame
+
+
+def _run(cls: ClassInfo, name: str, enter: Enter) -> Summary | None:
+    """A run of a step as Lightning calls it."""
+    step = cls.find(name)
+    return None if step is None else enter(step, cls, lightning.parameters_of(name, cls.library_bases()))
+
+
+def _ended(engine: Runs, cls: ClassInfo, name: str, summary: Summary, enter: Enter) -> Summary | None:
+    """A run of a step, or of what makes something else of its result at its end."""
+    end = cls.find(f"{name}_end")
+    if end is None:
+        return summary
+    frame = Frame(engine, end.module)
+    frame.memory.heap = dict(summary.final)
+    return enter(end, cls, {"outputs": summary.result}, frame)

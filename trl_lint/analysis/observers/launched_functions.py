@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.events import DatasetDrawn, DividedBy, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.idioms.refused_starts import is_refused
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 class LaunchedFunctions(Observer["Frame"]):
-    needed_by = frozenset({Logged, SideEffect, ValueLacked})
+    needed_by = frozenset({DatasetDrawn, Logged, SideEffect, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name not in CALLED_BY_EACH or not device_counts.starts_several(frame.module, name, args):
+        if name not in CALLED_BY_EACH or not device_counts.starts_several(frame, name, args):
             return
         if not (name in START_GROUP and isinstance(node, cst.Call) and is_refused(frame.module.tree, node)):
             _note_start(frame, node)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -21,7 +21,8 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
 from trl_lint.analysis.program.syntax import ancestors, is_main_guard
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.data.draws import Draw, Seeding, all_draws, draws_of, is_rank_local_seed
+from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
+from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -40,26 +41,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.observing import CalleeRun
     from trl_lint.domain.provenance import Step
     from trl_lint.knowledge.schema import Row
-
-
-class Launched(NamedTuple):
-    """A function that a launcher or a command line runs.
-
-    seeds, apart: what its caller has seeded by then, or its process has from its caller's. is_anew: its process begins
-    with nothing of that.
-    """
-
-    function: FunctionInfo
-    seeds: frozenset[str]
-    apart: frozenset[str]
-    is_anew: bool
-
-
-class Runners:
-    """The functions that a launcher or a command line runs, as called in a run."""
-
-    def __init__(self) -> None:
-        self.runs: list[Launched] = []
 
 
 class RandomDraws(Observer["Frame"]):
@@ -89,11 +70,11 @@ class RandomDraws(Observer["Frame"]):
         shared = table.SHARDS.get(base)
         if shared is not None:
             _emit_rank_local_shuffle(frame, args, node)
-            _emit_draws(frame, args.get(*shared), node, "each rank takes its share of it here")
+            emit_draws(frame, args.get(*shared), node, "each rank takes its share of it here")
         elif library.is_subclass(base, table.TRAINER, frame.engine.versions):
             for name in table.TRAINED_ON:
                 for value in _alternatives(frame, args, name):
-                    _emit_draws(
+                    emit_draws(
                         frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args")
                     )
             frame.trace.notes.of(Seeding).add(table.ALL)
@@ -105,7 +86,7 @@ class RandomDraws(Observer["Frame"]):
         if isinstance(row, Function) and row.returns == "prepared" and args.star is None:
             for value in args.positional:
                 if value.kind is Kind.LOADER:
-                    _emit_draws(frame, value, node, "each rank takes its share of it here")
+                    emit_draws(frame, value, node, "each rank takes its share of it here")
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove the draws before which a program may have seeded, and those that no program is known to make."""
@@ -135,39 +116,6 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
         yield args.keywords[name]
 
 
-def _emit_draws(
-    frame: Frame, value: Value | None, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
-) -> None:
-    provenance = None if value is None else next(draws_of(frame, [value]), None)
-    if frame.memory.control.uniformity is not Uniformity.DIVERGENT:
-        for draw in all_draws(provenance):
-            _emit_draw(frame, draw, node, text, arguments)
-
-
-def _emit_draw(
-    frame: Frame, draw: Draw, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
-) -> None:
-    is_here = draw.module is frame.module
-    place = draw.node if is_here else node
-    if _is_under_seed_test(frame, place):
-        return  # the code is for a run without a seed
-    frame.emit(
-        DatasetDrawn,
-        place,
-        tag=id(draw.node),
-        draw=draw,
-        is_apart=draw.is_apart,
-        row=draw.row,
-        name=draw.name.rpartition(".")[2],
-        use=frame.step(node, text) if is_here else draw,
-        drawer=draw.function if is_here else None,
-        is_here=is_here,
-        arguments=arguments if draw.function is frame.function else None,
-        seeds=draw.seeds,
-        names=draw.names,
-    )
-
-
 def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order that only this rank has."""
     seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
@@ -182,13 +130,6 @@ def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -
     row = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
     draw = Draw(frame, node, table.ORDER, row, args, "each rank shuffles with its own seed here")
     frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, row=row, name=table.ORDER, use=seed.provenance)
-
-
-def _is_under_seed_test(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a condition around a place tests the seed."""
-    tree = frame.module.tree
-    tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
-    return any(heuristics.ASKS_FOR_SEED.fits(tree.code_for_node(test)) for test in tests)
 
 
 # --- what seeds -----------------------------------------------------------------------------------------

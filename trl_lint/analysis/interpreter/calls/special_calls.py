@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import built_trainers, builtin_calls, row_transfers, started_processes
+from trl_lint.analysis.interpreter.calls import (
+    built_trainers,
+    builtin_calls,
+    row_transfers,
+    signal_handlers,
+    started_processes,
+)
 from trl_lint.analysis.interpreter.objects import (
     assignment,
     attributes,
@@ -175,6 +181,7 @@ SPECIAL = {
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
     **built_trainers.HANDLERS,
+    **signal_handlers.HANDLERS,
     **settings_objects.HANDLERS,
     **started_processes.HANDLERS,
     "torch.is_tensor": builtin_calls.is_tensor,

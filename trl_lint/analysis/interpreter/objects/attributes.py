@@ -10,6 +10,7 @@ from trl_lint.analysis.interpreter.objects import (
     environment_variables,
     given_fields,
     given_wrappers,
+    kept_by_hooks,
     method_order,
     model_outputs,
     options,
@@ -328,7 +329,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
                 # The class assigns another model itself.
                 return wrapped_models.part(found).replace(wrapping=Wrapping.BARE)
             return _remember(frame, cls, name, found, node)
-    return frame.engine.class_variable(cls, name, frame) or UNKNOWN
+    return frame.engine.class_variable(cls, name, frame) or kept_by_hooks.value_of(receiver, name)
 
 
 def _as_annotated(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:

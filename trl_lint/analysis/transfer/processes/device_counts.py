@@ -4,24 +4,33 @@ For example:
 
     Fabric()                                         one process per GPU
     Fabric(devices=1)                                one process
-    Trainer()                                        nothing is said: many such programs are run on one GPU
+    Trainer()                                        nothing is said: many such programs are run on one GPU, unless
+                                                     other code of the file is for several processes
     Trainer(devices=4), Trainer(strategy="ddp")      several processes; the first does not say so before Lightning 2
     Trainer(strategy=DDPStrategy())                  the same
+    Trainer(strategy="ddp" if gpus > 1 else "auto")  several on one of the ways, which is enough
     Trainer(strategy="ddp_spawn")                    several, but not of the code around the call
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import libcst as cst
 
-from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import assigned_once, last_name
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.knowledge.lightning import KNOWS_PROCESSES
+from trl_lint.domain.kinds import is_none
+from trl_lint.knowledge.lightning import BEFORE_2, FOR_SEVERAL, KNOWS_PROCESSES
 from trl_lint.knowledge.process_starts import BY_NUMBER, COUNT_DEVICES, ELSEWHERE, NAME_STRATEGY, OF_PROCESSES
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
-def starts_several(module: Module, name: str, args: Arguments) -> bool:
+
+def starts_several(frame: Frame, name: str, args: Arguments) -> bool:
     """Whether a call that starts a process per device runs the code around it on several of them."""
     keyword = COUNT_DEVICES.get(name)
     if not keyword:
@@ -29,9 +38,11 @@ def starts_several(module: Module, name: str, args: Arguments) -> bool:
     if _asks_for_one(args, keyword):
         return False
     strategies = NAME_STRATEGY.get(name)
-    if not strategies or _names_strategy(args, strategies):
+    if not strategies or _names_strategy(frame, args, strategies):
         return True
-    return name in BY_NUMBER and (_counts_several(args) or _is_left_to_settings(module, args))
+    if name not in BY_NUMBER or _is_before_2(frame, name) or not _is_open(args.keywords.get("strategy")):
+        return False
+    return _counts_several(args) or _takes_all(frame, args) or _is_left_to_settings(frame, args)
 
 
 def _asks_for_one(args: Arguments, keyword: str) -> bool:
@@ -40,27 +51,61 @@ def _asks_for_one(args: Arguments, keyword: str) -> bool:
     return devices is not None and devices.const in (1, "1") and "num_nodes" not in args.keywords
 
 
-def _names_strategy(args: Arguments, strategies: tuple[str, ...]) -> bool:
+def _is_before_2(frame: Frame, name: str) -> bool:
+    """Whether a class is one of a release before 2.0, by what the project pins, or by what the file uses."""
+    package = BY_NUMBER[name]
+    release = frame.engine.versions.get(package) if package else "2"
+    return release.startswith(("0", "1")) if release else frame.module.mentions(BEFORE_2)
+
+
+def _names_strategy(frame: Frame, args: Arguments, strategies: tuple[str, ...]) -> bool:
     """Whether a call names a strategy of several processes that run the code around it."""
-    named = [_strategy(args, each) for each in strategies]
+    named = [strategy for each in strategies for strategy in _strategies(frame, args, each)]
     return any(each.startswith(OF_PROCESSES) and not any(part in each for part in ELSEWHERE) for each in named)
 
 
 def _counts_several(args: Arguments) -> bool:
-    """Whether a call asks for several devices or nodes, and names no strategy for them."""
+    """Whether a call asks for several devices or nodes."""
     counts = [args.keywords[each].const for each in ("devices", "num_nodes") if each in args.keywords]
-    return "strategy" not in args.keywords and any(type(each) is int and (each > 1 or each == -1) for each in counts)
+    return any(type(each) is int and (each > 1 or each == -1) for each in counts)
 
 
-def _is_left_to_settings(module: Module, args: Arguments) -> bool:
+def _takes_all(frame: Frame, args: Arguments) -> bool:
+    """Whether a call leaves the number of devices open, so that all are used, in a file that is for several."""
+    accelerator = args.keywords.get("accelerator")
+    is_cpu = accelerator is not None and accelerator.const == "cpu"
+    is_open = _is_open(args.keywords.get("devices")) and args.double is None
+    return is_open and not is_cpu and frame.module.mentions(FOR_SEVERAL)
+
+
+def _is_open(argument: Value | None) -> bool:
+    """Whether an argument leaves the choice to Lightning."""
+    return argument is None or is_none(argument) or argument.const == "auto"
+
+
+def _is_left_to_settings(frame: Frame, args: Arguments) -> bool:
     """Whether settings of any kind are passed on, in a file that is for several processes: `Trainer(**settings)`."""
-    return args.double is not None and "devices" not in args.keywords and module.mentions(KNOWS_PROCESSES)
+    return args.double is not None and "devices" not in args.keywords and frame.module.mentions(KNOWS_PROCESSES)
 
 
-def _strategy(args: Arguments, keyword: str) -> str:
-    """The name of a strategy, or of its class, in lower case; "" if it is not known."""
+def _strategies(frame: Frame, args: Arguments, keyword: str) -> list[str]:
+    """The names of the strategies that a keyword may choose, or of their classes, in lower case, as far as known."""
     expression = args.expression(keyword)
+    if isinstance(expression, cst.Name):
+        assigned = assigned_once(frame.root, expression.value)
+        expression = expression if assigned is None else assigned
     value = args.keywords.get(keyword)
-    if isinstance(expression, cst.Call):
-        return last_name(expression.func).lower()
-    return value.const.lower() if value is not None and isinstance(value.const, str) else ""
+    if value is not None and isinstance(value.const, str):
+        return [value.const.lower()]
+    return [] if expression is None else list(_named(expression))
+
+
+def _named(expression: cst.BaseExpression) -> Iterator[str]:
+    match expression:
+        case cst.Call(func=func):
+            yield last_name(func).lower()
+        case cst.SimpleString():
+            yield str(expression.evaluated_value).lower()
+        case cst.IfExp(body=body, orelse=orelse):
+            yield from _named(body)
+            yield from _named(orelse)
