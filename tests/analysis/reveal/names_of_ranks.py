@@ -54,6 +54,10 @@ def of_settings(settings):
     reveal_rank(config.RANK)  # revealed: unknown
     reveal_rank(config.epochs)  # revealed: unknown
     reveal_rank(config["epochs"])  # revealed: unknown
+    reveal_rank(config.gpu_id in {0, "cpu"})  # revealed: local(rank)
+    reveal_rank(config.gpu_id in ("cpu", 0))  # revealed: local(rank)
+    reveal_rank(config.gpu_id in {"cpu", "cuda"})  # revealed: unknown
+    reveal_rank(config.gpu_id in {0, 3})  # revealed: unknown
 
 
 of_settings(None)
