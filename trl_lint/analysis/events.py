@@ -144,6 +144,7 @@ class ModelCalled(Event):
 
     trains: whether it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`;
     passed: ids of calls that run one as an argument. with_gradients: parameters that may be computed with gradients.
+    prepared: something unknown that was made with a wrapper may have run it before, and so prepared the backward pass.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -156,6 +157,7 @@ class ModelCalled(Event):
     attributes: frozenset[str] = frozenset()
     passed: frozenset[int] = frozenset()
     with_gradients: frozenset[str] = frozenset()
+    prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
