@@ -144,7 +144,7 @@ class ModelCalled(Event):
 
     trains: whether it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`;
     passed: ids of calls that run one as an argument. with_gradients: parameters that may be computed with gradients.
-    prepared: something unknown that was made with a wrapper may have run it before, and so prepared the backward pass.
+    prepared: something unknown that was made with a wrapper may have run it before.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)

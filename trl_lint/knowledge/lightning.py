@@ -62,6 +62,10 @@ IMPORTS = {
 # is that of pytorch_lightning before 2.0.
 MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
 COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
+# If one of these is False, each process gets what the loader has: nothing is shared out. The first one is that of
+# pytorch_lightning before 2.0.
+# Source: lightning/pytorch/trainer/connectors/data_connector.py `_requires_distributed_sampler`
+SHARE_DATA_OUT = frozenset({"replace_sampler_ddp", "use_distributed_sampler"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
@@ -298,12 +302,16 @@ _WRAPPED = ("on_train_", "on_validation_")
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
+_OF_OPEN_STEP: Mapping[str, Value] = {"batch": UNKNOWN, "batch_idx": SAME, "*": items(UNKNOWN, SAME)}
 
 
-def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
-    """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
+def parameters_of(method: str, bases: Iterable[str], shared_out: bool = True) -> Mapping[str, Value]:
+    """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch.
+
+    shared_out: each process gets a share of the data; else it may get all of them.
+    """
     if method in STEPS and is_module(bases):
-        return _OF_STEP
+        return _OF_STEP if shared_out else _OF_OPEN_STEP
     trainer = next((_TRAINERS[package] for base in bases if (package := _package_of_callback(base))), "")
     if not trainer or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
