@@ -12,10 +12,10 @@ class Cache:
         self.name = name
 
     def store(self, key, state):
-        torch.save(state, os.path.join(self.folder, "state_{}_{}.pt".format(key, id(self))))
+        torch.save(state, os.path.join(self.folder, f"state_{key}_{id(self)}.pt"))
         torch.save(state, f"{self.folder}/state_{id(state):x}.pt")
         torch.save(state, self.folder + "/" + str(id(state)))
-        torch.save(state, os.path.join(self.folder, "state_{}_{}.pt".format(key, self.name)))  # expect: TRL008
+        torch.save(state, os.path.join(self.folder, f"state_{key}_{self.name}.pt"))  # expect: TRL008
 
 
 def main():

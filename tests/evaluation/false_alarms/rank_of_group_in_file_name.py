@@ -18,10 +18,7 @@ class Alone:
 
 def main(folders):
     dist.init_process_group("nccl")
-    if len(folders) > 1:
-        group = dist.group.WORLD
-    else:
-        group = Alone()
+    group = dist.group.WORLD if len(folders) > 1 else Alone()
     with open(f"out/render_{group.size()}_{group.rank()}.log", "w") as log:
         log.write("started")
     with open(f"out/render_{group.size()}.log", "w") as log:  # expect: TRL008
