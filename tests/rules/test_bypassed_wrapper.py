@@ -381,6 +381,59 @@ def test_deepspeed_reduces_gradients_of_what_goes_past_it(files, by_default, tmp
     assert finding.by_default is by_default
 
 
+ATTACKED = """import torch
+from attacks import Attack, Average
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def attack(adversary, inputs, labels):
+    return adversary.perturb(inputs, labels).detach()
+
+
+class Runner:
+    def __init__(self, model, loader, optimizer, attacker, average):
+        self.model = model
+        self.loader = loader
+        self.optimizer = optimizer
+        self.attacker = attacker
+        self.average = average
+
+    def run(self):
+        for inputs, labels in self.loader:
+            {before}
+            loss = nn.functional.cross_entropy(self.model.module(inputs), labels)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+
+def main(data, net):
+    model = DDP(net)
+    loader = torch.utils.data.DataLoader(data, sampler=torch.utils.data.DistributedSampler(data))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    Runner(model, loader, optimizer, Attack(model, eps=0.1), Average(net)).run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "by_default"),
+    [
+        ("pass", True),
+        ("inputs = attack(self.attacker, inputs, labels)", False),
+        ("inputs = self.attacker.perturb(inputs)", False),
+        ("inputs = self.attacker(inputs)", False),
+        # It is given nothing that the wrapper could be run on, or keeps no gradients, and so does not prepare anything.
+        ("self.attacker.count()", True),
+        ("with torch.no_grad():\n                inputs = self.attacker(inputs)", True),
+        # This one has no wrapper.
+        ("inputs = self.average(inputs)", True),
+    ],
+)
+def test_what_was_made_with_the_wrapper_may_run_it(before, by_default):
+    assert SNIPPETS.finding(ATTACKED.format(before=before)).by_default is by_default
+
+
 # --- wrappers whose result is discarded -----------------------------------------------------------------
 
 

@@ -121,6 +121,39 @@ def test_what_a_fabric_logs(given, shown, is_reported):
     assert bool(SNIPPETS.findings(FABRIC.format(given, shown))) is is_reported
 
 
+PROGRAM = """
+
+def main(net, rows):
+    loader = torch.utils.data.DataLoader(rows{})
+    trainer = {}
+    trainer.validate(Module(net), loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sampler", "trainer", "is_reported"),
+    [
+        ("", 'L.Trainer(devices=-1, strategy="ddp")', True),
+        ("", "L.Trainer(devices=-1, use_distributed_sampler=True)", True),
+        # Each process may validate on all rows.
+        ("", "L.Trainer(devices=-1, use_distributed_sampler=False)", False),
+        ("", "L.Trainer(gpus=8, replace_sampler_ddp=False)", False),
+        (", sampler=DistributedSampler(rows)", "L.Trainer(devices=-1, use_distributed_sampler=False)", True),
+    ],
+)
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_a_trainer_may_share_no_data_out(sampler, trainer, is_reported, is_apart, tmp_path):
+    module = MODULE.format('self.log("val_loss", loss, prog_bar=True)', "pass")
+    program = PROGRAM.format(sampler, trainer)
+    if is_apart:
+        (tmp_path / "module.py").write_text(module)
+        program = f"import lightning as L\nimport torch\nfrom module import Module\n{program}"
+    (tmp_path / "program.py").write_text(program if is_apart else module + program)
+    (tmp_path / "pyproject.toml").touch()
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL003",)))
+    assert bool(findings) is is_reported
+
+
 HELPERS = """\
 STRATEGY = "ddp"
 import lightning as L

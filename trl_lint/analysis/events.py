@@ -142,8 +142,8 @@ class AttributeAsked(Event):
 class ModelCalled(Event):
     """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
-    trains: whether it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`;
-    passed: ids of calls that run one as an argument. with_gradients: parameters that may be computed with gradients.
+    trains: if it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`; passed:
+    calls that run one as an argument, by id; prepared: if something unknown may. with_gradients: what may have them.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -156,6 +156,7 @@ class ModelCalled(Event):
     attributes: frozenset[str] = frozenset()
     passed: frozenset[int] = frozenset()
     with_gradients: frozenset[str] = frozenset()
+    prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

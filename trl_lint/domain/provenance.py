@@ -93,6 +93,12 @@ class RowsOfFullBatches(Step):
     __slots__ = ()
 
 
+class GivenWrapper(Step):
+    """Something unknown is made with a wrapped model: what is called on it may run the wrapper."""
+
+    __slots__ = ()
+
+
 class RankLocalFile(Step):
     """A rank tests for a file that ranks write themselves: other ranks test at another moment, or for another file."""
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 NEW_GROUP_RANKS = (0, "ranks")
 NEW_GROUP_BACKEND = (2, "backend")
 ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})
+# The method of a process group that gives the number of this process in it (torch/_C/_distributed_c10d.pyi).
+RANK_IN_GROUP = "rank"
 # Libraries that start the process group themselves, with nccl where there are GPUs: by the first part of a name …
 CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
 # … and by classes, which may be base classes.

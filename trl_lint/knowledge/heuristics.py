@@ -143,11 +143,13 @@ RANK_NUMBER = Guess(
 )
 RANK_FIELD = Guess(
     group=SYNCHRONISATION,
-    words=_one_of("gpu rank"),
-    says="An attribute with this name that is compared with 0 is the rank: `args.rank == 0`. Elsewhere it may "
-    "be: a line of a log with it tells which rank wrote it. So is a parameter with this name that is passed 0.",
+    words=_one_of("gpu gpu_id rank"),
+    says="An attribute with this name that is compared with 0 is the rank: `args.rank == 0`, `gpu in {0, 'cpu'}`. "
+    "Elsewhere it may be: a line of a log with it tells which rank wrote it, and a method with this name of something "
+    "unknown, which may be a process group. So is a parameter with this name that is passed 0.",
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
-    "asks for it",
+    "asks for it; pytorch/examples, distributed/ddp-tutorial-series: `if self.gpu_id == 0` before the checkpoint; "
+    "tests/evaluation/false_alarms/first_gpu_among_devices.py",
 )
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,

@@ -63,6 +63,10 @@ IMPORTS = {
 # is that of pytorch_lightning before 2.0.
 MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
 COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
+# If one of these is False, each process gets what the loader has: nothing is shared out. The first one is that of
+# pytorch_lightning before 2.0.
+# Source: lightning/pytorch/trainer/connectors/data_connector.py `_requires_distributed_sampler`
+SHARE_DATA_OUT = frozenset({"replace_sampler_ddp", "use_distributed_sampler"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
 # What seeds all generators and, by the variable PL_GLOBAL_SEED, the samplers that the trainer injects where several
@@ -342,16 +346,25 @@ _WRAPPED = (
 _MODULES = frozenset(f"{package}.LightningModule" for package in _PACKAGES)
 # It gives them by position. Source: lightning/pytorch/loops/evaluation_loop.py `_evaluation_step`
 _OF_STEP: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "*": items(LOADED_BATCH, SAME)}
+_OF_OPEN_STEP: Mapping[str, Value] = {"batch": UNKNOWN, "batch_idx": SAME, "*": items(UNKNOWN, SAME)}
 _OF_BATCH_START: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME, "dataloader_idx": SAME}
 _BATCH_START, _BATCH_END = "_batch_start", "_batch_end"
 
 
-def parameters_of(method: str, bases: Iterable[str]) -> Mapping[str, Value]:
-    """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch."""
+def parameters_of(method: str, bases: Iterable[str], shared_out: bool = True) -> Mapping[str, Value]:
+    """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch.
+
+    shared_out: each process gets a share of the data; else it may get all of them.
+    """
     if prepares_on_one(bases) and method == "setup":
         return {"stage": SETTING}
     if is_module(bases):
-        return _OF_STEP if method in STEPS else _of_batch(method)
+        if method in STEPS:
+            return _OF_STEP if shared_out else _OF_OPEN_STEP
+        of_hook = _of_batch(method)
+        return (
+            of_hook if shared_out else {key: UNKNOWN if each is LOADED_BATCH else each for key, each in of_hook.items()}
+        )
     package = next(filter(None, map(_package_of_callback, bases)), "")
     if not package or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING

@@ -327,6 +327,8 @@ def created(name: str) -> Value:
 
 # The device of this process: its type is the same on all ranks, but its name and its index differ.
 OWN_DEVICE = instance("torch.device")
+# The number of an object, `id(x)`: another one in each process, and asked for to compare objects.
+IDENTITY = instance("builtins.id")
 
 
 def on_one_rank(name: str) -> LibraryInstance:

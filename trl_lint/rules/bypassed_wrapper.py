@@ -55,7 +55,9 @@ These are not reported:
 - functions that also call the wrapper themselves, and calls inside the wrapper's forward.
 
 Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
-not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward.
+not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward. Nor are
+they after something unknown that was made with the wrapper gets data (`attack = Attack(model)`, `attack(inputs)`): it
+may run the wrapper, which prepares the next backward pass, whoever calls the forward.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -113,7 +115,7 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
             ),
             provenance=event.model.provenance or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP_FOR_PART if event.path else _HELP,
-            by_default=False if event.module.engines().are_likely_only(DEEPSPEED) else None,
+            by_default=False if event.prepared or event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
 
 

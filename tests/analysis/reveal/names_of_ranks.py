@@ -3,6 +3,7 @@
 import argparse
 import re
 
+import torch.distributed as dist
 from munch import Munch
 from somewhere.distributed import RANK, WORLD_SIZE, get_rank, is_main_process
 from transformers import Trainer, TrainerCallback
@@ -54,6 +55,17 @@ def of_settings(settings):
     reveal_rank(config.RANK)  # revealed: unknown
     reveal_rank(config.epochs)  # revealed: unknown
     reveal_rank(config["epochs"])  # revealed: unknown
+    reveal_rank(config.gpu_id in {0, "cpu"})  # revealed: local(rank)
+    reveal_rank(config.gpu_id in ("cpu", 0))  # revealed: local(rank)
+    reveal_rank(config.gpu_id in {"cpu", "cuda"})  # revealed: unknown
+    reveal_rank(config.gpu_id in {0, 3})  # revealed: unknown
+
+
+def of_groups(made):
+    reveal_rank(dist.group.WORLD.rank())  # revealed: local(rank)
+    reveal_rank(dist.new_group([0, 1]).rank())  # revealed: local(rank)
+    reveal_rank(made.rank())  # revealed: unknown
 
 
 of_settings(None)
+of_groups(None)

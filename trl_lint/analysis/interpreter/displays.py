@@ -48,6 +48,8 @@ def list_display(frame: Frame, node: cst.List | cst.Set) -> Value:
         values.append(present_on_some.once_kept(frame, value, element.value))
     if exact and isinstance(node, cst.List):
         return frame.allocate(node, Cell("list", dict(enumerate(values))))
+    if exact and all(type(each.const) in (int, str) for each in values):
+        return frame.allocate(node, Cell("set", {each.const: each for each in values}))
     return _list_of(frame, node, values, "list" if isinstance(node, cst.List) else "set")
 
 

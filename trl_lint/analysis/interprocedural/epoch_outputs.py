@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from trl_lint.analysis.interprocedural.summaries import Runs, Summary
+from trl_lint.analysis.program.definitions.creations import programs_of
+from trl_lint.analysis.program.definitions.lightning_trainers import share_data_out
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Cell
@@ -34,10 +36,10 @@ def arguments(engine: Runs, cls: ClassInfo, method: FunctionInfo, enter: Enter) 
     """
     frame = Frame(engine, method.module)
     bases = cls.library_bases()
-    parameters = lightning.parameters_of(method.name, bases)
+    parameters = _passed(engine, cls, method.name)
     of_batch = lightning.step_of_batch(method.name, bases)
     name = of_batch or lightning.step_before(method.name, bases)
-    summary = _run(cls, name, enter) if name else None
+    summary = _run(engine, cls, name, enter) if name else None
     if summary is not None and not method.name.endswith("_step_end"):
         summary = _ended(engine, cls, name, summary, enter)
     if summary is None or summary.result.kind in (Kind.NONE, Kind.UNKNOWN):
@@ -50,10 +52,19 @@ def arguments(engine: Runs, cls: ClassInfo, method: FunctionInfo, enter: Enter) 
     }, frame
 
 
-def _run(cls: ClassInfo, name: str, enter: Enter) -> Summary | None:
+def _run(engine: Runs, cls: ClassInfo, name: str, enter: Enter) -> Summary | None:
     """A run of a step as Lightning calls it."""
     step = cls.find(name)
-    return None if step is None else enter(step, cls, lightning.parameters_of(name, cls.library_bases()))
+    return None if step is None else enter(step, cls, _passed(engine, cls, name))
+
+
+def _passed(engine: Runs, cls: ClassInfo, name: str) -> Mapping[str, Value]:
+    """What Lightning passes to a method; no batch is known to be of this rank where no trainer shares the rows out."""
+    bases = cls.library_bases()
+    parameters = lightning.parameters_of(name, bases)
+    if not parameters or not lightning.is_module(bases) or share_data_out(programs_of(engine.project, cls)):
+        return parameters
+    return lightning.parameters_of(name, bases, shared_out=False)
 
 
 def _ended(engine: Runs, cls: ClassInfo, name: str, summary: Summary, enter: Enter) -> Summary | None:

@@ -11,7 +11,7 @@ wrapper synchronises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -23,15 +23,16 @@ from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import assigned_once, of_class, self_attribute, used_names
+from trl_lint.analysis.program.syntax import assigned_once, callee_of, of_class, self_attribute, used_names
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Observer, Reached
+from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import PreparedObject, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.provenance import steps
+from trl_lint.domain.provenance import GivenWrapper, steps
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
@@ -55,6 +56,14 @@ class GradientSync(Observer["Frame"]):
         """What is passed a wrapper, where gradients are on, may run it."""
         if frame.memory.control.grad and any(map(wrapped_models.is_wrapped, args.all())):
             frame.notes.of(PassedWrappers).calls.add(id(node))
+        _note_holders(frame, args, [_called(frame, callee_of(node)), *args.all()])
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        _note_holders(frame, args, [receiver])
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        if run.trace.notes.of(RunHolders).are_run:
+            frame.trace.notes.of(RunHolders).are_run = True
 
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
         """Emit the read of a parameter whose values a call uses, unless the callee is known and may gather it."""
@@ -75,6 +84,32 @@ class PassedWrappers:
 
     def __init__(self) -> None:
         self.calls: set[int] = set()
+
+
+class RunHolders:
+    """Whether something unknown that was made with a wrapper gets data in a run: `attack.perturb(inputs)`.
+
+    It may run the wrapper, which prepares the next backward pass, also one of the module inside.
+    """
+
+    def __init__(self) -> None:
+        self.are_run = False
+
+
+def _note_holders(frame: Frame, args: Arguments, candidates: Iterable[Value | None]) -> None:
+    is_held = any(each is not None and isinstance(each.provenance, GivenWrapper) for each in candidates)
+    if is_held and frame.memory.control.grad and any(map(_is_data, args.all())):
+        frame.trace.notes.of(RunHolders).are_run = True
+
+
+def _called(frame: Frame, callee: cst.CSTNode) -> Value | None:
+    name = self_attribute(callee)
+    return frame.cls.attribute(name) if name and frame.cls is not None else frame.node_values.get(id(callee))
+
+
+def _is_data(value: Value) -> bool:
+    """Whether a value is data of this rank, not a loss."""
+    return value.rank.differs and Origin.DATA in value.rank.origins and not value.grad
 
 
 def _is_passed_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
@@ -120,6 +155,7 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             attributes=attributes,
             passed=frozenset(frame.notes.of(PassedWrappers).calls.union(forwards)),
             with_gradients=_parameters_with_gradients(frame),
+            prepared=frame.trace.notes.of(RunHolders).are_run,
         )
 
 

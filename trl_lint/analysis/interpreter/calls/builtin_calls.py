@@ -42,7 +42,7 @@ from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
-from trl_lint.knowledge.schema import WORLD
+from trl_lint.knowledge.schema import IDENTITY, WORLD
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -70,7 +70,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
         return tensor_functions.builtin(name, args.all())
     if name in _SILENT:
-        return NONE if name == "print" else SAME
+        return _RETURNED.get(name, SAME)
     if name == "open":
         return settings_objects.opened(args)
     if name == "globals":
@@ -100,6 +100,7 @@ _TEXTS = frozenset({"format", "repr", "str"})
 # Builtins that are reported to the observers.
 _OBSERVED = frozenset({"open", "print"})
 _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
+_RETURNED: dict[str, Value] = {"id": IDENTITY, "print": NONE}
 
 
 def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -38,8 +38,10 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     PureObject,
 )
+from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.provenance import GivenWrapper
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import engines, evaluation, models
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
 from trl_lint.knowledge.lightning import is_module
@@ -215,4 +217,6 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         arg = args.nodes.get(key)
         if arg is not None and may_reduce and value.kind is Kind.TENSOR and value.rank.differs:
             assignment.rebind(frame, arg.value, UNKNOWN)
+    if frame.discarded is not node and any(wrapping_of(each) is Wrapping.WRAPPED for each in args.all()):
+        return Value(provenance=GivenWrapper(frame.module, node, "`{}` is given the wrapped model"))
     return UNKNOWN

@@ -38,6 +38,7 @@ from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import frozen_models, paces
+from trl_lint.analysis.transfer.processes import groups
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import (
@@ -74,13 +75,16 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
+from trl_lint.knowledge.backends import RANK_IN_GROUP
 from trl_lint.knowledge.evaluation import METRIC
-from trl_lint.knowledge.schema import Collective, Sink
+from trl_lint.knowledge.schema import RANK_INDEX, Collective, Sink
 
 
 def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `receiver.name(...)`."""
     receiver = frame.engine.with_contents(frame, receiver)
+    if name == RANK_IN_GROUP and groups.is_known(receiver):
+        return RANK_INDEX.replace(provenance=frame.step(node, "`{}` differs between ranks"))
     value = paces.of_method(receiver, name, args, _member_called(frame, receiver, name, args, node))
     if name in registries.METHODS and value.kind is Kind.UNKNOWN:
         value = registries.called(frame, name, args, node, value)
@@ -239,6 +243,8 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     """A method of an object of unknown class: the same on all ranks only if receiver and arguments are."""
     if receiver.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.is_rank_name(name) and not args.all():
         return attributes.named_rank(frame, name)
+    if receiver.kind is Kind.UNKNOWN and heuristics.RANK_FIELD.fits(name) and not args.all():
+        return UNKNOWN  # it may be a process group, or something else with a rank
     passed_models.note_argument(frame, name, args, node)
     if name == "requires_grad_":
         frozen_models.freeze(frame, receiver, args, callee_of(node))

@@ -316,10 +316,10 @@ def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) ->
 
 
 def _among_on_one_process(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> OnOneProcess | None:
-    """The result of `rank in (-1, 0)` in a run with one process; None if it is open."""
+    """The result of `rank in (-1, 0)`, or of `gpu in {0, "cpu"}`, in a run with one process; None if it is open."""
     known = single_process_value(left)
     consts = [item.const for item in frame.memory.contents(right)]
-    if known is None or len(frame.memory.cells(right)) > 1 or any(type(const) is not int for const in consts):
+    if known is None or len(frame.memory.cells(right)) > 1 or any(type(const) not in (int, str) for const in consts):
         return None
     return ONE_PROCESS_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ONE_PROCESS_FALSE
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import last_name
-from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
@@ -35,11 +34,15 @@ def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
 
 
 def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
-    """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`)."""
+    """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`).
+
+    Also one of several values, if the others are for runs without ranks: `args.gpu in {0, "cpu"}`.
+    """
     if left.rank.differs or left.const is not MISSING:
         return False
-    listed = containers.positions_of(frame, right)
-    consts = [right.const] if listed is None else [item.const for item in listed]
+    is_listed = right.kind in (Kind.CONTAINER, Kind.TUPLE)
+    listed = [item.const for item in frame.memory.contents(right)]
+    consts = [each for each in listed if not isinstance(each, str)] if is_listed else [right.const]
     if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
         return False
     if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.Modulo):

@@ -16,7 +16,7 @@ from trl_lint.domain.kinds import LibraryInstance, TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
-from trl_lint.knowledge.schema import OWN_DEVICE
+from trl_lint.knowledge.schema import IDENTITY, OWN_DEVICE
 
 
 def pure_result(args: Arguments) -> Value:
@@ -84,8 +84,11 @@ def as_source(value: Value) -> Value:
 
 
 def text_of(value: Value) -> Value:
-    """A value as the source of a string: the string of this process's device differs between ranks on GPUs."""
-    return UNKNOWN if library_name_of(value) == OWN_DEVICE.name else as_source(value)
+    """A value as the source of a string: that of this process's device differs between ranks on GPUs, `id(x)` too."""
+    return UNKNOWN if library_name_of(value) in _OF_PROCESS else as_source(value)
+
+
+_OF_PROCESS = frozenset({IDENTITY.name, OWN_DEVICE.name})
 
 
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:

@@ -1,5 +1,5 @@
 """What an object of unknown class is by how it is used: a Trainer of Lightning; and whether a file's trainers use one
-device.
+device, or share no data out.
 
 For example, nothing else takes this keyword:
 
@@ -8,16 +8,27 @@ For example, nothing else takes this keyword:
 
     trainer = Trainer(gpus=1)              one device, whoever starts the program
     trainer = Trainer(devices=args.gpus)   as many as its user wants
+    trainer = Trainer(use_distributed_sampler=False)   each process gets what the loader has, which may be everything
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.syntax import last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
-from trl_lint.knowledge.lightning import COUNTS_DEVICES, IMPORTS, MAKE_TRAINERS, ONLY_TRAINERS_TAKE, RUNS_OF_TRAINER
+from trl_lint.knowledge.lightning import (
+    COUNTS_DEVICES,
+    IMPORTS,
+    MAKE_TRAINERS,
+    ONLY_TRAINERS_TAKE,
+    RUNS_OF_TRAINER,
+    SHARE_DATA_OUT,
+)
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 
 def trainer_by_use(module: Module, root: cst.CSTNode, name: str) -> LibraryInstance | None:
@@ -48,6 +59,31 @@ def trains_on_one_device(module: Module) -> bool:
         return False
     calls = [call for call in of_class(module.tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
     return bool(calls) and all(map(_has_one_device, calls))
+
+
+def share_data_out(programs: Iterable[cst.Module]) -> bool:
+    """Whether each process gets a share of the data where these programs have Trainers of Lightning run a module.
+
+    Unless all of them say otherwise, and no program names a sampler that does it instead.
+    """
+    trees = tuple(programs)
+    calls = [call for tree in trees for call in of_class(tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
+    if not calls or not all(map(_shares_nothing_out, calls)):
+        return True
+    return any(_SAMPLER in names_in(tree) for tree in trees)
+
+
+_SAMPLER = DISTRIBUTED_SAMPLER.rpartition(".")[2]
+
+
+def _shares_nothing_out(call: cst.Call) -> bool:
+    return any(
+        each.keyword is not None
+        and each.keyword.value in SHARE_DATA_OUT
+        and isinstance(each.value, cst.Name)
+        and each.value.value == "False"
+        for each in call.args
+    )
 
 
 def _has_one_device(call: cst.Call) -> bool:

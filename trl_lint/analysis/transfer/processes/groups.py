@@ -32,6 +32,11 @@ def is_of_all_ranks(group: Value) -> bool:
     return isinstance(group, ProcessGroup) and group.of_all
 
 
+def is_known(value: Value) -> bool:
+    """Whether a value is a process group: one that was made here, or that of all ranks, `dist.group.WORLD`."""
+    return isinstance(value, ProcessGroup) or library_name_of(value) in ALL_RANKS
+
+
 def is_for_gpus(backend: Value | None, default: bool = False) -> bool:
     """Whether a backend is known to accept tensors on GPUs only."""
     if backend is None or backend.kind is Kind.NONE:
