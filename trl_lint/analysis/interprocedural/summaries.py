@@ -259,7 +259,7 @@ class Runs(Definitions):
         summary = function.summaries.get(key)
         if summary is None or not self._is_usable(summary):
             summary = self._run(function, CalledWith(key, context.names, context.inputs, cls, context.memory))
-        edge = (id(node), id(function), 0 if cls is None else id(cls.origin))
+        edge = (id(node), id(function), 0 if cls is None else id(cls.origin), frame.unroll_index)
         frame.trace.calls[edge] = summary
         if function.module is not frame.module:
             frame.trace.places[edge] = frame.step(node, "called here: `{}`")
