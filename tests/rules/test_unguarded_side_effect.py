@@ -372,6 +372,21 @@ def test_a_missing_file_that_only_the_first_rank_finds(first, is_told):
     assert sum("`torch.save`" in each.message for each in found) == is_told
 
 
+@pytest.mark.parametrize(
+    ("opened", "is_told"),
+    [
+        ("(args.folder / 'last.json').open('w')", True),
+        ("(args.folder / 'parts' / f'{args.name}.json').open('w')", True),
+        ("(args.folder / f'{accelerator.process_index}.json').open('w')", False),
+        ("(args.folder / 'last.json').open()", False),
+        ("(args.total / args.count).open('w')", False),  # nothing says that it is a path
+    ],
+)
+def test_what_is_divided_by_a_text_is_a_path(opened, is_told):
+    found = SNIPPETS.findings("import argparse\nargs = argparse.ArgumentParser().parse_args()\n" + loop(opened))
+    assert sum("`open`" in each.message for each in found) == is_told
+
+
 RETRIED = """\
 import time
 import torch
