@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.linter.files.discovery import DEFAULT_EXCLUDES, PathProblem, find_files, is_excluded, matches
+from trl_lint.linter.files.discovery import (
+    DEFAULT_EXCLUDES,
+    PathProblem,
+    find_files,
+    import_roots,
+    is_excluded,
+    matches,
+)
 
 
 @pytest.fixture
@@ -274,3 +281,18 @@ def test_git_agrees(tree):
     command = ["git", "ls-files", "-z", "--others", "--exclude-standard", "*.py"]
     theirs = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout
     assert sorted(found()) == sorted(theirs.split("\0")[:-1])
+
+
+@pytest.mark.parametrize(
+    ("files", "project"),
+    [
+        (["setup.py", "parts/setup.cfg"], "parts"),
+        (["setup.py"], "."),
+        (["setup.cfg", "parts/examples/requirements.txt"], "."),
+        ([".git", "parts/setup.py"], "."),  # a marked project is larger than a package in it
+        (["requirements.txt"], "parts/examples"),
+    ],
+)
+def test_an_unpacked_archive_is_a_project(tree, files, project):
+    here = tree(**empty(*files, "parts/examples/train.py"))
+    assert import_roots(None, [here / "parts/examples"])[0] == here / project

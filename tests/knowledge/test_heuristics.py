@@ -71,6 +71,19 @@ for batch in loader:
     loss = model(batch).loss
     reveal_rank(scaler.{0}(loss))
 """
+SHARED_BY_HAND = """\
+import torch
+import torch.distributed as dist
+import wandb
+from somewhere import rows
+
+def main(rank: int, size: int):
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    model = torch.nn.Linear(3, 1)
+    scores = [model(row).mean().item() for row in rows.{0}(size, dist.get_rank())]
+    if dist.get_rank() == 0:
+        wandb.log({{"score": sum(scores)}})
+"""
 OF_GROUP = """\
 import torch.distributed as dist
 
@@ -697,6 +710,13 @@ CASES = {
         loop("made = encode(batch['text'], return_tensors='pt')\nwandb.log({'length': made['x'].sum()})"),
         1,
         loop("made = encode(batch['text'], return_ids='pt')\nwandb.log({'length': made['x'].sum()})"),
+        0,
+    ),
+    "PICKS_ROWS": Case(
+        rule("TRL003"),
+        SHARED_BY_HAND.format("shard"),
+        1,
+        SHARED_BY_HAND.format("reshape"),
         0,
     ),
     "REWARDED": Case(

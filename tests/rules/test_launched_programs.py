@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from snippets import Snippets
+from started import findings_in
 
 SNIPPETS = Snippets("TRL008")
 
@@ -381,3 +382,19 @@ def test_only_the_first_rank_has_the_run_of_a_logger(package, then, devices, log
     findings = SNIPPETS.findings(text)
     assert bool(findings) is is_reported
     assert all(each.consequence.value == "crash" and "the others fail" in each.message for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("helper", "is_reported"),
+    [
+        ("import torch.distributed as dist\n\ndef setup_dist():\n    dist.init_process_group('nccl')\n", True),
+        ("import random\n\ndef setup_dist():\n    random.seed(3)\n", False),
+    ],
+)
+def test_the_process_group_is_started_by_another_module(tmp_path, helper, is_reported):
+    program = (
+        "import os\nfrom pkg import dist_util\n\ndef main(args):\n    dist_util.setup_dist()\n"
+        "    os.makedirs(args.log_dir)\n\nmain(parse())\n"
+    )
+    files = {"main.py": program, "pkg/dist_util.py": helper, "pkg/__init__.py": ""}
+    assert len(findings_in(tmp_path, files, "main.py")) == is_reported

@@ -329,6 +329,8 @@ def test_what_a_trainer_leaves_to_its_callers_to_guard(line, is_told):
         ("except", True),
         ("except (KeyboardInterrupt, OSError)", False),  # the rank that makes a file may be the one that goes on
         ("except FileExistsError", False),
+        ("except FileNotFoundError", True),  # a missing file is missing for all of them
+        ("except (FileNotFoundError, FileExistsError)", False),
     ],
 )
 def test_what_is_tried(caught, is_told):
@@ -351,6 +353,38 @@ def test_what_is_tried_after_something_that_only_the_first_rank_can_do(first, is
     body = f"try:\n    {first}\n    torch.save(batch, 'last.pt')\nexcept Exception:\n    pass\n"
     found = SNIPPETS.findings("import os\nimport pathlib\n" + loop(body))
     assert sum("`torch.save`" in each.message for each in found) == is_told
+
+
+@pytest.mark.parametrize(
+    ("first", "is_told"),
+    [
+        ("os.remove('token')", False),
+        ("os.rename('job', 'mine')", False),
+        ("pathlib.Path('token').unlink()", False),
+        ("shutil.move('job', 'mine')", False),
+        ("open('settings').close()", True),
+        ("print('saving')", True),
+    ],
+)
+def test_a_missing_file_that_only_the_first_rank_finds(first, is_told):
+    body = f"try:\n    {first}\n    torch.save(batch, 'last.pt')\nexcept FileNotFoundError:\n    pass\n"
+    found = SNIPPETS.findings("import os\nimport pathlib\nimport shutil\n" + loop(body))
+    assert sum("`torch.save`" in each.message for each in found) == is_told
+
+
+@pytest.mark.parametrize(
+    ("opened", "is_told"),
+    [
+        ("(args.folder / 'last.json').open('w')", True),
+        ("(args.folder / 'parts' / f'{args.name}.json').open('w')", True),
+        ("(args.folder / f'{accelerator.process_index}.json').open('w')", False),
+        ("(args.folder / 'last.json').open()", False),
+        ("(args.total / args.count).open('w')", False),  # nothing says that it is a path
+    ],
+)
+def test_what_is_divided_by_a_text_is_a_path(opened, is_told):
+    found = SNIPPETS.findings("import argparse\nargs = argparse.ArgumentParser().parse_args()\n" + loop(opened))
+    assert sum("`open`" in each.message for each in found) == is_told
 
 
 RETRIED = """\

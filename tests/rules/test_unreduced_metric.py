@@ -184,6 +184,20 @@ def test_right_code_is_silent(body):
 
 
 @pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ("{'acc': loss.item(), 'lr': 0.1}", ["`acc`"]),
+        ("{'lr': 0.1, 'acc': loss.item(), 'epoch': step}", ["`acc`"]),
+        ("{'acc': accelerator.gather(loss).mean().item(), 'lr': 0.1}", []),
+    ],
+)
+def test_a_helper_called_with_each_value_of_a_dict_keeps_them_apart(values, found):
+    helper = "def one(key, value):\n    wandb.log({key: value})\n"
+    text = helper + loop(f"logs = {values}\nfor k, v in logs.items():\n    one(k, v)")
+    assert [each.message.partition(" is computed")[0] for each in SNIPPETS.findings(text)] == found
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "return loss",

@@ -578,6 +578,13 @@ RETURNS_TENSORS = Guess(
     because="Liuziyu77/Visual-RFT, grpo_trainer.py: `reward_processing_class(texts, return_tensors='pt', …)`, of a "
     "list that is handed over",
 )
+PICKS_ROWS = Guess(
+    group=MODELS,
+    words=_one_of("Subset shard"),
+    says="A call with this name outside the project returns the rows that its arguments pick: this rank's own if the "
+    "number of the rank is among them.",
+    because="tests/evaluation/missed_models/shares_by_hand.py: `rows.shard(size, rank)` of rows of unknown class",
+)
 REWARDED = Guess(
     group=MODELS,
     words=_one_of("completions"),

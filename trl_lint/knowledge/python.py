@@ -85,6 +85,12 @@ MADE_ONCE: dict[str, frozenset[str]] = {
     for name, effect in (*((row.name, row.effect) for row in _FILES), *OF_PATHS.items())
     if effect is not None and effect.fails and effect.makes
 }
+# What only the first process can take away, by the last part of its name.
+TAKEN_ONCE: frozenset[str] = frozenset(
+    name.rpartition(".")[2]
+    for name, effect in (*((row.name, row.effect) for row in _FILES), *OF_PATHS.items())
+    if effect is not None and effect.fails and not effect.makes
+)
 
 ROWS: tuple[Row, ...] = (
     *_FILES,

@@ -68,7 +68,8 @@ except:
 - `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
   downloaded after it, that rarely happens, so it is not in the default set;
 - a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`), or
-  makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen;
+  makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen. `except FileNotFoundError` may be that only
+  if something in it is taken away (`os.rename(job, mine)`);
 - `wandb.run is not None`, which only shows that a run was started. A Trainer's callback does that on the main process,
   so this is not in the default set.
 

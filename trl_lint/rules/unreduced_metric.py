@@ -2,9 +2,10 @@
 
 ## What it does
 Reports a value that is computed from this rank's own data and reaches a log (`Trainer.log`, `accelerator.log`, wandb,
-TensorBoard, MLflow, trackio, a trainer's metric store) without a reduction over the ranks. A metric of `evaluate` only
-counts the samples of its own process. Means, ratios and `evaluate` metrics of an evaluation are also reported where
-they are printed, as scripts without a tracker do.
+TensorBoard, MLflow, trackio, a trainer's metric store) without a reduction over the ranks. Its own data are the batches
+of its share, and rows that it takes by hand (`rows[rank::world_size]`, `if i % world_size == rank:`). A metric of
+`evaluate` only counts the samples of its own process. Means, ratios and `evaluate` metrics of an evaluation are also
+reported where they are printed, as scripts without a tracker do.
 
 ## Why is this bad?
 Trackers show what the main process logs, or what each process logs, side by side. On eight GPUs that is the loss,

@@ -1,5 +1,6 @@
 # Where the group is started if a setting says so, the other branch is of one process; what follows both is of all.
 import argparse
+import os
 
 import torch
 import torch.distributed as dist
@@ -13,6 +14,7 @@ parser.add_argument("--slurm", action="store_true")
 parser.add_argument("--fast", action="store_true")
 parser.add_argument("--several", action="store_true")
 parser.add_argument("--launcher", action="store_true")
+parser.add_argument("--distributed", action="store_true")
 parser.add_argument("--num_gpus", type=int)
 args = parser.parse_args()
 
@@ -84,6 +86,21 @@ def started():
         mp.spawn(work, nprocs=4)
 
 
+def by_variable():
+    if args.distributed:
+        rank = int(os.environ["RANK"])
+        SummaryWriter("of ranks")  # expect: TRL008
+    else:
+        rank = 0
+        SummaryWriter("of one")
+    if args.fast:
+        rank = int(os.environ["RANK"])
+    else:
+        SummaryWriter("of all")  # expect: TRL008
+    return rank
+
+
+by_variable()
 build(torch.nn.Linear(4, 1))
 by_number(args.dist)
 by_function()

@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.objects import aliases, assignment, present_o
 from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
@@ -120,8 +121,11 @@ def _picked(
 
     Each rank has others, even if all have the same list before the test.
     """
+    if not selected.differs or selected.origins != ranks.Origin.RANK or element.rank.differs:
+        return element
     is_plain = element.kind in (Kind.NUMBER, Kind.STRING) and element.rank.state is ranks.State.SAME
-    if not is_plain or not selected.differs or selected.origins != ranks.Origin.RANK:
+    in_turn = element.kind is Kind.UNKNOWN and any(own_shares.is_turn(frame, each.test) for each in node.for_in.ifs)
+    if not (is_plain or in_turn):
         return element
     tests = [each.test for each in node.for_in.ifs if not used_names(node.for_in.target).isdisjoint(used_names(each))]
     if not tests:

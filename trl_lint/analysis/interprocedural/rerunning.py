@@ -161,7 +161,7 @@ class RerunEngine(Engine):
     @staticmethod
     def _called_by_module(module: Module) -> tuple[cst.FunctionDef, ...]:
         """Functions that the body of the module has called, which is not run again."""
-        called = {function for _, function, _ in module.trace.calls}
+        called = {function for _, function, *_ in module.trace.calls}
         return tuple(
             each.node for each in module.functions if id(each) in called and isinstance(each.node, cst.FunctionDef)
         )
@@ -225,7 +225,7 @@ class RerunEngine(Engine):
 def _has_same_effects(one: _Rerun, other: _Rerun) -> bool:
     """Whether two runs, one of which may replace the other, have the same effects on others."""
     first, second = one.summary, other.summary
-    if {edge[1:] for edge in first.trace.calls} != {edge[1:] for edge in second.trace.calls}:
+    if {edge[1:3] for edge in first.trace.calls} != {edge[1:3] for edge in second.trace.calls}:
         return False
     if not all(same(getattr(first, name), getattr(second, name)) for name in _COMPARED):
         return False

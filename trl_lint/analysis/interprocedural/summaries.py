@@ -19,6 +19,7 @@ from trl_lint.analysis.interprocedural import (
     passed_fields,
     returned_arguments,
     shared_calls,
+    stored_containers,
     wrapped_returns,
 )
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
@@ -259,7 +260,7 @@ class Runs(Definitions):
         summary = function.summaries.get(key)
         if summary is None or not self._is_usable(summary):
             summary = self._run(function, CalledWith(key, context.names, context.inputs, cls, context.memory))
-        edge = (id(node), id(function), 0 if cls is None else id(cls.origin))
+        edge = (id(node), id(function), 0 if cls is None else id(cls.origin), frame.unroll_index)
         frame.trace.calls[edge] = summary
         if function.module is not frame.module:
             frame.trace.places[edge] = frame.step(node, "called here: `{}`")
@@ -374,10 +375,8 @@ class Runs(Definitions):
     def _final(self, frame: Frame, result: Value, inputs: list[Identity]) -> dict[Identity, Cell]:
         heap = frame.memory.heap
         kept = {identity: heap[identity] for identity in inputs if identity in heap}
-        for identity in (*reachable(result, heap), *self._inputs_of_cells(kept, heap)):
-            if identity in heap:
-                kept[identity] = heap[identity]
-        return kept
+        found = (*reachable(result, heap), *self._inputs_of_cells(kept, heap))
+        return kept | {each: heap[each] for each in found if each in heap}
 
     def _inputs_of_cells(self, cells: dict[Identity, Cell], heap: dict[Identity, Cell]) -> Iterator[Any]:
         yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
@@ -397,12 +396,15 @@ class Runs(Definitions):
         for identity in summary.final:
             if identity not in renamed:
                 renamed[identity] = (self._renamed(frame, identity, node),)
+        stored = stored_containers.loaded(frame, summary.final, {*summary.inputs, *summary.cell_writes})
         heap = frame.memory.heap
         # For joined calls, the names hold the explanations of the first ones.
         is_first_call = summary.names is context.names and not context.joined
         rebase = None if is_first_call else Rebasing(summary.argument_sources, *context.passed)
         for identity, cell in summary.final.items():
-            if identity in summary.unchanged and all(target in heap for target in renamed[identity]):
+            if identity in stored or (
+                identity in summary.unchanged and all(each in heap for each in renamed[identity])
+            ):
                 continue
             content = renamed_cell(cell, renamed, rebase)
             before = context.memory.heap.get(identity) if context.joined else None

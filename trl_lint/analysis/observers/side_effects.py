@@ -30,6 +30,7 @@ from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.processes import (
+    job_flags,
     made_on_some,
     main_process_tests,
     prepared_files,
@@ -233,6 +234,8 @@ def _emit(
     """Emit an event for an effect, unless it is a different one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
     if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
+        return
+    if job_flags.is_beside_rank(frame.root, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not is_the_same(effect, args, path)

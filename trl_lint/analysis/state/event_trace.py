@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
 
-# A call: the ids of the node, of the function, and of the class of the object (0 if there is none).
-Edge: TypeAlias = tuple[int, int, int]
+# A call: the ids of the node, of the function, and of the class of the object (0 if there is none), and the iterations
+# of the unrolled loops around it, each of which may call the function with other facts.
+Edge: TypeAlias = tuple[int, int, int, tuple[int, ...]]
 
 
 @dataclass(slots=True)
 class EventTrace:
     """The events of one run of one function, by node: a later pass over a loop replaces those of an earlier one.
 
-    Its calls are distinguished by node, function, and class of the object, as several objects may be called at one.
+    Its calls are distinguished by node, function, class of the object, as several objects may be called at one, and
+    iteration of an unrolled loop.
     """
 
     events: dict[Hashable, Event] = field(default_factory=dict)

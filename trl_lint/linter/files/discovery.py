@@ -175,8 +175,9 @@ def around_project(named: Iterable[Path], roots: Sequence[Path]) -> tuple[Path, 
     return tuple(each for each in folders if roots[0].is_relative_to(each))
 
 
-# Marks of the top folder of a project.
+# Marks of the top folder of a project; where there are none, as in an unpacked archive, those of a package.
 _TOP_MARKS = ("pyproject.toml", ".git", ".hg")
+_PACKAGE_MARKS = ("setup.py", "setup.cfg")
 
 
 def _project_around(folders: Sequence[Path]) -> Path:
@@ -184,7 +185,12 @@ def _project_around(folders: Sequence[Path]) -> Path:
     shared = Path(os.path.commonpath(folders)) if len({folder.anchor for folder in folders}) == 1 else folders[0]
     start = folders[0] if shared == shared.parent else shared
     around = (start, *start.parents)
-    return next((each for each in around if any(os.path.exists(each / mark) for mark in _TOP_MARKS)), start)
+    marked = (each for marks in (_TOP_MARKS, _PACKAGE_MARKS) for each in around if _has_any(each, marks))
+    return next(marked, start)
+
+
+def _has_any(folder: Path, marks: Iterable[str]) -> bool:
+    return any(os.path.exists(folder / mark) for mark in marks)
 
 
 def names_project(folder: Path) -> bool:

@@ -23,6 +23,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, i
 from trl_lint.analysis.program.syntax import callee_of, is_super, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.choices import OneOfClasses, OneOfModules, OneOfProjectClasses
 from trl_lint.domain.heap import unknown_cell
@@ -174,7 +175,7 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
             frame.trace.backward = True
             return method_calls.call_member(frame, args.positional[0], "backward", Arguments(), node)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
-            return pure_calls.module_output(name, args)
+            return own_shares.of_module(frame, args, pure_calls.module_output(name, args))
         case PureObject():
             return pure_result(pure_calls.spread(frame, args))
     return unresolved(frame, args, node)

@@ -15,6 +15,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
@@ -105,6 +106,7 @@ def output_of(frame: Frame, args: Arguments) -> Value:
     """The output of a model: weights are the same on all ranks, so it differs as its inputs do."""
     contents = (_ranks_in(frame, value, _MAX_NESTED) for value in args.all() if value.kind is Kind.CONTAINER)
     rank = ranks.nonlinear(ranks.combine_all((args.rank(), *chain.from_iterable(contents))))
+    rank = own_shares.of_forward(frame, args, rank)
     output = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).replace(writes=NO_WRITES)
     return in_role(output, BatchRole.OUTPUT)
 

@@ -20,6 +20,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
+from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectObjects
@@ -337,7 +338,9 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     key = "sampler" if "sampler" in args.keywords else "batch_sampler"
     is_sharded = _shards(frame, args.keywords.get(key)) and not _is_for_one_kind(frame, args.expression(key))
-    batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
+    taken = None if is_sharded else own_shares.batch_of(frame, args)
+    is_sharded = is_sharded or taken is not None
+    batch = taken or explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
         return LOADER.with_parts(_full(batch))

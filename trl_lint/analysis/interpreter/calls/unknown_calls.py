@@ -8,6 +8,7 @@ For example:
     self.first_stage_model.encode(batch["x"])              computed from this rank's own data
     self.criterion(logits, batch["labels"])                computed from this rank's own data
     reduce_loss(loss)                                      unknown: it may reduce it over the ranks
+    rows.shard(size, rank)                                 this rank's own rows
     data.batched(8, partial=False)                         unknown, but all its batches have as many rows
 """
 
@@ -20,6 +21,7 @@ from trl_lint.analysis.interpreter.operations.pure_calls import element_of, load
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, BatchValue
 from trl_lint.domain.provenance import FullBatches
@@ -39,6 +41,9 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     batches = _full_batches(frame, args, node)
     if batches is not None:
         return batches
+    picked = own_shares.picked_by(frame, args, last_name(callee_of(node)))
+    if picked is not None:
+        return picked
     computed = _scaled(args, node) or _computed(frame, args, node)
     rewards = any(map(heuristics.REWARDED.fits, args.keywords)) and _are_rank_local_samples(frame, args)
     if computed is None and not rewards:
@@ -95,12 +100,12 @@ def _runs_model(node: cst.CSTNode) -> bool:
 
 
 def _gets_own_data(frame: Frame, args: Arguments) -> bool:
-    """Whether tensors are passed, also in a list or tuple, that are computed from this rank's own data."""
+    """Whether tensors that are computed from this rank's own data are passed, also in a list, or such data itself."""
     passed = (element_of(frame, value) if value.kind in _HOLDERS else value for value in args.all())
     return any(
         value.kind in (Kind.TENSOR, Kind.BATCH) and value.rank.differs and Origin.DATA in value.rank.origins
         for value in passed
-    )
+    ) or any(own_shares.is_share(frame, value) for value in args.all())
 
 
 _HOLDERS = frozenset({Kind.CONTAINER, Kind.TUPLE})

@@ -10,6 +10,7 @@ from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import NamesOfFile, ProjectChoice
@@ -178,6 +179,8 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
     element: Value = BOTTOM
     for cell in cells:
         element = join(element, cell.element().as_present())
+    if own_shares.starts_apart(frame, node):
+        element = chosen_by(index, element)
     frame.consume(container)
     length = ranks.combine_all([index.rank, *(cell.length for cell in cells)])
     if _ends_where_agreed(frame, node):

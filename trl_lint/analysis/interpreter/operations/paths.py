@@ -3,6 +3,7 @@
 For example:
 
     Path(args.output_dir) / "x"         PathValue, with the rank of a setting
+    args.output_dir / "x"               the same: nothing else is divided by a text
     (root / "x").exists()               local(io)
     (root / "x.json").read_text()       SETTING, as all ranks read the same file
     root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
@@ -42,8 +43,9 @@ def new_path(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def joined(left: Value, right: Value) -> Value | None:
-    """`folder / name`, if one of them is a path."""
-    if not (isinstance(left, PathValue) or isinstance(right, PathValue)):
+    """`folder / name`, if one of them is a path: by nothing else can a text be divided, nor divide anything."""
+    is_text_joined = Kind.STRING in (left.kind, right.kind) and Kind.UNKNOWN in (left.kind, right.kind)
+    if not (is_text_joined or isinstance(left, PathValue) or isinstance(right, PathValue)):
         return None
     return path_of(ranks.combine(left.rank, right.rank), left, right)
 

@@ -17,10 +17,13 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name, raises_again
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
-_OF_SECOND = frozenset({"FileExistsError", "FileNotFoundError"})
+MISSING_FILE = "FileNotFoundError"
+_OF_SECOND = frozenset({"FileExistsError", MISSING_FILE})
 _ANY = frozenset({"BaseException", "EnvironmentError", "Exception", "IOError", "OSError"})
-# What is raised for files, for whatever reason.
-OF_FILES = _OF_SECOND | {"BlockingIOError", "EnvironmentError", "IOError", "OSError", "PermissionError", "Timeout"}
+_ANY_OF_FILES = {"BlockingIOError", "EnvironmentError", "IOError", "OSError", "PermissionError", "Timeout"}
+# What is raised for files because of what another process does with them, or for whatever reason. A missing file is
+# missing for all ranks, unless one of them takes it away.
+OF_FILES = (_OF_SECOND - {MISSING_FILE}) | _ANY_OF_FILES
 _SUPPRESS = "suppress"
 
 

@@ -39,6 +39,7 @@ from trl_lint.knowledge.heuristics import (
     RANK_FIELD,
     is_rank_name,
 )
+from trl_lint.knowledge.launcher_variables import REQUIRED_VARIABLES
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_PROCESSES, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
@@ -125,6 +126,25 @@ def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     if isinstance(test, cst.Comparison):
         return _counted(test) in frame.engine.job_flags.counts
     return with_job_flags(frame, test, value).const is WORLD_TRUE
+
+
+def is_beside_rank(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether one process runs code: it is in the `else` of a condition for several, which reads the launcher's rank.
+
+    `if opt.distributed: opt.rank = int(os.environ["RANK"])`
+    """
+    return any(
+        isinstance(outer, cst.If) and outer.orelse is inner and isinstance(inner, cst.Else) and _is_of_ranks(outer)
+        for outer, inner in inwards(root, node)
+    )
+
+
+def _is_of_ranks(node: cst.If) -> bool:
+    if isinstance(node.test, cst.UnaryOperation) or not asks_for_several(node.test):
+        return False
+    keys = (each.slice[0].slice for each in of_class(node.body, cst.Subscript))
+    names = (each.value for each in keys if isinstance(each, cst.Index))
+    return any(isinstance(each, cst.SimpleString) and each.raw_value in REQUIRED_VARIABLES for each in names)
 
 
 def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:

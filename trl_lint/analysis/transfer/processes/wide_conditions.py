@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.handled_errors import OF_FILES, catches
+from trl_lint.analysis.program.idioms.handled_errors import MISSING_FILE, OF_FILES, catches
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -39,7 +39,7 @@ from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
-from trl_lint.knowledge.python import MADE_ONCE
+from trl_lint.knowledge.python import MADE_ONCE, TAKEN_ONCE
 
 _LOOPS = (cst.For, cst.While)
 
@@ -68,13 +68,21 @@ def is_no_guard(condition: Control) -> bool:
 def is_tried(condition: Control) -> bool:
     """Whether all that a condition asks is that nothing goes wrong: `try: torch.save(…)`, `except Exception: …`.
 
-    What handles errors of files, or makes what must be new, may be how one rank is chosen: `try: os.mkdir(lock)`.
+    What handles errors of files, or makes what must be new, may be how one rank is chosen: `try: os.mkdir(lock)`. So
+    may be what handles that a file is missing which the first rank takes away: `try: os.rename(job, mine)`.
     """
     place = place_of(condition)
     if condition.uniformity is not Uniformity.UNKNOWN or not isinstance(place, (cst.Try, cst.TryStar)):
         return False
-    is_of_files = any(each.type is not None and catches(each, OF_FILES) for each in place.handlers)
-    return not is_of_files and not any(map(_must_be_new, of_class(place.body, cst.Call)))
+    calls = list(of_class(place.body, cst.Call))
+    chosen_by = OF_FILES | {MISSING_FILE} if any(map(_may_be_taken, calls)) else OF_FILES
+    is_of_files = any(each.type is not None and catches(each, chosen_by) for each in place.handlers)
+    return not is_of_files and not any(map(_must_be_new, calls))
+
+
+def _may_be_taken(call: cst.Call) -> bool:
+    """Whether only the first rank that makes this call finds the file: `os.remove(token)`."""
+    return last_name(call.func) in TAKEN_ONCE
 
 
 def _must_be_new(call: cst.Call) -> bool:

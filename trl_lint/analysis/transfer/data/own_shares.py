@@ -1,0 +1,149 @@
+"""Data that a rank takes by hand: what is computed from it is this rank's own, as from the batches of a sampler.
+
+For example, each of these is local to the rank, and what a model returns for it is this rank's own data:
+
+    rows[rank::size]
+    rows[rank * each : (rank + 1) * each]
+    [row for i, row in enumerate(rows) if i % size == rank]
+    rows[i]                                      in a loop over `range(rank, len(rows), size)`
+    rows.shard(size, rank)
+    DataLoader(rows[rank::size])                 the batches of this loader
+    if i % size == rank: loss = model(row)       what is computed in this rank's turns
+
+The number of the rank itself, and an object or a text that is made of it, is no data (`model(x, rank)`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, assignments, used_names
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.joins import join_all
+from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.sync_points import place_of
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.schema import LOADED_BATCH
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+
+# Kinds of values that are rows if they differ by the rank; a tensor may as well be a generator or a mask.
+_ROWS = frozenset({Kind.BATCH, Kind.NUMBER_LIST, Kind.UNKNOWN})
+# Kinds of what picks rows: the number of the rank, and indices that begin with it.
+_PICKS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.UNKNOWN})
+_OF_SHARE = Origin.RANK | Origin.DATA
+
+
+def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
+    """The fact of what a model computes: this rank's own data if the rank has chosen the input by its number."""
+    if output.is_by_rank:
+        chosen = any(is_share(frame, value) for value in args.all()) or _is_tensor(args)
+        return output._replace(origins=_OF_SHARE) if chosen else output
+    if not output.differs and output != ranks.REDUCED and _in_turn(frame, args):
+        return Rank(State.LOCAL, _OF_SHARE)
+    return output
+
+
+def of_module(frame: Frame, args: Arguments, output: Value) -> Value:
+    """The output of a module of torch, like that of a model."""
+    rank = of_forward(frame, args, output.rank)
+    return output if rank is output.rank else output.replace(rank=rank)
+
+
+def is_share(frame: Frame, value: Value) -> bool:
+    """Whether a value is data that this rank has chosen by its number."""
+    element = _element(frame, value)
+    return element.rank.is_by_rank and element.kind in _ROWS
+
+
+def _element(frame: Frame, value: Value) -> Value:
+    """An element of a list or an iterable; any other value itself."""
+    if isinstance(value, IterableValue):
+        return value.element
+    frame.consume(value)
+    cells = [each for each in frame.memory.cells(value) if each.shape != "dict"]
+    return join_all(each.element() for each in cells) if cells else value
+
+
+def _is_tensor(args: Arguments) -> bool:
+    """Whether a model gets one thing only, a tensor that differs by the rank."""
+    first = args.positional[0] if len(args.all()) == 1 == len(args.positional) else None
+    return first is not None and first.kind is Kind.TENSOR and first.rank.is_by_rank
+
+
+def _in_turn(frame: Frame, args: Arguments) -> bool:
+    """Whether a call gets what a loop goes through, in this rank's turn: after its test `i % size == rank`."""
+    if not any(each.rank.is_by_rank for each in frame.memory.control.conditions):
+        return False
+    used = frozenset[str]().union(*(used_names(each) for each in args.nodes.values()))
+    for each in frame.memory.control.conditions:
+        test = place_of(each)
+        if each.rank.is_by_rank and test is not None and is_turn(frame, test):
+            loop = next((one for one in reversed(ancestors(frame.root, test)) if isinstance(one, cst.For)), None)
+            if loop is not None and not used.isdisjoint(_bound_in(loop)):
+                return True
+    return False
+
+
+def _bound_in(loop: cst.For) -> set[str]:
+    """The names of what a loop goes through, and those that its body assigns."""
+    assigned = (used_names(target) for target, _ in assignments(loop.body))
+    return used_names(loop.target).union(*assigned)
+
+
+def is_turn(frame: Frame, test: cst.CSTNode) -> bool:
+    """Whether a test compares a remainder with the number of the rank."""
+    match test:
+        case cst.Comparison(
+            left=left,
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal() | cst.NotEqual(), comparator=right)],
+        ):
+            return any(_is_remainder(one) and _is_rank(frame, other) for one, other in ((left, right), (right, left)))
+    return False
+
+
+def _is_remainder(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo)
+
+
+def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
+    value = frame.node_values.get(id(node))
+    return value is not None and value.kind is Kind.NUMBER and value.rank.is_by_rank
+
+
+def batch_of(frame: Frame, args: Arguments) -> Value | None:
+    """A batch of a loader of data that this rank has chosen; None for other loaders."""
+    data = args.get(0, "dataset")
+    if data is None:
+        return None
+    rows = _element(frame, data)
+    if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
+        return None
+    return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
+
+
+def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:
+    """The rows that a call picks by the number of the rank; None for other calls. name: that of the callee.
+
+    `rows.shard(size, rank)`, `Subset(rows, range(rank, len(rows), size))`
+    """
+    if not heuristics.PICKS_ROWS.fits(name):
+        return None
+    picks = (_element(frame, each) for each in args.all())
+    by_rank = next((each for each in picks if each.rank.is_by_rank and each.kind in _PICKS), None)
+    return None if by_rank is None else derived(ranks.RANK_LOCAL, Kind.UNKNOWN, by_rank)
+
+
+def starts_apart(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a slice begins at a place that the number of the rank decides: `rows[rank::size]`."""
+    index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    start = index.lower if isinstance(index, cst.Slice) else None
+    value = None if start is None else frame.node_values.get(id(start))
+    return value is not None and value.rank.is_by_rank
