@@ -42,7 +42,9 @@ def starts_several(frame: Frame, name: str, args: Arguments) -> bool:
         return True
     if name not in BY_NUMBER or _is_before_2(frame, name) or not _is_open(args.keywords.get("strategy")):
         return False
-    return _counts_several(args) or _takes_all(frame, args) or _is_left_to_settings(frame, args)
+    # Of settings that are out of sight, many are for one device: those of the old name date from before 2.0.
+    is_left = not BY_NUMBER[name] and _is_left_to_settings(frame, args)
+    return is_left or _counts_several(args) or _takes_all(frame, args)
 
 
 def _asks_for_one(args: Arguments, keyword: str) -> bool:
