@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path
+from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path, outcomes_of_parts
 from trl_lint.analysis.program.syntax import callee_of, inwards, last_name, operands
 from trl_lint.knowledge.heuristics import RANK_OF_GROUP, SIZE_OF_GROUP, Guess
 
@@ -32,7 +32,7 @@ def have_one_rank(root: cst.CSTNode, groups: frozenset[str], node: cst.CSTNode) 
     if not groups:
         return False
     asserted = (Constraint(each, True) for each in _asserted_before(root, node))
-    known = (part for each in (*constraints_on_path(root, node), *asserted) for part in _parts(each))
+    known = (part for each in (*constraints_on_path(root, node), *asserted) for part in outcomes_of_parts(each))
     return groups <= {_group_of_one(each) for each in known}
 
 
@@ -44,18 +44,6 @@ def _asserted_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.BaseE
                 each for each in block.body[: block.body.index(inner)] if isinstance(each, cst.SimpleStatementLine)
             )
             yield from (part.test for line in lines for part in line.body if isinstance(part, cst.Assert))
-
-
-def _parts(known: Constraint) -> Iterator[Constraint]:
-    """The outcomes of the parts of a test that follow from its own."""
-    match known.test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            yield from _parts(Constraint(denied, not known.holds))
-        case cst.BooleanOperation(left=left, operator=operator, right=right):
-            if isinstance(operator, cst.And) is known.holds:
-                yield from (*_parts(Constraint(left, known.holds)), *_parts(Constraint(right, known.holds)))
-        case _:
-            yield known
 
 
 def _group_of_one(known: Constraint) -> str:

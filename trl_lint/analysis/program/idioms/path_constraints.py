@@ -10,7 +10,7 @@ them may be true or false, also of one place and the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -105,3 +105,18 @@ def _is_consistent(names: _Names, values: tuple[bool, ...]) -> bool:
         if subject is not None and value is is_none_test(part) and values[names.number(subject)]:
             return False
     return True
+
+
+def outcomes_of_parts(known: Constraint) -> Iterator[Constraint]:
+    """The outcomes of the parts of a test that follow from its own."""
+    match known.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            yield from outcomes_of_parts(Constraint(denied, not known.holds))
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            if isinstance(operator, cst.And) is known.holds:
+                yield from (
+                    *outcomes_of_parts(Constraint(left, known.holds)),
+                    *outcomes_of_parts(Constraint(right, known.holds)),
+                )
+        case _:
+            yield known

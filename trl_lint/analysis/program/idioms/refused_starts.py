@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import is_lasting
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path
+from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path, outcomes_of_parts
 from trl_lint.analysis.program.syntax import (
     ancestors,
     definitions_around,
@@ -73,19 +73,7 @@ def _is_refused_by_caller(
 def _known_at(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[Constraint]:
     """The outcomes of single tests that lead to a place of a function."""
     for each in constraints_on_path(function, node):
-        yield from (part for part in _parts(each) if _is_lasting(function, part.test))
-
-
-def _parts(known: Constraint) -> Iterator[Constraint]:
-    """The outcomes of the parts of a test that follow from its own."""
-    match known.test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            yield from _parts(Constraint(denied, not known.holds))
-        case cst.BooleanOperation(left=left, operator=operator, right=right):
-            if isinstance(operator, cst.And) is known.holds:
-                yield from (*_parts(Constraint(left, known.holds)), *_parts(Constraint(right, known.holds)))
-        case _:
-            yield known
+        yield from (part for part in outcomes_of_parts(each) if _is_lasting(function, part.test))
 
 
 def _raises(function: cst.FunctionDef, known: Sequence[Constraint]) -> bool:
