@@ -130,8 +130,10 @@ def _shared(bench: Bench) -> Iterator[Row]:
         )
     for trainer in TRAINERS:
         yield softly(
-            f"trl's own trainer, {trainer}, gloo", "no oracle fails", lambda trainer=trainer: stock(bench, trainer)
-        )  # type: ignore[misc]
+            f"trl's own trainer, {trainer}, gloo",
+            "no oracle fails",
+            lambda trainer=trainer: stock(bench, trainer),  # type: ignore[misc]
+        )
     yield softly(
         "metrics of rank 0, CUDA tensors, gloo",
         f"*{metrics.ORACLE}* fails",

@@ -362,9 +362,7 @@ def parameters_of(method: str, bases: Iterable[str], shared_out: bool = True) ->
         if method in STEPS:
             return _OF_STEP if shared_out else _OF_OPEN_STEP
         of_hook = _of_batch(method)
-        return (
-            of_hook if shared_out else {key: UNKNOWN if each is LOADED_BATCH else each for key, each in of_hook.items()}
-        )
+        return of_hook if shared_out else {key: _of_any_data(each) for key, each in of_hook.items()}
     package = next(filter(None, map(_package_of_callback, bases)), "")
     if not package or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
@@ -372,6 +370,11 @@ def parameters_of(method: str, bases: Iterable[str], shared_out: bool = True) ->
     parameters = {"trainer": created(trainer), "pl_module": created(f"{package}.LightningModule")}
     # All ranks load the same checkpoint.
     return {**parameters, **_of_batch(method), **({"checkpoint": SETTING} if method == "on_load_checkpoint" else {})}
+
+
+def _of_any_data(value: Value) -> Value:
+    """What a hook gets where no trainer shares the data out."""
+    return UNKNOWN if value is LOADED_BATCH else value
 
 
 def _of_batch(method: str) -> Mapping[str, Value]:

@@ -48,20 +48,19 @@ def with_scripts_followed(files: Sequence[FileScan]) -> list[FileScan]:
 
     Of another script, the program is not known.
     """
-    shown = {each.name: each.shown.launches for each in files}
-    clear = {
-        parts_of(name)[-1] for name, launches in shown.items() if launches and all(each.program for each in launches)
-    }
+    launching = [each for each in files if each.shown.launches]
+    clear = {PurePosixPath(each.name).name for each in launching if all(one.program for one in each.shown.launches)}
     kept = []
     for each in files:
-        launches = [(launch, parts_of(launch.program)) for launch in each.shown.launches]
-        left = [
-            replace(launch, program="") if parts and parts[-1].endswith(SHELL_SCRIPTS) else launch
-            for launch, parts in launches
-            if not parts or not parts[-1].endswith(SHELL_SCRIPTS) or parts[-1] not in clear
-        ]
-        kept.append(each._replace(shown=replace(each.shown, launches=tuple(left))) if launches else each)
+        scripts = [(launch, _script_of(launch)) for launch in each.shown.launches]
+        left = [replace(launch, program="") if script else launch for launch, script in scripts if script not in clear]
+        kept.append(each._replace(shown=replace(each.shown, launches=tuple(left))) if scripts else each)
     return kept
+
+
+def _script_of(launch: LaunchEngines) -> str:
+    """The name of the shell script that a launch starts; "" if it starts a program."""
+    return PurePosixPath(launch.program).name if launch.program.endswith(SHELL_SCRIPTS) else ""
 
 
 def all_launches(project: ProjectScan) -> list[LaunchEngines]:
