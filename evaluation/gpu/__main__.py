@@ -2,10 +2,10 @@
 
     python -m evaluation.gpu [--minutes N] [--keep DIR] [--output FILE]
 
-It installs nothing, changes no setting of a GPU, and takes less than eight minutes: fixtures for which there is no time
-left are listed as not run. The table goes to the standard output as Markdown (or to FILE), each row to the standard
-error as soon as it is done. Exit codes: 0 all that ran is as expected, 1 something is not, 2 something is missing, or
-there is no GPU.
+It installs nothing, changes no setting of a GPU, and takes less than eight minutes: what there is no time left for is
+listed as not run. The table goes to the standard output as Markdown (or to FILE), each row to the standard error as
+soon as it is done. Exit codes: 0 all that ran is as expected, 1 something is not, 2 something is missing, or there is
+no GPU.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ def _rows(folder: Path, gpus: int, end: float) -> Iterator:
     from evaluation.gpu import all_fixtures
     from evaluation.gpu.checks import Bench, checks
 
-    bench = Bench(folder, gpus)
-    return chain(checks(bench), all_fixtures.rows(bench, end))
+    bench = Bench(folder, gpus, end=end)
+    return chain(checks(bench), all_fixtures.rows(bench))
 
 
 def _told(rows: Iterator) -> Iterator:
+    begun = time.monotonic()
     for row in rows:
-        print(f"… {row.what}: {row.mark}", file=sys.stderr, flush=True)
+        print(f"… after {time.monotonic() - begun:.0f} s {row.what}: {row.mark}", file=sys.stderr, flush=True)
         yield row
 
 

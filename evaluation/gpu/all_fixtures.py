@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -11,7 +10,7 @@ from functools import partial
 from multiprocessing import get_context
 
 from evaluation.gpu.checks import Bench, backend_of, of_broken, passes
-from evaluation.gpu.rows import Row, not_run, softly
+from evaluation.gpu.rows import Row, not_run
 from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.fixtures import Fixture
 from trl_lint.verify.proof.session import BARE
@@ -22,14 +21,12 @@ MOST_AT_ONCE = 6
 BROKEN, RIGHT = "it fails in its rule's way", "no oracle fails"
 
 
-def rows(bench: Bench, end: float) -> Iterator[Row]:
-    """A row per program; the first programs of each rule come before the others. end: the monotonic time after which no
-    program is started.
-    """
+def rows(bench: Bench) -> Iterator[Row]:
+    """A row per program; the first programs of each rule come before the others."""
     at_once = max(1, min(MOST_AT_ONCE, (os.cpu_count() or 1) // CORES_OF_ONE))
     # A run ends everything that its process has started, so each has its own; a process that has used a GPU can't fork.
     with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
-        yield from pool.map(partial(_row, replace(bench, known={}), end), *zip(*programs(), strict=True))
+        yield from pool.map(partial(_row, replace(bench, known={})), *zip(*programs(), strict=True))
 
 
 def programs() -> Sequence[tuple[Fixture, bool]]:
@@ -46,16 +43,14 @@ def programs() -> Sequence[tuple[Fixture, bool]]:
     return [(fixture, is_broken) for _, fixture, is_broken in sorted(ordered, key=lambda each: each[0])]
 
 
-def _row(bench: Bench, end: float, fixture: Fixture, is_broken: bool) -> Row:
+def _row(bench: Bench, fixture: Fixture, is_broken: bool) -> Row:
     what, expected = f"fixture {fixture.name}, {'broken' if is_broken else 'right'}", BROKEN if is_broken else RIGHT
     processes = fixtures.expected_failures()[fixture.rule].processes
     if processes not in (None, 2):
         return not_run(what, expected, f"it is made for {processes} processes")
-    if time.monotonic() > end:
-        return not_run(what, expected, "the time was up")
     if is_broken:
-        return softly(what, expected, lambda: of_broken(bench, fixture))
-    return softly(what, expected, lambda: _right(bench, fixture))
+        return bench.row(what, expected, lambda: of_broken(bench, fixture))
+    return bench.row(what, expected, lambda: _right(bench, fixture))
 
 
 def _right(bench: Bench, fixture: Fixture) -> tuple[str, bool]:

@@ -6,14 +6,16 @@ torch's own `nn.DataParallel`, and values that are rounded differently than on t
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluation import stock_trainers
 from evaluation.compared.cases import places
-from evaluation.gpu.rows import Row, not_run, softly
+from evaluation.gpu.rows import TIME_UP, Row, not_run, softly
 from trl_lint.verify.oracles import metrics, termination
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import fixtures, session
@@ -24,8 +26,8 @@ PROGRAMS = Path(__file__).with_name("programs")
 # Seconds that ranks wait in vain, and seconds after which a run is stopped.
 TIMEOUT, LIMIT = 15.0, 90.0
 ONE_GPU = "one GPU"
-# Those that fit into the time: one of each kind of data.
-TRAINERS = ("SFT", "DPO", "Reward")
+# One of each kind of data, and one that generates; the slowest are the last.
+TRAINERS = ("SFT", "DPO", "Reward", "GRPO")
 PRECISIONS = ("fp32", "tf32", "bf16")
 
 
@@ -37,12 +39,18 @@ class Bench:
         gpus: How many GPUs this machine has.
         start: What starts a run.
         known: What was judged.
+        end: The monotonic time after which no program is started.
     """
 
     folder: Path
     gpus: int
     start: Start = session.start
     known: dict[str, Judged] = field(default_factory=dict)
+    end: float = math.inf
+
+    def row(self, what: str, expected: str, look: Callable[[], tuple[str, bool]]) -> Row:
+        """The row of a check, if there is time for it."""
+        return not_run(what, expected, TIME_UP) if time.monotonic() > self.end else softly(what, expected, look)
 
     def session(self, name: str, nproc: int, backend: str) -> Session:
         launch = Launch(sys.executable, nproc=nproc, backend=backend, timeout=TIMEOUT, limit=LIMIT)
@@ -67,22 +75,28 @@ def checks(bench: Bench) -> Iterator[Row]:
     yield from _nccl_of_several(bench)
     yield from _data_parallel(bench)
     for precision in PRECISIONS:
-        yield softly(
+        yield bench.row(
             f"a right program in {precision}, two processes and one, gloo",
             "no oracle fails: the tolerances fit",
             lambda precision=precision: precise(bench, precision),  # type: ignore[misc]
         )
+    for trainer in TRAINERS:
+        yield bench.row(
+            f"trl's own trainer, {trainer}, gloo",
+            "no oracle fails",
+            lambda trainer=trainer: stock(bench, trainer),  # type: ignore[misc]
+        )
 
 
 def _nccl_of_one(bench: Bench) -> Iterator[Row]:
-    yield softly("TRL011: a tensor on the CPU, nccl, one process", f"it raises `{REFUSED}`", lambda: _refused(bench))
-    yield softly(
+    yield bench.row("TRL011: a tensor on the CPU, nccl, one process", f"it raises `{REFUSED}`", lambda: _refused(bench))
+    yield bench.row(
         "a right program, nccl, one process",
         "no oracle fails; all collectives are told as through",
         lambda: _one(bench),
     )
-    yield softly("what C++ saw with nccl", "the recorder holds nccl's collectives", lambda: _recorded(bench))
-    yield softly(
+    yield bench.row("what C++ saw with nccl", "the recorder holds nccl's collectives", lambda: _recorded(bench))
+    yield bench.row(
         "a group and a barrier bound to a GPU, nccl",
         "no oracle fails",
         lambda: passes(bench.judged("bound", nproc=1, backend="nccl")),
@@ -110,10 +124,10 @@ def _recorded(bench: Bench) -> tuple[str, bool]:
 
 def _shared(bench: Bench) -> Iterator[Row]:
     """Two processes over gloo, with tensors on GPUs: if there is one GPU, they share it."""
-    yield softly(
+    yield bench.row(
         "a right program, CUDA tensors, gloo", "no oracle fails", lambda: passes(bench.judged("right", "gloo"))
     )
-    yield softly(
+    yield bench.row(
         "a hang, CUDA tensors, gloo",
         "told as one, with the line of each rank",
         lambda: hangs(bench.judged("hangs", "gloo")),
@@ -123,18 +137,12 @@ def _shared(bench: Bench) -> Iterator[Row]:
         ("gathers", "tensors as nccl takes and refuses them"),
         ("trainer", "a Trainer"),
     ):
-        yield softly(
+        yield bench.row(
             f"{what}, gloo",
             "no oracle fails",
             lambda program=program: passes(bench.judged(program)),  # type: ignore[misc]
         )
-    for trainer in TRAINERS:
-        yield softly(
-            f"trl's own trainer, {trainer}, gloo",
-            "no oracle fails",
-            lambda trainer=trainer: stock(bench, trainer),  # type: ignore[misc]
-        )
-    yield softly(
+    yield bench.row(
         "metrics of rank 0, CUDA tensors, gloo",
         f"*{metrics.ORACLE}* fails",
         lambda: fails(bench.judged("rank0_metrics"), metrics.ORACLE),
@@ -162,7 +170,7 @@ def _nccl_of_several(bench: Bench) -> Iterator[Row]:
         ),
     )
     for what, expected, look in rows:
-        yield softly(what, expected, look) if bench.gpus > 1 else not_run(what, expected, ONE_GPU)
+        yield bench.row(what, expected, look) if bench.gpus > 1 else not_run(what, expected, ONE_GPU)
 
 
 def _data_parallel(bench: Bench) -> Iterator[Row]:
@@ -174,7 +182,7 @@ def _data_parallel(bench: Bench) -> Iterator[Row]:
         if bench.gpus < 2:
             yield not_run(what, expected, ONE_GPU)
             continue
-        yield softly(what, expected, lambda fixture=fixture: of_broken(bench, fixture))  # type: ignore[misc]
+        yield bench.row(what, expected, lambda fixture=fixture: of_broken(bench, fixture))  # type: ignore[misc]
 
 
 def backend_of(bench: Bench, fixture: fixtures.Fixture) -> str:

@@ -9,6 +9,7 @@ from evaluation.gpu.machine import Machine
 
 LONGEST = 240
 NOT_RUN = "not run"
+TIME_UP = "the time was up"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,8 @@ class TestTheTable:
 class TestTheChecks:
     def test_with_one_gpu_what_needs_two_is_not_run(self, tmp_path, monkeypatch):
         monkeypatch.setattr(Bench, "judged", lambda *args, **kwargs: judged(passed("ends", "all")))
-        monkeypatch.setattr(checks, "precise", lambda bench, precision: ("nothing fails", True))
+        for name in ("precise", "stock"):
+            monkeypatch.setattr(checks, name, lambda bench, _: ("nothing fails", True))
         rows = list(checks.checks(Bench(tmp_path, 1)))
         missing = [row.what for row in rows if row.holds is None]
         assert [what for what in missing if "nccl, two processes" in what] and all(
@@ -100,9 +101,11 @@ class TestTheChecks:
         assert not checks.hangs(judged(passed("ends", "all")))[1]
 
     def test_when_the_time_is_up_the_others_are_not_run(self, tmp_path):
-        rows = list(all_fixtures.rows(Bench(tmp_path, 1), end=0))
+        bench = Bench(tmp_path, 1, end=0)
+        rows = list(all_fixtures.rows(bench))
         assert len(rows) == len(all_fixtures.programs())
         assert {row.seen for row in rows} == {"not run: the time was up"}
+        assert {row.seen for row in checks.checks(bench)} == {"not run: the time was up", "not run: one GPU"}
 
     def test_each_program_of_the_fixtures_is_there_once_and_each_rule_early(self):
         programs = all_fixtures.programs()

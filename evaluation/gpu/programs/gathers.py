@@ -25,6 +25,9 @@ assert part.sum().item() == 4 * size, part
 total = own.sum()
 dist.all_reduce(total)
 assert total.item() == expected, total
+objects = [None] * size
+dist.all_gather_object(objects, [dist.get_rank()])
+assert objects == [[each] for each in range(size)], objects
 with tempfile.NamedTemporaryFile("w") as file:
     file.write("each process has its own\n")
 refused = ""

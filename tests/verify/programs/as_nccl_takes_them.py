@@ -1,4 +1,7 @@
-"""Tensors that nccl takes and gloo does not: it counts elements. Only the group that asks for gloo compares shapes."""
+"""Tensors that nccl takes and gloo does not: it counts elements. Only the group that asks for gloo compares shapes.
+
+Objects are exchanged as they are.
+"""
 
 import tempfile
 
@@ -25,3 +28,9 @@ except RuntimeError as error:
 assert refused
 with tempfile.NamedTemporaryFile("w") as file:
     file.write("each process has its own")
+objects = [None] * size
+dist.all_gather_object(objects, [dist.get_rank()])
+assert objects == [[each] for each in range(size)], objects
+shared = [own if dist.get_rank() == 0 else None, dist.get_rank()]
+dist.broadcast_object_list(shared, src=0)
+assert shared[0] is not None and shared[1] == 0, shared

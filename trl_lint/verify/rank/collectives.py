@@ -60,7 +60,8 @@ def patch(job: Job) -> Patch:
 
     def patch_c10d(c10d: ModuleType) -> None:
         for name, payload in PAYLOADS.items():
-            wrapping.replace(c10d, name, in_place_of_nccl.wrapper(c10d, name))
+            if payload:  # lists of objects are filled as they are
+                wrapping.replace(c10d, name, in_place_of_nccl.wrapper(c10d, name))
             wrapping.replace(c10d, name, _recorded(c10d, job, name, payload))
         wrapping.replace(c10d, "init_process_group", _started(c10d, job))
         wrapping.replace(c10d, "new_group", _with_timeout(c10d, job))

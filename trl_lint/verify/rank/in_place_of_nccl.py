@@ -48,7 +48,7 @@ def note_subgroup(group: object, parent: object) -> None:
 
 
 def wrapper(c10d: ModuleType, name: str) -> Wrapper:
-    """Make a collective take what nccl takes."""
+    """Make a collective of tensors take what nccl takes."""
 
     def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
