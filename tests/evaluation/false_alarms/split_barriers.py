@@ -81,6 +81,34 @@ def prepare_alone(args):
         return dist.barrier()  # expect: TRL006
 
 
+def make_folder(args):
+    if args.local_rank in [-1, 0]:
+        os.makedirs(args.folder, exist_ok=True)
+    else:
+        dist.barrier()
+        print("others")
+    if args.local_rank == 0:
+        dist.barrier()
+
+
+def make_folder_by_one_test(folder):
+    if dist.get_rank() == 0:
+        os.makedirs(folder, exist_ok=True)
+    else:
+        dist.barrier()
+    if dist.get_rank() == 0:
+        dist.barrier()
+
+
+def make_folder_and_hang(folder):
+    if dist.get_rank() == 0:
+        os.makedirs(folder, exist_ok=True)
+    else:
+        dist.barrier()  # expect: TRL006
+    if dist.get_rank() != 0:
+        dist.barrier()  # expect: TRL006
+
+
 class NobodyFollows:
     def __enter__(self):
         if dist.get_rank() == 0:

@@ -47,6 +47,7 @@ from trl_lint.analysis.state.point_sequences import (
     with_loops_alike,
 )
 from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, outcome_on_first
+from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import single_process_value
@@ -342,17 +343,23 @@ def _is_matched_elsewhere(frame: Frame, one: Mismatch, other: Mismatch) -> bool:
         return False
     if other.point.kind != one.point.kind or not _is_guard(one.branch_points) or not _is_guard(other.branch_points):
         return False
+    tests = [each.branch_points.branch.test for each in (one, other)]
+    arms = [bool(each.point not in each.branch_points.arms[0]) for each in (one, other)]
     code_for_node = frame.module.tree.code_for_node
-    tests_of_one, tests_of_other = (
-        _rank_dependent_parts(frame, each.branch_points.branch.test) for each in (one, other)
-    )
-    if not {code_for_node(each) for each in tests_of_one}.isdisjoint(map(code_for_node, tests_of_other)):
-        return False
-    sides = [
-        {single_process_value(value) for each in test if (value := frame.node_values.get(id(each)))} - {None}
-        for test in (tests_of_one, tests_of_other)
+    guards = [_rank_dependent_parts(frame, each) for each in tests]
+    if not set(map(code_for_node, guards[0])).isdisjoint(map(code_for_node, guards[1])):
+        return arms[0] is not arms[1] and code_for_node(tests[0]) == code_for_node(tests[1])
+    # Whether one process reaches each of the two.
+    reached = [
+        {bool(known.value) is not is_else for known in map(partial(_on_one_process, frame), guard) if known is not None}
+        for guard, is_else in zip(guards, arms, strict=True)
     ]
-    return sides[0].isdisjoint(sides[1])
+    return reached[0].isdisjoint(reached[1])
+
+
+def _on_one_process(frame: Frame, node: cst.CSTNode) -> OnOneProcess | None:
+    value = frame.node_values.get(id(node))
+    return None if value is None else single_process_value(value)
 
 
 def _is_awaited_outside(frame: Frame, mismatch: Mismatch) -> bool:
