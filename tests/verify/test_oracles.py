@@ -6,7 +6,15 @@ from math import inf, nan
 
 import pytest
 
-from trl_lint.verify.oracles import logged_metrics, metrics, sequence, termination, training, true_value
+from trl_lint.verify.oracles import (
+    logged_metrics,
+    metrics,
+    sequence,
+    single_writer,
+    termination,
+    training,
+    true_value,
+)
 from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same
 from trl_lint.verify.record.traces import Call, End, Log, NativeCall, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Outcome
@@ -293,7 +301,7 @@ def test_beyond_what_the_flight_recorder_keeps_nothing_is_compared():
 
 
 def trained(number, *losses, weights=((1.0, 2.0),), **fields):
-    return rank(number, losses=list(losses), weights=[list(each) for each in weights], replicated=True, **fields)
+    return rank(number, losses=list(losses), weights=[list(each) for each in weights], replicas=(0,), **fields)
 
 
 @pytest.mark.parametrize(
@@ -316,8 +324,19 @@ def test_ranks_train_the_same_weights():
     assert training.judge_ranks(run).outcome is Outcome.PASSED
     run.ranks[1].weights = [[1.0, 2.001]]
     assert training.judge_ranks(run).kind == "weights"
-    run.ranks[1].replicated = False
+    run.ranks[1].replicas = (1,)
     assert training.judge_ranks(run).outcome is Outcome.UNKNOWN
+    run.ranks[1].replicas = None
+    assert training.judge_ranks(run).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("how", "outcome"), [("zero", Outcome.PASSED), ("own", Outcome.UNKNOWN)])
+def test_ranks_that_update_parts_of_the_weights_are_no_failure(judged, how, outcome):
+    found = judged("parts_of_weights", how)
+    assert found.passed and found.verdict(training.ORACLE).outcome is outcome, found.verdicts
+    assert found.verdict(single_writer.ORACLE).outcome is Outcome.UNKNOWN, "it wrote no file"
+    assert [len(rank.grad_norms) for rank in found.run.ranks] == [2, 2]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,10 @@ def test_a_metric_is_shown_by_its_own_oracle():
         (FindingOutcome.CONTRADICTED, "fixed, a fails as well"),
         (FindingOutcome.CONSISTENT, "it fails fixed as well"),
     ]
+    # The ranks agree when fixed, on a mean that is not that of one process.
+    value = replace(METRIC_FAILED, oracle="true value", kind="value")
+    found = said(judged(ranks, METRIC_FAILED, value), judged(ranks, METRIC_PASSED, value), [METRIC])
+    assert found[0][0] is not FindingOutcome.CONTRADICTED, found
 
 
 def test_an_oracle_that_names_a_line_speaks_of_the_finding_there():

@@ -1,6 +1,6 @@
-"""Tensors that nccl takes and gloo does not: it counts elements. Only the group that asks for gloo compares shapes.
+"""Tensors that nccl takes and gloo does not: it counts elements, and gathers tensors of different sizes.
 
-Objects are exchanged as they are.
+Only the group that asks for gloo compares shapes, and can do what nccl can't. Objects are exchanged as they are.
 """
 
 import tempfile
@@ -26,6 +26,24 @@ try:
 except RuntimeError as error:
     refused = "invalid tensor size" in str(error)
 assert refused
+for group in (None, dist.new_group([1])):
+    members = [1] if group else range(size)
+    for is_async in (False, True) if group is None or dist.get_rank() == 1 else ():
+        uneven = [torch.empty(1 + rank, 2) for rank in members]
+        work = dist.all_gather(uneven, torch.full((1 + dist.get_rank(), 2), 1.0 + dist.get_rank()), group, is_async)
+        if is_async:
+            work.wait()
+        assert [each.mean() for each in uneven] == [1.0 + rank for rank in members], uneven
+for only_gloo in (
+    lambda group: dist.monitored_barrier(group),
+    lambda group: dist.all_reduce(torch.ones(1, dtype=torch.int), dist.ReduceOp.BOR, group),
+):
+    only_gloo(on_cpu)
+    try:
+        only_gloo(None)
+        raise AssertionError("nccl has none")
+    except ValueError as error:
+        assert "GLOO" in str(error) or "with NCCL" in str(error), error
 with tempfile.NamedTemporaryFile("w") as file:
     file.write("each process has its own")
 objects = [None] * size

@@ -20,15 +20,17 @@ Weights = list[list[float]] | None
 
 def judge_ranks(run: Run) -> Verdict:
     """Whether all ranks have trained the same weights."""
-    known = [rank for rank in run.ranks if rank.weights is not None and rank.replicated]
+    known = [rank for rank in run.ranks if rank.weights is not None and rank.replicas is not None]
     if len(known) < 2:
         is_sharded = any(any(rank.weight_shares) for rank in run.ranks)
         return unknown(ORACLE, "each rank has its own part of the weights" if is_sharded else NOTHING_SHARED)
+    if len({rank.replicas for rank in known}) > 1:  # as each rank updates a part of them, and sends it to the others
+        return unknown(ORACLE, "the optimizers of the ranks have different parameters")
     differences = [difference(known[0].weights, rank.weights) for rank in known[1:]]
     worst = max((each for each in differences if each is not None), default=math.inf)
     if worst <= BETWEEN_RANKS:
         return passed(ORACLE, f"the weights are the same on all {len(known)} ranks in the end")
-    message = "are of different shapes" if math.isinf(worst) else f"differ by {worst:.2%}"
+    message = "are not all finite" if math.isinf(worst) else f"differ by {worst:.2%}"
     norms = [f"rank {rank.number}: norm of all weights {norm(rank.weights or []):.6g}" for rank in known]
     return failed(ORACLE, "weights", f"the ranks' weights {message}: gradients are not synchronised", norms)
 

@@ -277,7 +277,7 @@ def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed:
                 return "fixed it fails there in the same way"
         elif failure.oracle in OF_METRICS and _is_of_metric(run, failure, finding):
             both = _metrics(failure) & _metrics(again)
-            if both:
+            if both and not any(both & _metrics(each) for each in runs.repaired()):  # another oracle says that it helps
                 return f"fixed, {', '.join(sorted(both))} fails as well"
     return ""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from datetime import timedelta
 from types import ModuleType
 from typing import NamedTuple
@@ -60,12 +61,13 @@ def patch(job: Job) -> Patch:
 
     def patch_c10d(c10d: ModuleType) -> None:
         for name, payload in PAYLOADS.items():
-            if payload:  # lists of objects are filled as they are
+            if payload or name == "monitored_barrier":  # lists of objects are filled as they are
                 wrapping.replace(c10d, name, in_place_of_nccl.wrapper(c10d, name))
             wrapping.replace(c10d, name, _recorded(c10d, job, name, payload))
         wrapping.replace(c10d, "init_process_group", _started(c10d, job))
         wrapping.replace(c10d, "new_group", _with_timeout(c10d, job))
         wrapping.replace(c10d, "barrier", _on_any_device)
+        wrapping.replace(getattr(c10d, "Work", None), "wait", _waiting)
 
     return patch_c10d
 
@@ -83,6 +85,8 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
                 if group == []:  # this rank is no member: the call does nothing
                     return original(*args, **kwargs)
                 tensors = pick(args, kwargs, payload) if payload else None
+                if name == "all_gather" and in_place_of_nccl.is_uneven(pick(args, kwargs, "tensor_list")):
+                    tensors = pick(args, kwargs, "tensor_list")  # the same on all ranks, as each has room for all
                 begin(job, name, group, pick(args, kwargs, "op"), tensors)
                 in_place_of_nccl.refuse(asked or c10d.GroupMember.WORLD, tensors)
                 result = original(*args, **kwargs)
@@ -93,6 +97,21 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
         return recorded
 
     return make
+
+
+def _waiting(original: Function) -> Function:
+    """Record that the script waits for what it has begun: a message (`recv` does so itself), a call with `async_op`.
+
+    Other threads may do so for as long as they like.
+    """
+
+    def wait(*args: object, **kwargs: object) -> object:
+        if outermost.depth or threading.current_thread() is not threading.main_thread():
+            return original(*args, **kwargs)
+        with trace.waiting(is_over_after_error=False):
+            return original(*args, **kwargs)
+
+    return wait
 
 
 def begin(job: Job, name: str, group: list[int] | None, op: object, arguments: object) -> None:
@@ -210,6 +229,8 @@ def _with_timeout(c10d: ModuleType, job: Job) -> Wrapper:
             backend = None if asked is None else _backend(job, asked)
             kwargs.update(backend=backend, timeout=_timeout(job, backend or c10d.get_backend()))
             group = original(**kwargs)
+            if group is c10d.GroupMember.NON_GROUP_MEMBER:
+                return group
             if asked is None:
                 in_place_of_nccl.note_subgroup(group, c10d.GroupMember.WORLD)
             _keep(group, backend, asked)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, cast
 from . import trace, wrapping
 from .imports import Patch
 from .job import Job
-from .training import MAX_WEIGHTS, is_sharded, parameters_of
+from .training import MAX_WEIGHTS, is_sharded, is_within_another, parameters_of
 from .wrapping import Function, Wrapper
 
 if TYPE_CHECKING:
@@ -196,8 +196,9 @@ def _after_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
     for group, rate in zip(optimizer.param_groups, _rates.pop(id(optimizer), ()), strict=False):
         if "lr" in group:
             group["lr"] = rate
-    with contextlib.suppress(Exception):
-        _move(optimizer)
+    if not is_within_another(optimizer):
+        with contextlib.suppress(Exception):
+            _move(optimizer)
 
 
 def _move(optimizer: Optimizer) -> None:

@@ -8,19 +8,25 @@ would fail there, or pass, where nccl does not:
 - nccl writes results without autograd. gloo copies them from the CPU with operations that are recorded, which autograd
   refuses for parts of a tensor.
 - nccl refuses tensors on the CPU. With a GPU, a tensor's device is real, so they are refused here too.
+- nccl gathers tensors of different sizes with `all_gather`, by a broadcast from each rank; gloo refuses them.
+- nccl has no `monitored_barrier` and no reductions of bits.
 
-Sources: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp `_allgather_base`, `_reduce_scatter_base`;
-ProcessGroupGloo.cpp `_allgather_base`, `AsyncAllgatherCUDAWork` (2.13).
+Sources: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp `allgather`, `_allgather_base`, `_reduce_scatter_base`,
+`getNcclReduceOp`; ProcessGroupGloo.cpp `_allgather_base`, `AsyncAllgatherCUDAWork` (2.13).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from . import wrapping
 from .tensors import listed
 from .wrapping import Function, Wrapper
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Functions that combine the tensors of all ranks in one, and the parameters that are such tensors.
 _COUNTED = {
@@ -29,6 +35,8 @@ _COUNTED = {
     "reduce_scatter_single": ("output", "input"),
     "reduce_scatter_tensor": ("output", "input"),
 }
+# Reductions that nccl does not have.
+_OF_BITS = ("BAND", "BOR", "BXOR")
 REFUSED = "No backend type associated with device type cpu"
 # The groups that run on gloo in place of nccl; whether each would take a tensor on the CPU.
 _takes_cpu: dict[object, bool] = {}
@@ -60,11 +68,46 @@ def wrapper(c10d: ModuleType, name: str) -> Wrapper:
             named = {**dict(zip(pick.names, args, strict=False)), **kwargs}
             named = {key: _detached(value) for key, value in named.items()}
             named.update(_flat(named, _COUNTED.get(name, ())))
+            _refuse_for_nccl(name, group, str(named.get("op", "")).rpartition(".")[2])
+            if name == "all_gather" and is_uneven(named.get("tensor_list")):
+                return _by_broadcasts(c10d, group, named)
             return original(**named)
 
         return collective
 
     return make
+
+
+def is_uneven(tensors: object) -> bool:
+    """Whether tensors that are gathered differ in size from each other."""
+    return isinstance(tensors, list) and len({getattr(each, "shape", None) for each in tensors}) > 1
+
+
+def _by_broadcasts(c10d: ModuleType, group: object, named: Mapping[str, object]) -> object:
+    """Gather tensors of different sizes, as nccl does; the work is that of the last broadcast."""
+    tensors, own = cast("list[Tensor]", named["tensor_list"]), cast("Tensor", named["tensor"])
+    works = []
+    for place, each in enumerate(tensors):
+        if place == c10d.get_rank(group):
+            each.copy_(own)
+        works.append(c10d.broadcast(each, c10d.get_global_rank(group, place), group=group, async_op=True))
+    for work in works[: -1 if named.get("async_op") else None]:
+        work.wait()
+    return works[-1] if named.get("async_op") else None
+
+
+def _refuse_for_nccl(name: str, group: object, reduction: str) -> None:
+    """Raise what torch raises for collectives that nccl does not have.
+
+    Raises:
+        ValueError: nccl has no such collective.
+    """
+    if _takes_cpu.get(group, True):
+        return
+    if name == "monitored_barrier":
+        raise ValueError("monitored_barrier is only implemented for GLOO backend.")
+    if reduction in _OF_BITS:
+        raise ValueError(f"Cannot use ReduceOp.{reduction} with NCCL")
 
 
 def refuse(group: object, tensors: object) -> None:

@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import executing
+from . import executing, wrapping
 
 _encode = json.JSONEncoder(default=repr).encode
 # The trace of this process. Without one, patches record nothing.
 current: Trace | None = None
+_waits = wrapping.Outermost()
 
 
 def trace_path(folder: str, rank: int) -> Path:
@@ -64,16 +65,29 @@ class Trace:
 
 
 @contextlib.contextmanager
+def waiting(*, is_over_after_error: bool = True) -> Iterator[None]:
+    """Record that the script may wait for other ranks in this block, without calling a collective itself.
+
+    is_over_after_error: otherwise an exception, such as that of a lost connection, does not end the wait.
+    """
+    with _waits as is_outermost:
+        if is_outermost and current is not None:
+            current.synchronises(begins=True)
+        is_over = is_over_after_error
+        try:
+            yield
+            is_over = True
+        finally:
+            if is_outermost and is_over and current is not None:
+                current.synchronises(begins=False)
+
+
+@contextlib.contextmanager
 def synchronising() -> Iterator[None]:
-    """Record that the script may wait for other ranks in this block, without calling a collective itself."""
-    if current is not None:
-        current.synchronises(begins=True)
+    """The same for a block that runs collectives unseen, such as a backward pass with DDP."""
     executing.synchronises()
-    try:
+    with waiting():
         yield
-    finally:
-        if current is not None:
-            current.synchronises(begins=False)
 
 
 def forget() -> None:

@@ -33,8 +33,12 @@ _AROUND_FORWARD = ("_pre_forward", "_post_forward")
 _trained: dict[int, list[Tensor]] = {}
 # The number of steps of each optimizer.
 _steps: Counter[int] = Counter()
-# The parameters that DDP keeps the same on all ranks. Others may be rank-local: a shard, a stage of a pipeline.
-_replicated: set[int] = set()
+# The optimizers whose step is under way. That of `ZeroRedundancyOptimizer` has steps of another one, which has only
+# this rank's parameters (torch/distributed/optim/zero_redundancy_optimizer.py `_local_step`).
+_stepping: list[Optimizer] = []
+# The parameters that DDP keeps the same on all ranks, by id, and their numbers in the order of its models. Others may
+# be rank-local: a shard, a stage of a pipeline.
+_replicated: dict[int, int] = {}
 
 
 def patch_tensor(module: ModuleType) -> None:
@@ -56,6 +60,7 @@ def patch_tensor(module: ModuleType) -> None:
 def patch_optimizer(module: ModuleType) -> None:
     """Every optimizer's step records the norm of the gradients that it is about to use."""
     module.register_optimizer_step_pre_hook(_before_step)
+    module.register_optimizer_step_post_hook(_after_step)
 
 
 def patch_ddp(module: ModuleType) -> None:
@@ -66,7 +71,9 @@ def patch_ddp(module: ModuleType) -> None:
             with trace.synchronising():
                 original(self, *args, **kwargs)
             ignored = getattr(self, "parameters_to_ignore", ())
-            _replicated.update(id(each) for name, each in self.module.named_parameters() if name not in ignored)
+            for name, each in self.module.named_parameters():
+                if name not in ignored:
+                    _replicated.setdefault(id(each), len(_replicated))
 
         return constructed
 
@@ -85,6 +92,11 @@ def patch_ddp(module: ModuleType) -> None:
 def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
     if trace.current is None:
         return
+    if optimizer in _stepping:  # its last step was ended by an exception
+        del _stepping[_stepping.index(optimizer) :]
+    _stepping.append(optimizer)
+    if is_within_another(optimizer):
+        return
     grad_norm, shares = None, None
     number = _steps[id(optimizer)]
     _steps[id(optimizer)] += 1
@@ -96,6 +108,18 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
     if (grad_norm is not None or shares) and id(optimizer) not in _trained:
         _keep(optimizer)
     trace.write("step", grad_norm=grad_norm, shares=shares)
+
+
+def _after_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
+    if optimizer in _stepping:
+        del _stepping[_stepping.index(optimizer) :]
+
+
+def is_within_another(optimizer: Optimizer) -> bool:
+    """Whether this step is a part of the step of another optimizer, which has these parameters as well."""
+    others = [each for each in _stepping if each is not optimizer]
+    own = {id(each) for each in parameters_of(optimizer)} if others else set()
+    return any(own <= {id(each) for each in parameters_of(other)} for other in others)
 
 
 def _keep(optimizer: Optimizer) -> None:
@@ -154,9 +178,10 @@ def record() -> None:
     """Record the weights that were trained, whole ones or this rank's parts of them."""
     parameters = [each for trained in _trained.values() for each in trained]
     with contextlib.suppress(Exception):
-        replicated = bool(parameters) and all(id(each) in _replicated for each in parameters)
+        numbers = [_replicated.get(id(each)) for each in parameters]
+        replicas = numbers if numbers and None not in numbers else None
         shares = [parts.holders(each, "is_shard") for each in parameters]
-        trace.write("weights", values=_weights(parameters), shares=shares, replicated=replicated)
+        trace.write("weights", values=_weights(parameters), shares=shares, replicas=replicas)
 
 
 def _weights(parameters: Sequence[Tensor]) -> list[list[float]] | None:

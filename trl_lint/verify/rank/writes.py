@@ -20,6 +20,8 @@ from . import call_stack, trace
 from .job import Job
 
 _RENAMED, _OPENED = "os.rename", "open"
+# The function of `tempfile` that tries with a file of its own whether it can write to a folder.
+_TRIES = "_get_default_tempdir"
 # Flags with which a file is created, truncated or appended to.
 _WRITES = os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Caches of compiled code: each process may write a copy, and any of them is correct. Locks are meant to be shared.
@@ -53,8 +55,13 @@ def opens(path: object) -> None:
 def _on_event(event: str, args: tuple[object, ...]) -> None:
     if event == _RENAMED and isinstance(args[1], (str, os.PathLike)):
         _record(os.fspath(args[1]))
-    elif event == _OPENED and isinstance(args[2], int) and args[2] & _WRITES:
+    elif event == _OPENED and isinstance(args[2], int) and args[2] & _WRITES and _caller() != _TRIES:
         opens(args[0])
+
+
+def _caller() -> str:
+    """The function that does what is reported; C++ code has none."""
+    return sys._getframe(2).f_code.co_name
 
 
 def _record(path: str) -> None:

@@ -85,7 +85,7 @@ class WeightsRecord(TypedDict, total=False):
 
     values: list[list[float]] | None
     shares: list[list[int]]
-    replicated: bool
+    replicas: list[int] | None
 
 
 class NativeRecord(TypedDict):

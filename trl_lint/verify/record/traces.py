@@ -138,19 +138,20 @@ class End:
 class RankRecord:
     """One rank of a run. `exit` is its process's status, negative for a signal.
 
-    asked_to_stop: by torchrun, or by whatever runs it. process: the one that runs the script. synchronises: it is in a
-    backward pass or another place where DDP waits, or joins the process group, without calling a collective itself.
-    moved: it read the share of another rank. scattered: for the first batch of which DataParallel lost rows, how many
-    rows there were and how many it kept. marked: the files whose execution is recorded in `executed`. compiled: the
+    asked_to_stop: by torchrun, or by whatever runs it. process: the one that runs the script. synchronises: it may
+    wait for others without calling a collective: in a backward pass, for a message, for what it began before. moved:
+    it read the share of another rank. scattered: for the first batch of which DataParallel lost rows, how many rows
+    there were and how many it kept. marked: the files whose execution is recorded in `executed`. compiled: the
     record is incomplete, as torch has compiled some code. share: the inputs of a model in DDP, by batch (`shares.py`).
     dealt: by data set and number of the pass over it, the rows of each batch, None if they have no numbers. data_sets:
     a digest of the content of each. trained: those that were trained on (`dealing.py`). mixes_rows: the output for a
     row depends on its batch. low_precision: it computes in less than 32 bits. norms: those of gradients returned to the
     script. gpus: how many it sees, None if it ended before. is_placed: accelerate places its tensors. asks_for_gpus:
     its own code checks for GPUs. grad_shares: by step, this rank's parts of sharded gradients; weight_shares: by
-    parameter, the ranks that have its parts; numbers_read, copies_read: what the script read from DTensors. emulated:
-    what ran without the device that it is made for. variables: those that the launcher has set. imported: installed
-    modules; accelerator: there was one. created: new files; removed: existing ones that it moved or removed.
+    parameter, the ranks that have its parts; replicas: by parameter, its number among those that DDP keeps the same,
+    None if not all are; numbers_read, copies_read: what the script read from DTensors. emulated: what ran without the
+    device that it is made for. variables: those that the launcher has set. imported: installed modules; accelerator:
+    there was one. created: new files; removed: existing ones that it moved or removed.
     """
 
     number: int
@@ -164,7 +165,7 @@ class RankRecord:
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
-    replicated: bool = False
+    replicas: tuple[int, ...] | None = None
     grad_shares: list[Shares | None] = field(default_factory=list)
     weight_shares: list[tuple[int, ...]] = field(default_factory=list)
     numbers_read: list[NumberRead] = field(default_factory=list)
@@ -259,8 +260,8 @@ def _places(given: Iterable[PlaceRow]) -> tuple[SourcePlace, ...]:
     return tuple(SourcePlace(*each) for each in given)
 
 
-def _ranks(group: list[int] | None) -> tuple[int, ...] | None:
-    return None if group is None else tuple(group)
+def _numbers(found: list[int] | None) -> tuple[int, ...] | None:
+    return None if found is None else tuple(found)
 
 
 def _call(rank: RankRecord, record: CallRecord) -> None:
@@ -268,7 +269,7 @@ def _call(rank: RankRecord, record: CallRecord) -> None:
         Call(
             number=record["number"],
             name=record["name"],
-            group=_ranks(record["group"]),
+            group=_numbers(record["group"]),
             op=record["op"],
             dtype=record["dtype"],
             shape=record["shape"],
@@ -383,7 +384,7 @@ def _end(rank: RankRecord, record: EndRecord) -> None:
 
 
 def _weights(rank: RankRecord, record: WeightsRecord) -> None:
-    rank.weights, rank.replicated = record["values"], record["replicated"]
+    rank.weights, rank.replicas = record["values"], _numbers(record["replicas"])
     rank.weight_shares = [tuple(group) for group in record.get("shares", ())]
 
 
@@ -400,7 +401,7 @@ def _sharded_copy(rank: RankRecord, record: ShardedCopyRecord) -> None:
 
 def _native(rank: RankRecord, record: NativeRecord) -> None:
     rows = record["collectives"]
-    rank.native = [NativeCall(name, shapes, _ranks(group), _places(at)) for name, shapes, group, at in rows]
+    rank.native = [NativeCall(name, shapes, _numbers(group), _places(at)) for name, shapes, group, at in rows]
     rank.native_total = record.get("total", 0)
 
 
