@@ -461,6 +461,31 @@ def test_a_wrapper_that_is_thrown_away(statement, where):
 
 
 @pytest.mark.parametrize(
+    ("body", "statement", "where"),
+    [
+        ("return DDP(model)", "wrapped(net)", ["wrapped(net)"]),
+        ("model = model.cuda()\nmodel = DDP(model)\nreturn model", "wrapped(net)", ["wrapped(net)"]),
+        ("if torch.cuda.is_available():\n    model = DDP(model)\nelse:\n    model = model.cpu()\nreturn model, both",
+         "wrapped(net)", ["wrapped(net)"]),
+        ("return DDP(model)", "net = wrapped(net)", []),
+        ("return DDP(model)", "train(wrapped(net))", []),
+        ("model = DDP(model)\nmodels.append(model)\nreturn model", "wrapped(net)", []),
+        ("model = DDP(model)\nboth.model = model\nreturn model", "wrapped(net)", []),
+        ("both.model = DDP(model)\nreturn model", "wrapped(net)", []),
+        ("return torch.nn.DataParallel(model)", "wrapped(net)", []),
+        ("inner = DDP(torch.nn.Linear(2, 2))\nreturn inner", "wrapped(net)", []),  # may be a check that it works
+    ],
+)  # fmt: skip
+def test_a_wrapper_that_a_function_returns_is_thrown_away(body, statement, where):
+    text = "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\nmodels = []\n\n"
+    text += f"def wrapped(model, both=None):\n{indent(body, '    ')}\n\ndef built(net):\n"
+    text += indent(f"{statement}\nreturn net\n", "    ")
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each) for each in findings] == where
+    assert all(each.message.startswith("the wrapper is created and discarded") for each in findings)
+
+
+@pytest.mark.parametrize(
     ("statement", "where"),
     [
         ("net, optimizer = accelerator.prepare([net, optimizer])", ["accelerator.prepare([net, optimizer])"]),

@@ -142,7 +142,7 @@ def _dropped(event: WrapperDropped) -> Violation:
             "the wrapper is created and discarded: the model itself is unchanged, DDP does not see its forward, "
             "and on several GPUs each rank trains its own model"
         ),
-        help=_KEEP_EACH.format(called) if event.in_loop else "keep the result and call that: `model = DDP(model)`",
+        help=_KEEP_EACH.format(called) if event.in_loop else "keep the result and call that, as in `model = DDP(model)`",
         by_hand=_WHERE_TO_KEEP,
     )
 

@@ -4,6 +4,9 @@ Events of a script:
 
     DDP(model)                      WrapperDropped
     model = DDP(model)              none: it is kept
+    def wrapped(model):
+        return DDP(model)
+    wrapped(model)                  WrapperDropped
     for model in models:
         model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not used
         model = DDP(model)          the same
@@ -23,7 +26,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import WrapperDropped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop
+from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop, is_only_returned
 from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, TupleValue
@@ -34,10 +37,19 @@ from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.analysis.state.observing import CalleeRun
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Row
+
+
+class Wraps:
+    """The functions of a module that wrap an argument, and only return the result."""
+
+    def __init__(self) -> None:
+        self.functions: set[FunctionInfo] = set()
 
 
 class DroppedWrappers(Observer["Frame"]):
@@ -47,11 +59,17 @@ class DroppedWrappers(Observer["Frame"]):
         # A test may expect the error that wrapping raises.
         if name != DDP or is_test(frame.function):
             return
+        _note_wrapping(frame, args, node)
         if frame.discarded is node:
             if not _is_frozen_after(frame.root, node):
                 frame.emit(WrapperDropped, node)
         elif is_lost_in_loop(frame.root, node, args.expression(0) or args.expression("module")):
             frame.emit(WrapperDropped, node, in_loop=True)
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        wraps = frame.discarded is node and function in function.module.notes.of(Wraps).functions
+        if wraps and not is_test(frame.function):
+            frame.emit(WrapperDropped, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -67,6 +85,16 @@ class DroppedWrappers(Observer["Frame"]):
             receiver_node = getattr(callee_of(node), "value", None)
             if ACCELERATOR_OBJECT.fits(last_name(receiver_node)):
                 _check_loop(frame, args, node)
+
+
+def _note_wrapping(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """Remember a function that wraps one of its arguments, and leaves it to its callers to keep the result."""
+    function, model = frame.function, args.expression(0) or args.expression("module")
+    if function is None or not isinstance(model, cst.Name) or not is_only_returned(function.node, node):
+        return
+    if model.value in {each.name for each in function.parameters}:
+        function.module.notes.of(Wraps).functions.add(function)
+        frame.engine.note_stored(Wraps, function)
 
 
 def _is_frozen_after(root: cst.CSTNode, call: cst.CSTNode) -> bool:

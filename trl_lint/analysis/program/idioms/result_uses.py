@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -67,6 +67,25 @@ def _may_read(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     """
     opposed = contradiction(conditions_around(root, node), conditions_around(root, other))
     return opposed is None or not is_lasting(root, opposed.subject)
+
+
+def is_only_returned(function: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether the result of a call is returned, alone or in a tuple, and not kept in any other way."""
+    path = ancestors(function, node)
+    match path[-1] if path else None:
+        case cst.Return():
+            return True
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
+            later = [each for each, is_later in _mentions(function, name, statement).items() if is_later]
+            ways = [ancestors(function, each) for each in later if not are_in_opposite_branches(function, node, each)]
+            return bool(ways) and all(map(_is_in_return, ways))
+    return False
+
+
+def _is_in_return(path: Sequence[cst.CSTNode]) -> bool:
+    """Whether a value is returned itself: `return model`, `return model, optimizer`."""
+    outer = path[-3:] if len(path) > 2 and isinstance(path[-1], cst.Element) else path[-1:]
+    return bool(outer) and isinstance(outer[0], cst.Return)
 
 
 def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode, model: cst.BaseExpression | None) -> bool:
