@@ -6,6 +6,7 @@ A writer is the key of a run of a method, which begins with the id of the method
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping
+from functools import reduce
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
@@ -13,6 +14,36 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
+
+
+class ValuesByRun(dict[Hashable, Value]):
+    """What runs of methods have left in one attribute, by the run, in the order of their first ones.
+
+    There may be thousands, so what a new run leaves is added to the join of the others.
+    """
+
+    __slots__ = ("_joined",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._joined: Value | None = BOTTOM
+
+    def join_with(self, writer: Hashable, value: Value) -> Value:
+        """The join of all of them, once a run leaves a value."""
+        is_new = writer not in self
+        self[writer] = value
+        if is_new and self._joined is not None:
+            self._joined = join(self._joined, value)
+        else:
+            self._joined = reduce(join, self.values(), BOTTOM)
+        return self._joined
+
+    def move(self, method: int, new: int) -> None:
+        """Let what runs of a method have left, by the id of its node, be what those of another node have left."""
+        moved = [each for each in self if isinstance(each, tuple) and each[0] == method]
+        for writer in moved:
+            self[(new, *writer[1:])] = self.pop(writer)
+            self._joined = None  # their order has changed
 
 
 def method_of(writer: Hashable) -> Hashable:
