@@ -113,9 +113,18 @@ def files(size: int) -> dict[str, str]:
     return {"helper.py": helper, **{f"{name}.py": script for name in names}}
 
 
+def commands(size: int) -> dict[str, str]:
+    """A code base of programs of the same name in folders of their own, with a launch command for each."""
+    script = f"{HEAD}{LOOP}        accelerator.log({{'m': loss}})\n\n\nif __name__ == '__main__':\n    main()\n"
+    folders = [f"{number:b}".translate({ord("0"): "a", ord("1"): "b"}) for number in range(size)]
+    launches = {f"{each}/scripts/run.sh": "torchrun --nproc_per_node 2 train.py\n" for each in folders}
+    return {**{f"{each}/train.py": script for each in folders}, **launches}
+
+
 # By what grows: the program of a given size, or its files by their names, and the first size.
 FAMILIES: Mapping[str, tuple[Callable[[int], str | dict[str, str]], int]] = {
     "files": (files, 8),
+    "launch commands": (commands, 4),
     "functions": (functions, 4),
     "chain of helpers": (helpers, 4),
     "class depth": (classes, 2),
@@ -140,7 +149,10 @@ def seconds(program: str | dict[str, str]) -> float:
 
     def once() -> float:
         with tempfile.TemporaryDirectory() as folder:
-            sources = [(Path(folder, name), text.encode()) for name, text in texts.items()]
+            for name, text in texts.items():
+                Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+                Path(folder, name).write_text(text, encoding="utf-8")
+            sources = [(Path(folder, name), text.encode()) for name, text in texts.items() if name.endswith(".py")]
             linter = new_linter(Path(folder))
             linter.overlay.update(sources)
             begun = time.process_time()

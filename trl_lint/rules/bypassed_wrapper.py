@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from libcst import BaseExpression
 
 _WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
+_KEEP = "keep the result and call that, as in `model = DDP(model)`"
 _KEEP_EACH = "store the result in place of the bare model: `models[index] = {}(model)`"
 _IN_A_LIST = (
     "`prepare` returns a list unchanged: no model in it is wrapped and no loader is sharded, so that on several GPUs "
@@ -142,7 +143,7 @@ def _dropped(event: WrapperDropped) -> Violation:
             "the wrapper is created and discarded: the model itself is unchanged, DDP does not see its forward, "
             "and on several GPUs each rank trains its own model"
         ),
-        help=_KEEP_EACH.format(called) if event.in_loop else "keep the result and call that, as in `model = DDP(model)`",
+        help=_KEEP_EACH.format(called) if event.in_loop else _KEEP,
         by_hand=_WHERE_TO_KEEP,
     )
 

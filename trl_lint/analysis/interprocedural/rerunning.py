@@ -190,9 +190,7 @@ class RerunEngine(Engine):
                 self._classes[id(node)] = cls.origin
                 cls._assigned = cls._certain_attributes = None
             for by_writer in cls._assigned_values.values():
-                for writer in list(by_writer):
-                    if isinstance(writer, tuple) and writer[0] == id(function.node):
-                        by_writer[(id(change.new), *writer[1:])] = by_writer.pop(writer)
+                by_writer.move(id(function.node), id(change.new))
         if self._functions.get(id(function.node)) is function:
             self._functions[id(change.new)] = self._functions.pop(id(function.node))
         function.node = change.new

@@ -98,11 +98,26 @@ def inwards(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode,
 
 def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether a node comes before another one in the text, and is not around it. Both are below the root."""
-    path, to_other = (*ancestors(root, node), node), (*ancestors(root, other), other)
-    for parent, mine, theirs in zip(path, path[1:], to_other[1:], strict=False):
-        if mine is not theirs:
-            return next(each for each in children(parent) if each is mine or each is theirs) is mine
-    return False
+    places = _places(root)
+    mine, theirs = places.get(id(node)), places.get(id(other))
+    return mine is not None and theirs is not None and mine[1] <= theirs[0]
+
+
+@lru_cache(maxsize=16)
+def _places(root: cst.CSTNode) -> dict[int, tuple[int, int]]:
+    """The numbers of the nodes in the order of the text, from that of each node to that of the first one after it."""
+    first: dict[int, int] = {}
+    after: dict[int, int] = {}
+    todo: list[tuple[cst.CSTNode, bool]] = [(root, False)]
+    while todo:
+        node, is_left = todo.pop()
+        if is_left:
+            after.setdefault(id(node), len(first))
+        else:
+            first.setdefault(id(node), len(first))
+            todo.append((node, True))
+            todo += ((each, False) for each in reversed(children(node)))
+    return {key: (number, after[key]) for key, number in first.items()}
 
 
 # Queried once per finding, on trees that are never changed. Keyed by id, because LibCST's hash needs a call.

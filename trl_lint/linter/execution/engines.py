@@ -22,6 +22,7 @@ from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
+from trl_lint.linter.execution.named_programs import StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
@@ -29,15 +30,12 @@ from trl_lint.linter.execution.project_scan import (
     FileScan,
     ProjectScan,
     all_launches,
-    is_around,
     is_chosen,
     is_named,
     is_of_another,
     is_of_one,
     launches_of,
     may_be_named,
-    names_one,
-    parts_of,
     settings_in_use,
     several_shown,
     started_names,
@@ -154,7 +152,9 @@ class ProjectEngines:
         below = frozenset(path for folder, path in starts if path and self.files.lies_below(project, folder, path))
         importers = with_built(importers, {name for each in found for name in each.shown.built})
         programs = Importers(_with_groups(project, _with_started(importers, found)))
-        return ProjectScan(tuple(found), is_whole, programs, below, united(built))
+        launches = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.launches), programs.code)
+        bare = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.bare), programs.code)
+        return ProjectScan(tuple(found), is_whole, programs, launches, bare, below, united(built))
 
 
 def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[Importer]:
@@ -346,18 +346,14 @@ def _may_be_several(shown: FileEngines) -> bool:
 
 def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:
     """The plain `python` commands that start a program. own: whether the program's own text counts."""
-    starts = ((each, start) for each in project.files for start in each.shown.bare if own or each.name != program)
-    return [start for each, start in starts if names_one(project, each, start.program, {program})]
+    return [start for file, start in project.bare.of((program,)) if own or file != program]
 
 
 def _is_started_elsewhere(project: ProjectScan, program: str) -> bool:
     """Whether another file has a command that starts a program; of somebody else's, one outside of the copy."""
     copied = folder_of_copy(PurePosixPath(program))
-    others = [each for each in project.files if each.name != program and not (copied and each.name.startswith(copied))]
-    launches = ((each, launch) for each in others for launch in each.shown.launches)
-    launched = any(names_one(project, each, launch.program, {program}) for each, launch in launches)
-    bare = ((each, start) for each in others for start in each.shown.bare)
-    return launched or any(names_one(project, each, start.program, {program}) for each, start in bare)
+    files = {file for starts in (project.launches, project.bare) for file, _ in starts.of((program,))}
+    return any(file != program and not (copied and file.startswith(copied)) for file in files)
 
 
 def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -11,8 +11,9 @@ from typing import NamedTuple
 from trl_lint.launch.judge.built_classes import BuiltClasses
 from trl_lint.launch.judge.engines import FileEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
-from trl_lint.launch.judge.starts import HOME, SHELL_SCRIPTS, LaunchEngines
+from trl_lint.launch.judge.starts import HOME, SHELL_SCRIPTS, BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importers
+from trl_lint.linter.execution.named_programs import StartsOfPrograms, folder_of, is_around, parts_of
 
 
 class FileScan(NamedTuple):
@@ -23,7 +24,7 @@ class FileScan(NamedTuple):
 
     @property
     def folder(self) -> PurePosixPath:
-        return PurePosixPath(self.name).parent
+        return folder_of(self.name)
 
 
 class ProjectScan(NamedTuple):
@@ -34,11 +35,14 @@ class ProjectScan(NamedTuple):
         importers: The Python files and their imports.
         below: The programs that its launches name, as they name them, and that are in nested projects.
         built: The classes that its settings name.
+        launches, bare: The starts of several processes, and of one with plain `python`, by the program that they name.
     """
 
     files: tuple[FileScan, ...]
     whole: bool
     importers: Importers
+    launches: StartsOfPrograms[LaunchEngines]
+    bare: StartsOfPrograms[BareStart]
     below: frozenset[str] = frozenset()
     built: BuiltClasses = BuiltClasses()
 
@@ -77,56 +81,13 @@ def started_names(project: ProjectScan) -> set[str]:
 
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
     """The launches that start one of these programs."""
-    starts = ((each, launch) for each in project.files for launch in each.shown.launches)
-    return [launch for each, launch in starts if names_one(project, each, launch.program, programs)]
-
-
-def names_one(project: ProjectScan, file: FileScan, path: str, programs: Collection[str]) -> bool:
-    """Whether a path in a file refers to one of these programs.
-
-    A file that exists at that path decides. Otherwise the path has to match the end of the program's path; if it is
-    only a name, one of the two folders must contain the other, because `bash scripts/run.sh` is typed next to the
-    program. Of a path below an unknown folder, `$CODE/train.py`, the name is all there is. An absolute path on
-    somebody's disk is longer than the program's own.
-    """
-    parts = parts_of(path)
-    if not parts:
-        return False
-    if (there := str(file.folder.joinpath(*parts))) in project.importers.code:
-        return there in programs
-    is_from_root = path.startswith("/")  # of a disk, or of an unknown folder
-    for program in (each for name in programs for each in _spellings(name)):
-        folders = file.folder, program.parent
-        is_meant = len(parts) > 1 or is_from_root or is_around(*folders) or is_around(*reversed(folders))
-        if is_meant and program.parts[-len(parts) :] == parts:
-            return True
-        if is_from_root and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
-            return True
-    return False
-
-
-def _spellings(program: str) -> Iterator[PurePosixPath]:
-    """A program as commands name it: `python -m package` starts `package/__main__.py`."""
-    path = PurePosixPath(program)
-    yield path
-    if path.name == "__main__.py" and path.parent.name:
-        yield path.parent.with_suffix(".py")
-
-
-def parts_of(path: str) -> tuple[str, ...]:
-    """The folders and the name of a path in a command, without "", "." and ".."."""
-    return tuple(each for each in path.split("/") if each not in ("", ".", ".."))
+    return [launch for _, launch in project.launches.of(programs)]
 
 
 def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
     """Whether a path ends with one of these."""
     parts = tuple(path.split("/"))
     return any(parts[-len(name) :] == name for name in names)
-
-
-def is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
-    """Whether a folder is another one or contains it."""
-    return outer == inner or outer in inner.parents
 
 
 def is_of_another(project: ProjectScan, file: FileScan, program: PurePosixPath) -> bool:
@@ -196,11 +157,7 @@ def is_of_one(project: ProjectScan, launch: LaunchEngines) -> bool:
 
 def several_shown(project: ProjectScan, programs: Collection[str]) -> str:
     """The first file with a launch of one of these programs that says that it starts several processes, or ""."""
-    for file in project.files:
-        for launch in file.shown.launches:
-            if _is_of_several(project, launch) and names_one(project, file, launch.program, programs):
-                return file.name
-    return ""
+    return next((file for file, launch in project.launches.of(programs) if _is_of_several(project, launch)), "")
 
 
 def _is_of_several(project: ProjectScan, launch: LaunchEngines) -> bool:

@@ -12,6 +12,8 @@ What a collator changes is dropped, since it runs in the loader's workers.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
@@ -42,7 +44,7 @@ def run_collators(frame: Frame, loop: cst.For) -> None:
         known.passing = tuple(_passing_collators(frame.root))
     if not known.passing:
         return
-    sources = _looped_over(frame, loop)
+    sources = _looped_over(frame.root, loop)
     for call, expression in known.passing:
         collator = frame.node_values.get(id(expression), UNKNOWN)
         if not isinstance(collator, FunctionValue) or collator.function.closure is not frame:
@@ -64,15 +66,17 @@ def _makes_loader(frame: Frame, call: cst.Call) -> bool:
     return canonical(library_name_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))) == DATA_LOADER
 
 
-def _looped_over(frame: Frame, loop: cst.For) -> list[cst.BaseExpression]:
+# A loop is run until nothing changes, as often for each iteration of the loops around it.
+@lru_cache(maxsize=256)
+def _looped_over(root: cst.CSTNode, loop: cst.For) -> tuple[cst.BaseExpression, ...]:
     """The expression that a loop is over, and those that were assigned to the names in it."""
     found: list[cst.BaseExpression] = [loop.iter]
     fresh = found
     for _ in range(_FOLLOWED):
         names = set().union(*map(names_in, fresh))
-        fresh = [value for target, value in assignments(frame.root) if not names.isdisjoint(names_in(target))]
+        fresh = [value for target, value in assignments(root) if not names.isdisjoint(names_in(target))]
         found += [each for each in fresh if each not in found]
-    return found
+    return tuple(found)
 
 
 def _run(frame: Frame, collator: FunctionValue, call: cst.Call) -> None:

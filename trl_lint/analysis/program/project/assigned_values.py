@@ -6,6 +6,7 @@ A writer is the key of a run of a method, which begins with the id of the method
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping
+from itertools import accumulate, islice
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
@@ -13,6 +14,44 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
+
+
+class ValuesByRun(dict[Hashable, Value]):
+    """What runs of methods have left in one attribute, by the run, in the order of their first ones.
+
+    There may be thousands, so the join of those up to each of them is kept: only later ones are joined again.
+    """
+
+    __slots__ = ("_joined", "_places")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._joined: list[Value] = []
+        self._places: dict[Hashable, int] = {}
+
+    def join_with(self, writer: Hashable, value: Value) -> Value:
+        """The join of all of them, once a run leaves a value."""
+        self[writer] = value
+        place = self._places.setdefault(writer, len(self._joined))
+        merged = self._joined[place - 1] if place else BOTTOM
+        for index, each in enumerate(islice(self.values(), place, None), place):
+            merged = join(merged, each)
+            if index == len(self._joined):
+                self._joined.append(merged)
+            elif merged is self._joined[index]:
+                break  # the same as before, and so are the joins with later ones
+            else:
+                self._joined[index] = merged
+        return self._joined[-1]
+
+    def move(self, method: int, new: int) -> None:
+        """Let what runs of a method have left, by the id of its node, be what those of another node have left."""
+        moved = [each for each in self if isinstance(each, tuple) and each[0] == method]
+        for writer in moved:
+            self[(new, *writer[1:])] = self.pop(writer)
+        if moved:  # they are the last ones now
+            self._joined = list(accumulate(self.values(), join, initial=BOTTOM))[1:]
+            self._places = {writer: place for place, writer in enumerate(self)}
 
 
 def method_of(writer: Hashable) -> Hashable:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_after_base
 from trl_lint.analysis.program.project.assigned_values import (
+    ValuesByRun,
     join_reduced,
     joined_without,
     may_be_wrapped,
@@ -175,7 +176,7 @@ class ClassInfo:
         self.bases = tuple(bases)
         self.methods: dict[str, FunctionInfo] = {}
         self.attributes: dict[str, Value] = {}
-        self._assigned_values: dict[str, dict[Hashable, Value]] = {}
+        self._assigned_values: dict[str, ValuesByRun] = {}
         self.heap: dict[Identity, Cell] = {}
         self._versions: dict[str | Identity, int] = {}
         self._heirs: list[ClassInfo] = []  # subclasses, whose version totals include changes noted here
@@ -320,13 +321,11 @@ class ClassInfo:
             # A function may make several records, each with values of its own.
             run = writer if isinstance(writer, tuple) else (writer,)
             self.origin.flush(name, value, writer if "__init__" in self.methods else (*run, id(self)), heap)
-        by_writer = self._assigned_values.setdefault(name, {})
+        by_writer = self._assigned_values.setdefault(name, ValuesByRun())
         if may_be_wrapped(value) and not (writer in by_writer and may_be_wrapped(by_writer[writer])):
             self.count(name)
-        by_writer[writer] = value if self.is_apart and "." in name else without_plain_constant(value)
-        merged: Value = BOTTOM
-        for each in by_writer.values():
-            merged = join(merged, each)
+        kept = value if self.is_apart and "." in name else without_plain_constant(value)
+        merged = by_writer.join_with(writer, kept)
         if merged.kind is Kind.UNKNOWN and "__init__" in self.methods:
             merged = rank_from_some(by_writer, self.methods["__init__"].node) or merged
         if merged.rank.differs and any(each.rank == ranks.REDUCED for each in by_writer.values()):

@@ -47,7 +47,7 @@ _COPIES = frozenset(name.rpartition(".")[2] for name in COPIES_WITH_FIELDS)
 
 def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
     """Whether a loss is computed with a network that this function makes, and with no wrapped or unknown model."""
-    parts = list(_parts(frame.root, loss))
+    parts = _parts(frame.root, loss)
     ids = {id(each) for each in parts}
     if any(point.kind == "forward" and id(point.node) in ids for point in frame.sync_points):
         return False
@@ -58,16 +58,20 @@ def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
     return any(_is_made_here(frame, each) for each in run)
 
 
-def _parts(root: cst.CSTNode, expression: cst.CSTNode) -> Iterator[cst.CSTNode]:
+# Asked for in each iteration of a training loop in which its facts grow, and of the loops around it.
+@lru_cache(maxsize=64)
+def _parts(root: cst.CSTNode, expression: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The nodes that a value is computed from, in the text of one function; what has no gradient is left out."""
+    found: list[cst.CSTNode] = []
     todo, followed = [expression], set[int]()
     while todo:
         for node in _with_gradients(todo.pop()):
-            yield node
+            found.append(node)
             for bound in _reaching(root, node) if isinstance(node, cst.Name) else ():
                 if id(bound) not in followed and not (_is_copy(bound) or _is_off(root, bound)):
                     followed.add(id(bound))
                     todo.append(bound)
+    return tuple(found)
 
 
 def _reaching(root: cst.CSTNode, name: cst.Name) -> Sequence[cst.CSTNode]:
