@@ -279,3 +279,36 @@ def train(args):
 def test_a_trainer_of_lightning_with_one_device_in_the_code(given, others, by_default, tmp_path):
     files = {"train.py": LIGHTNING.format(given) + MAIN, **others}
     assert by_default_in(tmp_path, files, "train.py", "TRL003") is by_default
+
+
+FABRIC = """
+import torch
+from lightning import Fabric
+
+def train():
+    fabric = Fabric(accelerator="cuda", precision="bf16-true")
+    {}
+    with fabric.init_module():
+        model = torch.nn.Linear(4, 1)
+    torch.save(model.state_dict(), "model.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "files", "by_default"),
+    [
+        ("fabric.print('starts')", {}, False),
+        ("fabric.print('starts')", {"run.sh": "python train.py\n"}, False),
+        # It is launched, here, by what it is handed to, or by a command; or there are other ways to tell.
+        ("fabric.launch()", {}, True),
+        ("start(fabric)", {}, True),
+        ("runner.fabric = fabric", {}, True),
+        ("fabric.print('starts')", {"run.sh": "fabric run --devices 4 train.py\n"}, True),
+        ("fabric.print('starts')", {"run.sh": "torchrun --nproc_per_node 4 train.py\n"}, True),
+        ("fabric.print(fabric.global_rank)", {}, True),
+        ("fabric = set_up(Fabric(devices=4))", {}, True),
+    ],
+)
+def test_a_fabric_that_nothing_launches(line, files, by_default, tmp_path):
+    text = FABRIC.format(line) + MAIN
+    assert by_default_in(tmp_path, {"train.py": text, **files}, "train.py") is by_default

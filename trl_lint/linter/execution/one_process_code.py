@@ -9,23 +9,28 @@ For example:
     class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
     run([..., "torch.distributed.launch", script])                a function that starts the processes
     pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports
+    fabric = Fabric(precision="bf16-true")                        which is not launched, nor handed on to be launched
 """
 
 from __future__ import annotations
 
 import re
 
+import libcst as cst
+
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.launchers import is_launcher
 from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
 from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.judge.file_names import is_for_one_gpu
 
 _KERNEL = rb"(?m)^get_ipython\(\)"
 _STARTS_OTHERS = b"(?m)" + SPAWNS.pattern
 _TYPED = rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\("
+_MAKES_FABRIC = rb"\bFabric\("
 _GPU = re.compile(rb"""["']cuda:(\d)["']""")
 # How programs of several processes distinguish them, or get this from a library that starts them.
 _NUMBERS = rb"process_index|is_global_zero|is_\w*main_process|num_processes|world_size"
@@ -41,6 +46,8 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
     if is_launcher(event.function) or (trains_on_one_device(module) and not module.engines().imported):
         return True
+    if _launches_no_fabric(module, event):
+        return True
     if module.mentions(_STARTS_OTHERS):
         return False
     if is_test(event.function):
@@ -50,6 +57,36 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     if module.mentions(_TYPED) and not _tells_ranks_apart(module):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _launches_no_fabric(module: Module, event: Event) -> bool:
+    """Whether a Fabric is made in the function of an event, and starts nothing: neither the code nor a command does.
+
+    Source: lightning/fabric/fabric.py `Fabric.launch`, `_is_using_cli`
+    """
+    if event.function is None or not module.mentions(_MAKES_FABRIC) or module.mentions(_SEVERAL):
+        return False
+    function = event.function.node
+    made = [each for each in of_class(function, cst.Call) if last_name(each.func) == "Fabric"]
+    return bool(made) and all(_is_kept(function, each) for each in made) and not module.engines().launched
+
+
+def _is_kept(function: cst.FunctionDef, made: cst.Call) -> bool:
+    """Whether an object has a name, of which a function only uses attributes, and not `launch`."""
+    match ancestors(function, made)[-1:]:
+        case [cst.Assign([cst.AssignTarget(cst.Name(name))])]:
+            uses = [each for each in of_class(function.body, cst.Name) if each.value == name]
+            return all(_starts_nothing(function, each) for each in uses)
+    return False
+
+
+def _starts_nothing(function: cst.FunctionDef, use: cst.Name) -> bool:
+    match ancestors(function, use)[-1]:
+        case cst.Attribute(value, cst.Name(attribute)):
+            return value is use and attribute != "launch"
+        case cst.AssignTarget():
+            return True
+    return False
 
 
 def _tells_ranks_apart(module: Module) -> bool:
