@@ -71,16 +71,16 @@ def _launches_no_fabric(module: Module, event: Event) -> bool:
     return bool(made) and all(_is_kept(function, each) for each in made) and not module.engines().launched
 
 
-def _is_kept(function: cst.FunctionDef, made: cst.Call) -> bool:
+def _is_kept(function: cst.CSTNode, made: cst.Call) -> bool:
     """Whether an object has a name, of which a function only uses attributes, and not `launch`."""
     match ancestors(function, made)[-1:]:
         case [cst.Assign([cst.AssignTarget(cst.Name(name))])]:
-            uses = [each for each in of_class(function.body, cst.Name) if each.value == name]
+            uses = [each for each in of_class(function, cst.Name) if each.value == name]
             return all(_starts_nothing(function, each) for each in uses)
     return False
 
 
-def _starts_nothing(function: cst.FunctionDef, use: cst.Name) -> bool:
+def _starts_nothing(function: cst.CSTNode, use: cst.Name) -> bool:
     match ancestors(function, use)[-1]:
         case cst.Attribute(value, cst.Name(attribute)):
             return value is use and attribute != "launch"
