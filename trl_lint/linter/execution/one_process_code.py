@@ -10,6 +10,7 @@ For example:
     run([..., "torch.distributed.launch", script])                a function that starts the processes
     pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports
     fabric = Fabric(precision="bf16-true")                        which is not launched, nor handed on to be launched
+    if device.type == "mps": torch.save(weights, path)            on Apple's GPU, of which a machine has one
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from trl_lint.analysis.program.definitions.launchers import is_launcher
 from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, inwards, last_name, of_class
+from trl_lint.knowledge.backends import ONLY_DEVICE
 from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.judge.file_names import is_for_one_gpu
 
@@ -46,7 +48,7 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
     if is_launcher(event.function) or (trains_on_one_device(module) and not module.engines().imported):
         return True
-    if _launches_no_fabric(module, event):
+    if _launches_no_fabric(module, event) or _is_for_only_device(module, event.node):
         return True
     if module.mentions(_STARTS_OTHERS):
         return False
@@ -57,6 +59,32 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     if module.mentions(_TYPED) and not _tells_ranks_apart(module):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _is_for_only_device(module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place is in a branch for the type of device of which a machine has one."""
+    if not module.mentions(ONLY_DEVICE.encode()):
+        return False
+    around = inwards(module.tree, node)
+    return any(isinstance(outer, cst.If) and inner is outer.body and _is_only(outer.test) for outer, inner in around)
+
+
+def _is_only(test: cst.BaseExpression) -> bool:
+    """Whether a condition requires this type: `device == "mps"`, `kind == Kind.mps`, `torch.mps.is_available()`."""
+    match test:
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            return _is_only(left) or _is_only(right)
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.Is(), right)]):
+            return any(map(_names_only_device, (left, right)))
+        case cst.Call(cst.Attribute(value, cst.Name("is_available"))):
+            return last_name(value) == ONLY_DEVICE
+    return False
+
+
+def _names_only_device(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.SimpleString):
+        return value.raw_value == ONLY_DEVICE
+    return isinstance(value, cst.Attribute) and value.attr.value.lower() == ONLY_DEVICE
 
 
 def _launches_no_fabric(module: Module, event: Event) -> bool:
