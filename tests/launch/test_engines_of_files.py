@@ -62,14 +62,37 @@ def test_code_that_makes_none(line):
         ("os.system('python train.py')", {"train.py"}),
         ("os.system(f'python train.py --seed {seed} '\n          f'--steps {steps}')", {"train.py"}),
         ("subprocess.run([sys.executable, 'tools/train.py'], check=True)", {"tools/train.py"}),
+        ("os.system('python train.py --seed {} --out {out}'.format(seed, out=1))", {"train.py"}),
+        ("os.system('python train.py --seed %d --lr %(lr).2f' % steps)", {"train.py"}),
+        ("line = ('python run.py {}').format(seed)\nos.system(line)", {"run.py"}),
+        ("os.system('torchrun --nproc_per_node 1 train.py')", {"train.py"}),
+        ("os.system('torchrun --nproc_per_node {} train.py'.format(steps))", set()),
+        ("os.system('torchrun --nproc_per_node 1 %s' % seed)", set()),
         ("print('python train.py')", set()),
         # A condition may choose between them.
+        ("os.system('python train.py')\nos.system('torchrun train.py')", set()),
         ("os.system('python train.py' if few else 'ls')\nos.system('torchrun train.py')", set()),
     ],
 )
 def test_programs_that_code_starts_as_one_process(line, programs):
     text = f"import os, subprocess, sys\n\n\ndef run(seed, steps):\n    {line.replace(chr(10), chr(10) + '    ')}\n"
     assert {each.program for each in of_file(PurePath("start.py"), text.encode()).bare} == programs
+
+
+@pytest.mark.parametrize(
+    ("line", "programs"),
+    [
+        ("os.system('torchrun --nproc_per_node 1 train.py')", set()),
+        ("os.system('torchrun --nproc_per_node {} train.py'.format(count))", {"train.py"}),
+        ("os.system('torchrun --nproc_per_node 1 train.py')\nos.system('deepspeed tune.py')", {"tune.py"}),
+        ("os.system('torchrun --nproc_per_node 4 %s' % program)", set()),
+        # Settings may be for one process.
+        ("os.system('accelerate launch --config_file one.yaml train.py')", set()),
+        ("os.system('accelerate launch --num_processes 4 train.py')", {"train.py"}),
+    ],
+)
+def test_programs_that_code_starts_as_several_processes(line, programs):
+    assert of_file(PurePath("start.py"), f"import os\n\n{line}\n".encode()).spread == programs
 
 
 @pytest.mark.parametrize(

@@ -279,3 +279,78 @@ def train(args):
 def test_a_trainer_of_lightning_with_one_device_in_the_code(given, others, by_default, tmp_path):
     files = {"train.py": LIGHTNING.format(given) + MAIN, **others}
     assert by_default_in(tmp_path, files, "train.py", "TRL003") is by_default
+
+
+FABRIC = """
+import torch
+from lightning import Fabric
+
+def train():
+    fabric = Fabric(accelerator="cuda", precision="bf16-true")
+    {}
+    with fabric.init_module():
+        model = torch.nn.Linear(4, 1)
+    torch.save(model.state_dict(), "model.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "files", "by_default"),
+    [
+        ("fabric.print('starts')", {}, False),
+        ("fabric.print('starts')", {"run.sh": "python train.py\n"}, False),
+        # It is launched, here, by what it is handed to, or by a command; or there are other ways to tell.
+        ("fabric.launch()", {}, True),
+        ("start(fabric)", {}, True),
+        ("runner.fabric = fabric", {}, True),
+        ("fabric.print('starts')", {"run.sh": "fabric run --devices 4 train.py\n"}, True),
+        ("fabric.print('starts')", {"run.sh": "torchrun --nproc_per_node 4 train.py\n"}, True),
+        ("fabric.print(fabric.global_rank)", {}, True),
+        ("fabric = set_up(Fabric(devices=4))", {}, True),
+    ],
+)
+def test_a_fabric_that_nothing_launches(line, files, by_default, tmp_path):
+    text = FABRIC.format(line) + MAIN
+    assert by_default_in(tmp_path, {"train.py": text, **files}, "train.py") is by_default
+
+
+BY_DEVICE = """
+import argparse
+from enum import Enum
+
+import torch
+import torch.distributed as dist
+
+class Kind(str, Enum):
+    mps = MPS = "mps"
+    cuda = "cuda"
+
+def train(model):
+    args = argparse.ArgumentParser().parse_args()
+    dist.init_process_group("gloo")
+    if {}:
+        torch.save(model.state_dict(), args.path)
+    elif args.kind == "cuda":
+        print("cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "by_default"),
+    [
+        ('args.device == "mps"', False),
+        ("args.kind == Kind.mps", False),
+        ("args.save and args.kind is Kind.MPS", False),
+        ("torch.backends.mps.is_available()", False),
+        # Other devices may do it, too.
+        ('args.device != "mps"', True),
+        ("args.kind == Kind.cuda", True),
+        ('args.device in ("cuda", "mps")', True),
+        ('args.kind == "cuda" or args.kind == "mps"', True),
+        ("not torch.backends.mps.is_available()", True),
+        ("args.mps", True),
+    ],
+)
+def test_what_runs_on_a_device_of_which_a_machine_has_one(test, by_default, tmp_path):
+    text = BY_DEVICE.format(test) + MAIN
+    assert by_default_in(tmp_path, {"train.py": text}, "train.py") is by_default

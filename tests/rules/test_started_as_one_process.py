@@ -15,6 +15,8 @@ IMPORTS_SPREAD = "from spread import go\n"
 IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
 
 
+ONE = "import os\n\nos.system('python -m torch.distributed.launch --nproc_per_node 1 train.py --lr {}'.format(1e-4))\n"
+TWO = ONE.replace("per_node 1", "per_node 2")
 WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
 
 
@@ -60,6 +62,11 @@ WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
         ({"run.sh": "python train.py\n", "spread.py": "go = mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
         ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
         ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
+        ({"tune.py": ONE}, False),
+        ({"tune.py": ONE, "base.py": TWO}, True),
+        ({"tune.py": ONE + TWO}, True),
+        ({"tune.py": ONE, "other/base.py": TWO, "other/train.py": MAIN}, False),
+        ({"run.sh": "python train.py\n", "base.py": TWO}, True),
         ({"README.md": WITH_SCRIPT, "run.sh": "torchrun --nproc_per_node 8 other.py\n"}, False),
         ({"README.md": WITH_SCRIPT, "run.sh": "torchrun --nproc_per_node 8 train.py\n"}, True),
         ({"README.md": WITH_SCRIPT, "run.sh": "$LAUNCHER train.py\n"}, True),

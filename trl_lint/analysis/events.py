@@ -374,14 +374,12 @@ class DatasetDrawn(Event):
 class SideEffect(Event):
     """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 
-    Attributes:
-        trainer: The expression for the Trainer to which `accelerator` belongs, "" if there is none.
-        by_clock: Whether the name of what they change contains the time in seconds.
-        where: The condition under which all ranks do it, "" if always.
-        looked: Whether each of them has tested if it exists, at a moment of its own.
-        has_run: Whether only ranks that have a tracker's run do it.
-        own: Whether each of them writes data that only it has, or all the same (False); None if that is not known.
-        called: The call in another file through which they come here, if there is one.
+    trainer: the expression for the Trainer to which `accelerator` belongs, "" if there is none. by_clock: whether the
+    name of what they change contains the time in seconds. where: the condition under which all ranks do it, "" if
+    always. looked: whether each of them has tested if it exists, at a moment of its own. has_run: whether only ranks
+    that have a tracker's run do it. early: whether one process does it before Lightning starts the others, if nothing
+    else has started them. own: whether each of them writes data that only it has, or all the same (False); None if that
+    is not known. called: the call in another file through which they come here, if there is one.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -396,6 +394,7 @@ class SideEffect(Event):
     where: str = ""
     looked: bool = False
     has_run: bool = False
+    early: bool = False
     own: bool | None = None
     called: Step | None = None
 

@@ -44,10 +44,11 @@ LOCAL_ADDRESS = (
     rb"""|tcp://(?:localhost|127\.0\.0\.1)"""
 )
 # A program that sees one GPU, however it is started, is one process, and so is one that serves a page.
-SINGLE_PROCESS = (
-    rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
-    rb"""|^(?:import|from) (?:gradio|streamlit)\b"""
-)
+SEES_ONE_GPU = rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
+SINGLE_PROCESS = SEES_ONE_GPU + rb"|^(?:import|from) (?:gradio|streamlit)\b"
+# Torch's type of Apple's GPU: a machine has one, and no backend of torch.distributed takes its tensors.
+# Source: https://docs.pytorch.org/docs/stable/distributed.html#backends
+ONLY_DEVICE = "mps"
 # A program that waits for Ray is the only process that drives the others. Source: ray/_private/worker.py `get`.
 DRIVES_RAY = rb"\bray\.get\("
 # A program that sets its own rank to 0 may be the only process.

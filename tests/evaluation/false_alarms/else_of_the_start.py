@@ -14,6 +14,7 @@ parser.add_argument("--slurm", action="store_true")
 parser.add_argument("--fast", action="store_true")
 parser.add_argument("--several", action="store_true")
 parser.add_argument("--launcher", action="store_true")
+parser.add_argument("--parallel", type=int)
 parser.add_argument("--distributed", action="store_true")
 parser.add_argument("--num_gpus", type=int)
 args = parser.parse_args()
@@ -100,7 +101,39 @@ def by_variable():
     return rank
 
 
+class Keeper:
+    def __init__(self, model):
+        self.model = model
+
+    def save(self):
+        torch.save(self.model.state_dict(), "kept.pt")
+
+    def save_on_all(self):
+        torch.save(self.model.state_dict(), "all.pt")  # expect: TRL008
+
+
+def by_comparison(model):
+    parallel = bool(args.parallel)
+    if parallel == True:  # noqa: E712
+        dist.init_process_group("nccl")
+    else:
+        SummaryWriter("one by comparison")
+    keeper = Keeper(model)
+    if parallel == True:  # noqa: E712
+        if dist.get_rank() == 0:
+            keeper.save()
+    else:
+        keeper.save()
+    if parallel == False:  # noqa: E712
+        keeper.save()
+    if bool(args.fast) == True:  # noqa: E712
+        keeper.save_on_all()
+    else:
+        torch.save(model.state_dict(), "slow.pt")  # expect: TRL008
+
+
 by_variable()
+by_comparison(torch.nn.Linear(4, 1))
 build(torch.nn.Linear(4, 1))
 by_number(args.dist)
 by_function()

@@ -30,6 +30,7 @@ from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.processes import (
+    before_fits,
     job_flags,
     made_on_some,
     main_process_tests,
@@ -102,6 +103,7 @@ class SideEffects(Observer["Frame"]):
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """A method of a model that is not wrapped, of an object loaded with it, or one recognised by its name."""
+        before_fits.note(frame, receiver, name)
         is_bare = receiver.kind is Kind.MODEL and receiver.wrapping is not None and receiver.wrapping.is_bare
         if _is_path(receiver, name):
             _on_path(frame, receiver, name, args, node)
@@ -155,13 +157,19 @@ class SideEffects(Observer["Frame"]):
 
         done = (each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each)))
         named_otherwise = {id(each.node) for each in effects if not each.by_clock}
-        done = (each for each in done if made_on_some.is_by_all(each))
+        early = before_fits.nodes_of(program)
+        done = (_as_early(each) if id(each.node) in early else each for each in done if made_on_some.is_by_all(each))
         return [_without_clock(each) if id(each.node) in named_otherwise else each for each in done]
 
 
 def _without_clock(event: Event) -> Event:
     """An effect on something that has a name without the time in it, in a run of the function for another caller."""
     return replace(event, by_clock=False) if isinstance(event, SideEffect) and event.by_clock else event
+
+
+def _as_early(event: Event) -> Event:
+    """An effect that one process has before the others are started, which then find that it is done."""
+    return replace(event, early=True) if isinstance(event, SideEffect) and before_fits.is_first(event) else event
 
 
 def _logged_to(event: Logged | SideEffect) -> str:

@@ -69,6 +69,7 @@ class FileEngines:
         built: The unqualified names of the modules whose classes settings have hydra build.
         trains: Whether code trains.
         own_stage: How code that starts DeepSpeed chooses its stage.
+        spread: The programs that Python code starts as several processes.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -84,6 +85,7 @@ class FileEngines:
     built: frozenset[str] = frozenset()
     trains: bool = False
     own_stage: OwnStage = OwnStage.NONE
+    spread: frozenset[str] = frozenset()
 
     @property
     def is_silent(self) -> bool:
@@ -119,12 +121,14 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         ranks = spawns and SPAWNS_RANKS.search(data) is not None
         program = is_program(data)
         launches, bare = starts(own_commands(path, data)) if program else ((), frozenset())
-        bare |= _started_by_code(path, data)
+        by_code, more_bare = _started_by_code(path, data)
         drops_last = DROPS_LAST_IN_CODE.search(data) is not None
         stage, group, trains = own_stage(data), _group_of(data), TRAINS.search(data) is not None
         engines = _of_code(data) | ({TrainingEngine.DEEPSPEED_ZERO3} if stage is OwnStage.SHARDED else set())
-        shown = FileEngines(_in_order(engines), launches, program, bare, spawns, ranks, drops_last=drops_last)
-        return replace(shown, group=group, trains=trains, own_stage=stage)
+        shown = FileEngines(
+            _in_order(engines), launches, program, bare | more_bare, spawns, ranks, drops_last=drops_last
+        )
+        return replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     is_start, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()
@@ -212,13 +216,19 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
     )
 
 
-def _started_by_code(path: PurePath, data: bytes) -> frozenset[BareStart]:
-    """The programs that Python code starts with bare python: `os.system("python train.py")`.
+def _started_by_code(path: PurePath, data: bytes) -> tuple[frozenset[str], frozenset[BareStart]]:
+    """The programs that Python code starts as several processes, and as one: `os.system("python train.py")`.
 
-    Nothing if it also launches several processes, since a condition may choose between the two.
+    A launcher may start one process, too: `os.system("torchrun --nproc_per_node 1 train.py")`. If the code also starts
+    several, nothing is known of one, since a condition may choose between the two.
     """
     launches, bare = starts(readers.all_commands(path, data)) if readers.may_start(path, data) else ((), frozenset())
-    return frozenset() if launches else bare
+    # Settings of Accelerate may be for one process.
+    several = (each for each in launches if not each.one_process and (each.counted or not each.pattern))
+    spread = frozenset(each.program for each in several) - {""}
+    if not all(each.one_process and each.program for each in launches):
+        return spread, frozenset()
+    return spread, bare | {BareStart(each.program, each.options or frozenset()) for each in launches}
 
 
 def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:

@@ -21,10 +21,10 @@ from trl_lint.launch.commands.commands import (
     Word,
     Work,
 )
-from trl_lint.launch.commands.source_map import Passage, align, joined
+from trl_lint.launch.commands.source_map import Passage, align, joined, opaque
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import argv, console_sessions, markdown, shell
-from trl_lint.launch.parsers.readers import PYTHON_STARTS
+from trl_lint.launch.parsers.readers import LAUNCHERS, PYTHON_STARTS
 from trl_lint.launch.parsers.shell_tree import character_index
 
 LARGEST = 2_000_000
@@ -44,6 +44,8 @@ Names = Mapping[str, ast.expr | None]
 _LITERAL = re.compile(
     r"""(?P<prefix>[A-Za-z]{0,2})(?P<quotes>'{3}|"{3}|'|")(?P<text>(?:\\.|(?!(?P=quotes)).)*)(?P=quotes)""", re.DOTALL
 )
+# What `%` fills: `%s`, `%(lr)g`, `%.2f`, `%%`.
+_CONVERSION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.*]*[a-zA-Z%]")
 # White space, comments and line breaks between adjacent literals.
 _BETWEEN = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
 
@@ -198,9 +200,19 @@ class _Reader:
         context: CommandContext,
         read: Callable[[Passage, CommandContext], Commands] = shell.read,
     ) -> Commands:
-        passage = self._string(node) if isinstance(node, (ast.Constant, ast.JoinedStr)) else None
-        if passage is not None and ("python" in passage.text or "uv run" in passage.text):
+        passage = self._formatted(node) if node is not None else None
+        if passage is not None and any(each in passage.text for each in ("python", "uv run", *LAUNCHERS)):
             yield from read(passage, context)
+
+    def _formatted(self, node: ast.expr) -> Passage | None:
+        """The contents of a string, with unknown values in the places that `.format(…)` or `%` fill."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            template = self._string(node.func.value)
+            return without_braces(template) if template is not None else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            template = self._string(node.left)
+            return template.replaced(_CONVERSION, opaque) if template is not None else None
+        return self._string(node)
 
     def _string(self, node: ast.expr) -> Passage | None:
         """The contents of a string, which adjacent literals may be joined to; None if one of them can't be read."""

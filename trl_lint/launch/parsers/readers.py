@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 # A file with none of these starts no Python: the last two start it without its name.
 NEEDLES = (b"python", b"PYTHON", b"uv run", b"sys.executable")
+# Launchers that Python code calls by their own names, in a line for the shell.
+LAUNCHERS = ("torchrun", "accelerate launch", "deepspeed")
 # Nor does Python code without one of these: a written-out start, or Python as a word.
 PYTHON_STARTS = (
     r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
     r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
+    rf"|[\"' ](?:{'|'.join(LAUNCHERS)})[ \t]"
 )
 # The names with which Python code starts programs. Without them only its docstring, before the code, can hold commands.
 _CALLS = tuple(b"subprocess Popen os.system os.popen os.exec os.spawn check_call".split())
@@ -120,7 +123,7 @@ def is_launch_file(path: PurePath, head: bytes = b"") -> bool:
 def may_start(path: PurePath, data: bytes) -> bool:
     """Whether this file may contain a command that starts Python (a search of bytes)."""
     front = front_end(path, data)
-    if front is None or not matters(data):
+    if front is None or not (matters(data) or (front == PYTHON and any(each.encode() in data for each in LAUNCHERS))):
         return False
     return front != PYTHON or re.search(PYTHON_STARTS.encode(), data if _calls(data) else _head(data)) is not None
 

@@ -288,6 +288,8 @@ def _is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> 
 
 
 def _is_started_on_several(project: ProjectScan, programs: Collection[str]) -> bool:
+    if any(names_one(project, each, path, programs) for each in project.files for path in each.shown.spread):
+        return True
     return not all(is_of_one(project, launch) for launch in launches_of(project, programs))
 
 

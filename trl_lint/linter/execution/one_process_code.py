@@ -9,23 +9,30 @@ For example:
     class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
     run([..., "torch.distributed.launch", script])                a function that starts the processes
     pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports
+    fabric = Fabric(precision="bf16-true")                        which is not launched, nor handed on to be launched
+    if device.type == "mps": torch.save(weights, path)            on Apple's GPU, of which a machine has one
 """
 
 from __future__ import annotations
 
 import re
 
+import libcst as cst
+
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.launchers import is_launcher
 from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import ancestors, inwards, last_name, of_class
+from trl_lint.knowledge.backends import ONLY_DEVICE
 from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.judge.file_names import is_for_one_gpu
 
 _KERNEL = rb"(?m)^get_ipython\(\)"
 _STARTS_OTHERS = b"(?m)" + SPAWNS.pattern
 _TYPED = rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\("
+_MAKES_FABRIC = rb"\bFabric\("
 _GPU = re.compile(rb"""["']cuda:(\d)["']""")
 # How programs of several processes distinguish them, or get this from a library that starts them.
 _NUMBERS = rb"process_index|is_global_zero|is_\w*main_process|num_processes|world_size"
@@ -41,6 +48,8 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
     if is_launcher(event.function) or (trains_on_one_device(module) and not module.engines().imported):
         return True
+    if _launches_no_fabric(module, event) or _is_for_only_device(module, event.node):
+        return True
     if module.mentions(_STARTS_OTHERS):
         return False
     if is_test(event.function):
@@ -50,6 +59,62 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     if module.mentions(_TYPED) and not _tells_ranks_apart(module):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _is_for_only_device(module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place is in a branch for the type of device of which a machine has one."""
+    if not module.mentions(ONLY_DEVICE.encode()):
+        return False
+    around = inwards(module.tree, node)
+    return any(isinstance(outer, cst.If) and inner is outer.body and _is_only(outer.test) for outer, inner in around)
+
+
+def _is_only(test: cst.BaseExpression) -> bool:
+    """Whether a condition requires this type: `device == "mps"`, `kind == Kind.mps`, `torch.mps.is_available()`."""
+    match test:
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            return _is_only(left) or _is_only(right)
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.Is(), right)]):
+            return any(map(_names_only_device, (left, right)))
+        case cst.Call(cst.Attribute(value, cst.Name("is_available"))):
+            return last_name(value) == ONLY_DEVICE
+    return False
+
+
+def _names_only_device(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.SimpleString):
+        return value.raw_value == ONLY_DEVICE
+    return isinstance(value, cst.Attribute) and value.attr.value.lower() == ONLY_DEVICE
+
+
+def _launches_no_fabric(module: Module, event: Event) -> bool:
+    """Whether a Fabric is made in the function of an event, and starts nothing: neither the code nor a command does.
+
+    Source: lightning/fabric/fabric.py `Fabric.launch`, `_is_using_cli`
+    """
+    if event.function is None or not module.mentions(_MAKES_FABRIC) or module.mentions(_SEVERAL):
+        return False
+    function = event.function.node
+    made = [each for each in of_class(function, cst.Call) if last_name(each.func) == "Fabric"]
+    return bool(made) and all(_is_kept(function, each) for each in made) and not module.engines().launched
+
+
+def _is_kept(function: cst.CSTNode, made: cst.Call) -> bool:
+    """Whether an object has a name, of which a function only uses attributes, and not `launch`."""
+    match ancestors(function, made)[-1:]:
+        case [cst.Assign([cst.AssignTarget(cst.Name(name))])]:
+            uses = [each for each in of_class(function, cst.Name) if each.value == name]
+            return all(_starts_nothing(function, each) for each in uses)
+    return False
+
+
+def _starts_nothing(function: cst.CSTNode, use: cst.Name) -> bool:
+    match ancestors(function, use)[-1]:
+        case cst.Attribute(value, cst.Name(attribute)):
+            return value is use and attribute != "launch"
+        case cst.AssignTarget():
+            return True
+    return False
 
 
 def _tells_ranks_apart(module: Module) -> bool:

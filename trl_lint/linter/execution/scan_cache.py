@@ -98,6 +98,7 @@ class _Row(TypedDict, total=False):
     built: list[str]
     trains: bool
     own_stage: str
+    spread: list[str]
     imports: list[str]
 
 
@@ -116,6 +117,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         frozenset(row.get("built", ())),
         row.get("trains", False),
         OwnStage(row.get("own_stage", "")),
+        frozenset(row.get("spread", ())),
     )
     return shown, tuple(row.get("imports", ()))
 

@@ -1,4 +1,4 @@
-"""Comparisons that are decided: of the world size, whatever it is, and of the number that a setting is given."""
+"""Comparisons that are decided: of the world size, of a test of it, and of the number that a setting is given."""
 
 from __future__ import annotations
 
@@ -41,4 +41,7 @@ def decided(left: Any, operator: type, right: Any) -> Any:
         answers = {ORDER[operator](size, right) for size in (*_SIZES, max(right, 2), max(right, 2) + 1)}
         if len(answers) == 1:
             return WORLD_TRUE if answers.pop() else WORLD_FALSE
+    if left in (WORLD_TRUE, WORLD_FALSE) and type(right) is bool and operator in (cst.Equal, cst.NotEqual):
+        holds = (left is WORLD_TRUE) is right
+        return WORLD_TRUE if holds is (operator is cst.Equal) else WORLD_FALSE
     return MISSING

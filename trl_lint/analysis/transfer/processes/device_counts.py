@@ -4,6 +4,7 @@ For example:
 
     Fabric()                                         one process per GPU
     Fabric(devices=1)                                one process
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"         the same, whatever is made after it
     Trainer()                                        nothing is said: many such programs are run on one GPU, unless
                                                      other code of the file is for several processes
     Trainer(devices=4), Trainer(strategy="ddp")      several processes; the first does not say so before Lightning 2
@@ -22,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import assigned_once, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import is_none
+from trl_lint.knowledge.backends import SEES_ONE_GPU
 from trl_lint.knowledge.lightning import BEFORE_2, FOR_SEVERAL, KNOWS_PROCESSES
 from trl_lint.knowledge.process_starts import BY_NUMBER, COUNT_DEVICES, ELSEWHERE, NAME_STRATEGY, OF_PROCESSES
 
@@ -35,7 +37,7 @@ def starts_several(frame: Frame, name: str, args: Arguments) -> bool:
     keyword = COUNT_DEVICES.get(name)
     if not keyword:
         return True
-    if _asks_for_one(args, keyword):
+    if _asks_for_one(args, keyword) or _sees_one(frame, args):
         return False
     strategies = NAME_STRATEGY.get(name)
     if not strategies or _names_strategy(frame, args, strategies):
@@ -51,6 +53,11 @@ def _asks_for_one(args: Arguments, keyword: str) -> bool:
     """Whether a call asks for one device of one node."""
     devices = args.keywords.get(keyword)
     return devices is not None and devices.const in (1, "1") and "num_nodes" not in args.keywords
+
+
+def _sees_one(frame: Frame, args: Arguments) -> bool:
+    """Whether the program takes all GPUs but one out of sight, on one node."""
+    return "num_nodes" not in args.keywords and frame.module.mentions(SEES_ONE_GPU)
 
 
 def _is_before_2(frame: Frame, name: str) -> bool:

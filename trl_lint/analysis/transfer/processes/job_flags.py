@@ -117,6 +117,7 @@ def leaves_one_process(frame: Frame, node: cst.If) -> bool:
 
 def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition is known to hold if there are several processes, as its flags are now."""
+    test = _flag_of(test)
     if isinstance(test, cst.BooleanOperation):
         parts = (_is_true_for_several(frame, each) for each in (test.left, test.right))
         return any(parts) if isinstance(test.operator, cst.Or) else all(parts)
@@ -212,7 +213,7 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
 
 
 def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
-    flags = frame.engine.job_flags
+    flags, part = frame.engine.job_flags, _flag_of(part)
     if isinstance(part, cst.Attribute):
         _note_attribute(frame, part.attr.value)
     elif isinstance(part, cst.Name):
@@ -221,6 +222,16 @@ def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
     elif isinstance(part, cst.Comparison) and (count := _counted(part)):
         flags.counts.add(count)
         frame.engine.note_stored("counted", count)
+
+
+def _flag_of(test: cst.BaseExpression) -> cst.BaseExpression:
+    """The flag that a condition compares: `parallel` of `parallel == True` and `bool(parallel) is True`."""
+    match test:
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.Is(), cst.Name("True"))]):
+            return _flag_of(left)
+        case cst.Call(cst.Name("bool"), [cst.Arg(flag, keyword=None, star="")]):
+            return _flag_of(flag)
+    return test
 
 
 def _note_attribute(frame: Frame, name: str) -> None:

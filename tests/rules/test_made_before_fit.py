@@ -1,0 +1,108 @@
+"""A file that is made if it is missing, before Lightning starts the other processes: they find it (TRL008)."""
+
+from __future__ import annotations
+
+from started import findings_in
+
+PROGRAM = """
+import os
+from pathlib import Path
+
+import numpy as np
+import pytorch_lightning as pl
+import torch.distributed as dist
+
+
+def table(path, rows):
+    if not os.path.exists(path):
+        np.save(path, rows)  # on request
+    return np.load(path)
+
+
+def statistics(folder, rows):
+    path = Path(folder) / "statistics.npy"
+    if path.exists():
+        return np.load(path)
+    np.save(path, rows)  # on request
+    return rows
+
+
+def write(path, rows):
+    np.save(path, rows)  # on request
+
+
+def masks(folder, rows):
+    path = Path(folder) / "masks.npy"
+    if not path.exists():
+        write(path, rows)
+    else:
+        rows = np.load(path)
+    return rows
+
+
+def train(args, model, rows):
+    table("before.npy", rows)
+    statistics("cache", rows)
+    masks("cache", rows)
+    if args.use_cache and not os.path.exists("here.npy"):
+        np.save("here.npy", rows)  # on request
+    np.save("always.npy", rows)  # reported
+    if os.path.exists("old.npy"):
+        np.save("old.npy", rows)  # reported
+    if args.again or not os.path.exists("again.npy"):
+        np.save("again.npy", rows)  # reported
+    trainer = pl.Trainer(devices=args.devices, strategy="ddp")
+    trainer.fit(model)
+    if not os.path.exists("after.npy"):
+        np.save("after.npy", rows)  # reported
+
+
+def train_in_group(args, model, rows):
+    dist.init_process_group("nccl")
+    if not os.path.exists("group.npy"):
+        np.save("group.npy", rows)  # reported
+    pl.Trainer(devices=args.devices, strategy="ddp").fit(model)
+
+
+def train_again(args, model, rows):
+    for fold in range(5):
+        if not os.path.exists("folds.npy"):
+            np.save("folds.npy", rows)  # reported
+        pl.Trainer(devices=args.devices, strategy="ddp").fit(model, fold)
+
+
+def main(args):
+    if args.run == "train":
+        train(args, args.model, args.rows)
+    elif args.run == "group":
+        train_in_group(args, args.model, args.rows)
+    else:
+        train_again(args, args.model, args.rows)
+
+
+if __name__ == "__main__":
+    main(read_arguments())
+"""
+
+
+def _lines(text: str, mark: str) -> list[int]:
+    return [number for number, line in enumerate(text.splitlines(), 1) if mark in line]
+
+
+def test_what_the_first_process_makes_is_only_reported_on_request(tmp_path):
+    found = findings_in(tmp_path, {"train.py": PROGRAM}, "train.py")
+    places = [(each.start.line, each.by_default) for finding in found for each in (finding, *finding.also)]
+    assert sorted(line for line, by_default in places if by_default) == _lines(PROGRAM, "# reported")
+    assert sorted(line for line, by_default in places if not by_default) == _lines(PROGRAM, "# on request")
+
+
+def test_a_launcher_starts_all_processes_at_once(tmp_path):
+    files = {"train.py": PROGRAM, "run.sh": "torchrun --nproc_per_node 4 train.py\n"}
+    found = findings_in(tmp_path, files, "train.py")
+    places = [each.start.line for finding in found for each in (finding, *finding.also) if finding.by_default]
+    assert sorted(places) == sorted(_lines(PROGRAM, "# reported") + _lines(PROGRAM, "# on request"))
+
+
+def test_so_does_what_runs_several_tasks(tmp_path):
+    files = {"train.py": PROGRAM, "run.sh": "srun --ntasks=4 python train.py\n"}
+    assert len([each for each in findings_in(tmp_path, files, "train.py") if each.by_default]) > 5

@@ -1,0 +1,97 @@
+"""Files that the first process makes before Lightning starts the others, which run the script from its beginning.
+
+For example:
+
+    if not os.path.exists(path):
+        np.save(path, table)          one process gets here: the others find the file
+    trainer = Trainer(devices=4)
+    trainer.fit(model)                they are started here
+
+    torchrun --nproc_per_node 4 …     all of them are started at once, and may get there
+
+Source: lightning/fabric/strategies/launchers/subprocess_script.py `_SubprocessScriptLauncher.launch`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import Event, SideEffect
+from trl_lint.analysis.program.idioms.path_conditions import branch_of
+from trl_lint.analysis.program.syntax import ancestors, definitions_around, ends_outside, last_name
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces
+from trl_lint.domain.control import Control
+from trl_lint.domain.kinds import class_name_of
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
+from trl_lint.knowledge.lightning import MAKE_TRAINERS, RUNS_OF_TRAINER, TRAINERS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+
+
+class BeforeFit:
+    """The ids of the nodes that a run has reached before it lets Lightning start the other processes."""
+
+    def __init__(self) -> None:
+        self.nodes: set[int] = set()
+        self.is_started = False
+
+
+def note(frame: Frame, receiver: Value, name: str) -> None:
+    """A method of an object is called."""
+    found = frame.trace.notes.of(BeforeFit)
+    if found.is_started or name not in RUNS_OF_TRAINER or class_name_of(receiver) not in TRAINERS:
+        return
+    found.is_started = True
+    if not frame.loops and _is_left_to_trainer(frame.trace):
+        found.nodes = {id(event.node) for trace in called_traces(frame.trace) for event in trace.events.values()}
+
+
+def nodes_of(program: EventTrace) -> set[int]:
+    """The ids of the nodes that a program reaches before Lightning starts the other processes."""
+    return {node for trace in called_traces(program) for node in trace.notes.of(BeforeFit).nodes}
+
+
+def is_first(event: Event) -> bool:
+    """Whether an event changes files only as long as they do not exist."""
+    conditions = (each for each in event.control.conditions if each.rank.origins == Origin.IO)
+    return isinstance(event, SideEffect) and any(_is_without_file(each, event.node) for each in conditions)
+
+
+def _is_without_file(condition: Control, node: cst.CSTNode) -> bool:
+    """Whether a node is reached where a question about files is answered by no.
+
+    A node in another function is called from there.
+    """
+    test = place_of(condition)
+    root = condition.provenance.module.tree
+    branch = branch_of(root, test) if test is not None else None
+    if branch is None or not isinstance(branch.test, cst.BaseExpression):
+        return False
+    if ancestors(branch, node):
+        return _is_negated(branch.test) if ancestors(branch.body, node) else _is_plain(branch.test)
+    leaves = ends_outside(branch.body)
+    if ancestors(root, node) and definitions_around(root, node) == definitions_around(root, branch):
+        return leaves and _is_plain(branch.test)
+    return _is_negated(branch.test) or ((leaves or branch.orelse is not None) and _is_plain(branch.test))
+
+
+def _is_negated(test: cst.BaseExpression) -> bool:
+    """`not exists(path)`, possibly with other conditions that must hold as well."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return _is_negated(test.left) or _is_negated(test.right)
+    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) and _is_plain(test.expression)
+
+
+def _is_plain(test: cst.BaseExpression) -> bool:
+    return isinstance(test, (cst.Attribute, cst.Call, cst.Name))
+
+
+def _is_left_to_trainer(trace: EventTrace) -> bool:
+    """Whether nothing before has shown that there are several processes, but that a Trainer is made."""
+    node = None if trace.start is None else trace.start.node
+    return node is None or (isinstance(node, cst.Call) and last_name(node.func) in MAKE_TRAINERS)
