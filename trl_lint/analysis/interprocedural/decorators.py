@@ -79,7 +79,9 @@ def result_for_callers(frame: Frame, function: FunctionInfo, result: Value) -> V
 
 def _calls_per_element(inner: cst.FunctionDef, name: str) -> bool:
     """Whether a wrapper calls a function in a loop, with what belongs to the turn: `[f(x) for x in rows]`."""
-    loops: list[tuple[cst.BaseExpression, cst.CSTNode]] = [(each.target, each.body) for each in of_class(inner, cst.For)]
+    loops: list[tuple[cst.BaseExpression, cst.CSTNode]] = [
+        (each.target, each.body) for each in of_class(inner, cst.For)
+    ]
     loops += [(each.target, _comprehension_of(inner, each)) for each in of_class(inner, cst.CompFor)]
     for target, body in loops:
         turn = set(names_in(target))

@@ -39,7 +39,7 @@ from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.model_roles import is_undecided, wrapping_of
-from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
+from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step, steps
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping
 
@@ -213,12 +213,18 @@ def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Co
 
 
 def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
-    """Numbers that differ because of a condition: `if is_main_process: count += 1`. other: the end of one branch."""
+    """Numbers that differ because of a condition: `if is_main_process: count += 1`. other: the end of one branch.
+
+    A number that differs already differs for the reason of the condition: `if not failed: failed = test(count)`.
+    """
+    causes = {id(each): each for each in steps(division.provenance)}
     for name, value in list(frame.memory.names.items()):
-        if value.kind is not Kind.NUMBER or other.names.get(name, value) is value:
+        kept = other.names.get(name, value)
+        if value.kind is not Kind.NUMBER or kept is value or not value.rank.differs:
             continue
-        if value.rank.differs and value.provenance is None:
-            frame.memory.names[name] = value.replace(provenance=division.provenance)
+        cause = division.provenance if value.provenance is None else causes.get(id(kept.provenance))
+        if cause is not None:
+            frame.memory.names[name] = value.replace(provenance=cause)
 
 
 def _known_after_branches(
