@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
+    grown_tables,
     lists_of_models,
     own_tests,
     switched_off,
@@ -232,7 +233,7 @@ def _known_after_branches(
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and attributes that hold, on one branch only, a wrapped model, what is inside it, or what wraps it.
 
-    And the flags that are off after both branches.
+    And the flags that are off after both branches, and the tables that one of them makes longer.
     """
     others = skipped.names
     parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
@@ -243,8 +244,10 @@ def _known_after_branches(
         names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
         names.update(defaults.divided(node.test, parted, others))
         names.update(switched_off.off_after(frame, node, taken))
+        names.update(grown_tables.names_after(node, taken, skipped))
     attributes = wrapped_beside.inside_wrappers(frame, node, taken.attributes, skipped.attributes)
     attributes.update(wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes))
+    attributes.update(grown_tables.attributes_after(node, taken, skipped))
     return names, attributes
 
 
