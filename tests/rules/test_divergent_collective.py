@@ -79,6 +79,66 @@ def test_a_number_that_one_rank_counts_names_what_keeps_the_others_from_it():
     assert "`accelerator.is_main_process` differs between ranks" in [each.text for each in finding.because]
 
 
+EPOCHS = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def evaluate(model, best, count, hit):
+    if torch.distributed.is_initialized():
+        {reduced}
+    stop = False
+    if hit.item() > best:
+        best, count = hit.item(), 0
+    else:
+        count += 1
+        if count > 6:
+            stop = True
+    return best, count, stop
+
+def main(model, dataset):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    best, count, stop = 0, 0, False
+    for epoch in range(9):
+        total = 0.0
+        for batch in loader:
+            loss = model(batch).loss
+            total += loss.detach()
+            loss.backward()
+            if {failed}:
+                stop = True
+                break
+        if not stop:
+            best, count, stop = evaluate(model, best, count, loss.detach())
+        if stop:
+            break
+"""
+
+
+@pytest.mark.parametrize(
+    ("reduced", "failed", "named"),
+    [
+        ("dist.all_reduce(hit)", "torch.isnan(total)", "torch.isnan(total)"),
+        ("dist.all_reduce(hit)", "epoch > 6", None),
+        ("print(hit)", "epoch > 6", "hit.item() > best"),
+    ],
+)
+def test_a_flag_that_is_set_beside_a_break_names_what_the_break_depends_on(reduced, failed, named):
+    """What the ranks agree on later, if they get there, is not the reason."""
+    texts = [
+        [step.text for step in finding.because]
+        for finding in SNIPPETS.findings(EPOCHS.format(reduced=reduced, failed=failed))
+        if "`stop`" in finding.message
+    ]
+    assert bool(texts) is (named is not None)
+    for because in texts:
+        assert next(each for each in because if "differs between ranks" in each) == f"`{named}` differs between ranks"
+        assert named == "hit.item() > best" or not any("count" in each for each in because)
+
+
 @pytest.mark.parametrize(
     "condition",
     [

@@ -7,6 +7,7 @@ For example:
     @draccus.wrap()                   all of them: it fills in the settings, and calls the function
     @timed                            all of them, if the source of `timed` is known and its wrapper always calls `f`
     @register("name")                 all of them, if its source returns `f` itself
+    @for_each_image                   what its wrapper makes of one result per image is no mean over their pixels
     @somebody_elses                   not known
 
     def timed(f):
@@ -30,7 +31,9 @@ from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, 
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import LibraryName
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.python import CHOOSES_BY_TYPE, HARMLESS_DECORATORS, KEEP_RESULTS, PASS_SETTINGS, RANK_DECORATORS
 from trl_lint.knowledge.schema import Collective
@@ -41,6 +44,7 @@ _COLLECTIVES = frozenset(
 )
 # Nodes that may skip a part of the expression or the statement.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
+_NUMERIC = frozenset({Kind.NUMBER, Kind.TENSOR})
 
 
 def entered_by(frame: Frame, function: FunctionInfo) -> Control:
@@ -57,27 +61,58 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))
 
 
-def change_result(frame: Frame, function: FunctionInfo) -> bool:
-    """Whether callers get something else than what the body of a function returns: a decorator may reduce it."""
+def result_for_callers(frame: Frame, function: FunctionInfo, result: Value) -> Value:
+    """What callers get where the body of a function returns `result`: a decorator may reduce it."""
     if function.decorators & CHOOSES_BY_TYPE:
-        return True
+        return UNKNOWN
     if function.decorators <= HARMLESS_DECORATORS:
-        return False
-    return any(_changes_result(frame, each.decorator) for each in getattr(function.node, "decorators", ()))
+        return result
+    found = (_wrapper_of(frame, each.decorator) for each in getattr(function.node, "decorators", ()))
+    wrappers = [each for each in found if each is not None]
+    if any(_changes_result(*each) for each in wrappers):
+        return UNKNOWN
+    if result.kind in _NUMERIC and any(_calls_per_element(*each) for each in wrappers):
+        # What the wrapper makes of the results of all its calls.
+        return derived(result.rank, result.kind, result, scalar=result.scalar)
+    return result
 
 
-def _changes_result(frame: Frame, decorator: cst.BaseExpression) -> bool:
+def _calls_per_element(inner: cst.FunctionDef, name: str) -> bool:
+    """Whether a wrapper calls a function in a loop, with what belongs to the turn: `[f(x) for x in rows]`."""
+    loops: list[tuple[cst.BaseExpression, cst.CSTNode]] = [
+        (each.target, each.body) for each in of_class(inner, cst.For)
+    ]
+    loops += [(each.target, _comprehension_of(inner, each)) for each in of_class(inner, cst.CompFor)]
+    for target, body in loops:
+        turn = set(names_in(target))
+        calls = (each for each in of_class(body, cst.Call) if _calls(each, name))
+        if any(not turn.isdisjoint(names_in(arg.value)) for each in calls for arg in each.args):
+            return True
+    return False
+
+
+def _comprehension_of(root: cst.CSTNode, loop: cst.CompFor) -> cst.CSTNode:
+    """The comprehension that a `for` inside it belongs to."""
+    return next(each for each in reversed(ancestors(root, loop)) if not isinstance(each, cst.CompFor))
+
+
+def _wrapper_of(frame: Frame, decorator: cst.BaseExpression) -> tuple[cst.FunctionDef, str] | None:
+    """What a decorator of the project puts in the place of a function, and its name for the function."""
     target = callee_of(decorator)
     if last_name(target) in HARMLESS_DECORATORS or not isinstance(target, (cst.Attribute, cst.Name)):
-        return False
+        return None
     value = frame.engine.settle(expressions.evaluate(frame, target))
     function = value.function.node if isinstance(value, FunctionValue) else None
     if isinstance(decorator, cst.Call) and function is not None:
         function = _returned_function(function)
     inner = _returned_function(function) if isinstance(function, cst.FunctionDef) else None
     if not isinstance(function, cst.FunctionDef) or inner is None or len(function.params.params) != 1:
-        return False
-    name = function.params.params[0].name.value
+        return None
+    return inner, function.params.params[0].name.value
+
+
+def _changes_result(inner: cst.FunctionDef, name: str) -> bool:
+    """Whether a wrapper may return something else than the result of the function of this name."""
     if not _COLLECTIVES.isdisjoint(last_name(each.func) for each in of_class(inner, cst.Call)):
         return True
     returned = [each.value for each in of_class(inner, cst.Return) if each.value is not None]

@@ -216,8 +216,7 @@ class Runs(Definitions):
         result = early_returns.with_early_returns(frame, result, divided)
         result = wrapped_returns.with_wrapped_way(frame, result)
         result = absences.of_returned(frame, entry, result)
-        if decorators.change_result(frame, function):
-            result = UNKNOWN
+        result = decorators.result_for_callers(frame, function, result)
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
         if memory is not None:

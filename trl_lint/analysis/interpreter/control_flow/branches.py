@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
+    grown_tables,
     lists_of_models,
     own_tests,
     switched_off,
@@ -39,7 +40,7 @@ from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.model_roles import is_undecided, wrapping_of
-from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
+from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step, steps
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping
 
@@ -213,12 +214,18 @@ def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Co
 
 
 def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
-    """Numbers that differ because of a condition: `if is_main_process: count += 1`. other: the end of one branch."""
+    """Numbers that differ because of a condition: `if is_main_process: count += 1`. other: the end of one branch.
+
+    A number that differs already differs for the reason of the condition: `if not failed: failed = test(count)`.
+    """
+    causes = {id(each): each for each in steps(division.provenance)}
     for name, value in list(frame.memory.names.items()):
-        if value.kind is not Kind.NUMBER or other.names.get(name, value) is value:
+        kept = other.names.get(name, value)
+        if value.kind is not Kind.NUMBER or kept is value or not value.rank.differs:
             continue
-        if value.rank.differs and value.provenance is None:
-            frame.memory.names[name] = value.replace(provenance=division.provenance)
+        cause = division.provenance if value.provenance is None else causes.get(id(kept.provenance))
+        if cause is not None:
+            frame.memory.names[name] = value.replace(provenance=cause)
 
 
 def _known_after_branches(
@@ -226,7 +233,7 @@ def _known_after_branches(
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and attributes that hold, on one branch only, a wrapped model, what is inside it, or what wraps it.
 
-    And the flags that are off after both branches.
+    And the flags that are off after both branches, and the tables that one of them makes longer.
     """
     others = skipped.names
     parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
@@ -237,8 +244,10 @@ def _known_after_branches(
         names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
         names.update(defaults.divided(node.test, parted, others))
         names.update(switched_off.off_after(frame, node, taken))
+        names.update(grown_tables.names_after(node, taken, skipped))
     attributes = wrapped_beside.inside_wrappers(frame, node, taken.attributes, skipped.attributes)
     attributes.update(wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes))
+    attributes.update(grown_tables.attributes_after(node, taken, skipped))
     return names, attributes
 
 

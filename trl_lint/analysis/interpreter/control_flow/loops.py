@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -289,19 +289,37 @@ def _state_after(before: Memory, settled: _Settled, divided: Rank, forever: bool
             _divide_counters(before, after, divided)
     chosen = ranks.SAME
     for memory in settled.loop.breaks:
-        leaving = _inner_divergence(before.control, memory.control)
-        chosen = _temporal(leaving) if leaving.differs else chosen
+        leaving = _inner_conditions(before.control, memory.control)
+        chosen = _temporal(_divergence(leaving)) if leaving else chosen
+        staying = None if after is None else after.names.copy()
         after = memory if after is None else after.merge(memory, chosen)
+        if staying is not None and leaving:
+            _explain_chosen(after, staying, leaving[-1])
     if after is not None and chosen.differs:
         _divide_counters(before, after, chosen)
     return after
 
 
-def _inner_divergence(outer: Control, inner: Control) -> Rank:
-    """How ranks differ by the conditions of `inner` that are not conditions of `outer`."""
+def _inner_conditions(outer: Control, inner: Control) -> list[Control]:
+    """The conditions of `inner` that are not conditions of `outer`, and differ between ranks."""
     known = {id(each.provenance) for each in outer.conditions}
-    differing = [each.rank for each in inner.conditions if id(each.provenance) not in known and each.rank.differs]
-    return Rank(State.LOCAL, reduce(or_, (each.origins for each in differing))) if differing else ranks.SAME
+    return [each for each in inner.conditions if id(each.provenance) not in known and each.rank.differs]
+
+
+def _divergence(differing: list[Control]) -> Rank:
+    """How ranks differ by these conditions."""
+    return Rank(State.LOCAL, reduce(or_, (each.rank.origins for each in differing))) if differing else ranks.SAME
+
+
+def _explain_chosen(after: Memory, staying: Mapping[str, Value], condition: Control) -> None:
+    """Numbers that differ after a loop because ranks leave it by a `break`: `if is_nan: failed = True; break`.
+
+    staying: the names on the ranks that stay. condition: that of the `break`.
+    """
+    for name, value in staying.items():
+        found = after.names[name]
+        if found is not value and found.kind is Kind.NUMBER and found.rank.differs and found.provenance is None:
+            after.names[name] = found.replace(provenance=condition.provenance)
 
 
 def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
