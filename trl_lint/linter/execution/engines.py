@@ -22,7 +22,7 @@ from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
-from trl_lint.linter.execution.named_programs import StartsOfPrograms, is_around, parts_of
+from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
@@ -154,7 +154,9 @@ class ProjectEngines:
         programs = Importers(_with_groups(project, _with_started(importers, found)))
         launches = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.launches), programs.code)
         bare = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.bare), programs.code)
-        return ProjectScan(tuple(found), is_whole, programs, launches, bare, below, united(built))
+        by_code = ((each.name, ProgramStart(path)) for each in found for path in sorted(each.shown.spread))
+        spread = StartsOfPrograms(by_code, programs.code)
+        return ProjectScan(tuple(found), is_whole, programs, launches, bare, spread, below, united(built))
 
 
 def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[Importer]:
@@ -288,9 +290,8 @@ def _is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> 
 
 
 def _is_started_on_several(project: ProjectScan, programs: Collection[str]) -> bool:
-    if any(names_one(project, each, path, programs) for each in project.files for path in each.shown.spread):
-        return True
-    return not all(is_of_one(project, launch) for launch in launches_of(project, programs))
+    launches = launches_of(project, programs)
+    return bool(project.spread.of(programs)) or not all(is_of_one(project, launch) for launch in launches)
 
 
 def _is_started_as_one(project: ProjectScan, program: str) -> bool:

@@ -24,6 +24,12 @@ class StartsProgram(Protocol):
     def program(self) -> str: ...
 
 
+class ProgramStart(NamedTuple):
+    """A start of which nothing but the program is known."""
+
+    program: str
+
+
 StartT = TypeVar("StartT", bound=StartsProgram)
 Parts = tuple[str, ...]
 

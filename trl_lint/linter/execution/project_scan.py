@@ -13,7 +13,7 @@ from trl_lint.launch.judge.engines import FileEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
 from trl_lint.launch.judge.starts import HOME, SHELL_SCRIPTS, BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importers
-from trl_lint.linter.execution.named_programs import StartsOfPrograms, folder_of, is_around, parts_of
+from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, folder_of, is_around, parts_of
 
 
 class FileScan(NamedTuple):
@@ -36,6 +36,7 @@ class ProjectScan(NamedTuple):
         below: The programs that its launches name, as they name them, and that are in nested projects.
         built: The classes that its settings name.
         launches, bare: The starts of several processes, and of one with plain `python`, by the program that they name.
+        spread: The starts of several processes by Python code.
     """
 
     files: tuple[FileScan, ...]
@@ -43,6 +44,7 @@ class ProjectScan(NamedTuple):
     importers: Importers
     launches: StartsOfPrograms[LaunchEngines]
     bare: StartsOfPrograms[BareStart]
+    spread: StartsOfPrograms[ProgramStart]
     below: frozenset[str] = frozenset()
     built: BuiltClasses = BuiltClasses()
 
