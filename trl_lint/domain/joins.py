@@ -46,10 +46,10 @@ from trl_lint.domain.kinds import (
     shape_of,
     single_process_value,
 )
+from trl_lint.domain.loader_samplers import either_sampler
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.provenance import SharedName, Step, WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.samplers import either_sampler
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, Write

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from libcst import CSTNode
     from typing_extensions import Unpack
 
+    from trl_lint.domain.loader_samplers import ShufflingSampler
     from trl_lint.domain.provenance import Step
-    from trl_lint.domain.samplers import ShufflingSampler
     from trl_lint.domain.shapes import Shape
 
 

@@ -1,4 +1,4 @@
-"""All epochs have the rows in the same order, as a DistributedSampler is never told the epoch.
+"""Every epoch has the same order, as nothing calls `set_epoch`.
 
 ## What it does
 Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `DistributedSampler` that shuffles (which it

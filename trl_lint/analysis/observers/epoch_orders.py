@@ -29,8 +29,8 @@ from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignmen
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
-from trl_lint.domain.samplers import ShufflingSampler
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TELLS_EPOCH

@@ -13,7 +13,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import assignments, last_name
 from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.samplers import ShufflingSampler
+from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.knowledge import library
 from trl_lint.knowledge.torch_distributed import BATCHES_OF_SAMPLER, DISTRIBUTED_SAMPLER, OF_LOADER, SHUFFLES
 
