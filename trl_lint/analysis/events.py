@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
+from trl_lint.domain.divisions import DividedBy
+from trl_lint.domain.entries import NumberEntry
 from trl_lint.domain.model_roles import is_replicated, is_trained
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
@@ -20,7 +21,7 @@ from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
-    from libcst import Arg, BaseExpression, Call, CSTNode, FunctionDef
+    from libcst import Arg, BaseExpression, Call, CSTNode, For, FunctionDef, While
 
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project.project import Module
@@ -57,23 +58,6 @@ def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
     """The events that the base of a class names: A and B for `Rule[A | B]`."""
     (about,) = get_args(cls.__orig_bases__[0])
     return get_args(about) or (about,)
-
-
-class DividedBy(Enum):
-    """What makes some ranks take another branch than the others."""
-
-    CONDITION = "an `if`, or an expression that chooses"
-    LOOP = "how often a loop is run"
-    EXCEPTION = "an exception that some of them catch"
-    DECORATOR = "a decorator that lets only some of them in"
-    SEQUENTIAL = "a block that one rank after the other runs"
-
-
-class NumberEntry(NamedTuple):
-    """A Python number in a "dict", a "list" or a "set". key: its key in a dict, if known."""
-
-    container: str
-    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,6 +352,21 @@ class DatasetDrawn(Event):
     seeds: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     is_apart: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochsAlike(Event):
+    """A loop over epochs (`node` is of its head) trains on the batches of a loader in the same order each time.
+
+    sampler: where its sampler is made; setter: the expression for it in the loop, "" if none is known to be there.
+    batches: the loop over the batches. generator: whether it yields them, so that its user trains.
+    """
+
+    loop: For | While
+    sampler: Step
+    setter: str
+    batches: Step
+    generator: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,7 +146,8 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
         case ModelValue():
             return (*(getattr(value, part) for part in value.parts), value.grad)
         case LoaderValue():
-            return None if value.batch is None or depth <= 0 else freeze(value.batch, heap, depth - 1, frozen)
+            batch = None if depth <= 0 else value.batch
+            return value.sampler, None if batch is None else freeze(batch, heap, depth - 1, frozen)
     return tuple(getattr(value, part) for part in value.parts)
 
 

@@ -46,6 +46,7 @@ from trl_lint.domain.kinds import (
     shape_of,
     single_process_value,
 )
+from trl_lint.domain.loader_samplers import either_sampler
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.provenance import SharedName, Step, WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
@@ -351,7 +352,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
         return a.with_parts(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
-        return a.with_parts(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+        batch = None if a.batch is None or b.batch is None else join(a.batch, b.batch)
+        return a.with_parts(batch, either_sampler(a.sampler, b.sampler))
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):

@@ -284,7 +284,7 @@ ROWS: tuple[Row, ...] = (
     # It also returns the optimizer, the loader (with a DistributedSampler from `deepspeed_io`) and the scheduler, if
     # they are passed or configured. A value that is an engine on one branch, and a model on another, is unknown.
     Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize",
-             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.with_parts(LOADED_BATCH), UNKNOWN)),
+             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.with_parts(LOADED_BATCH, None), UNKNOWN)),
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
     Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=WORLD),

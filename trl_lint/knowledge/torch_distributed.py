@@ -58,6 +58,17 @@ SAMPLER = "torch.utils.data.Sampler"
 # Iterating over it yields different indices on each rank.
 DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
 SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
+# Its parameter that says whether it shuffles, which it does by default. `__iter__`: "deterministically shuffle based on
+# epoch and seed", `g.manual_seed(self.seed + self.epoch)`, where only `set_epoch` changes the epoch.
+SHUFFLES = (3, "shuffle")
+# The parameters of a DataLoader for what chooses its rows (torch/utils/data/dataloader.py), and a class that makes
+# batches of what a sampler gives (torch/utils/data/sampler.py).
+OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))
+BATCHES_OF_SAMPLER = "BatchSampler"
+# What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method.
+TELLS_EPOCH = rb"set_epoch|sampler\.epoch\b"
+# Builtins, and functions like them, that count: a loop over what they give does the same again and again.
+COUNTS = frozenset({"count", "range", "trange"})
 # `__init__`: `self.total_size = self.num_samples * self.num_replicas`. The first attribute is a multiple of the second.
 MULTIPLE_OF_SAMPLER = ("total_size", "num_replicas")
 

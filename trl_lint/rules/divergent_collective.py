@@ -89,7 +89,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import DatasetDivergence, Divergence, DividedBy
+from trl_lint.analysis.events import DatasetDivergence, Divergence
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.provenance import Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind

@@ -7,7 +7,8 @@ and its place is in the chain.
 
 from __future__ import annotations
 
-from trl_lint.analysis.events import Divergence, DividedBy
+from trl_lint.analysis.events import Divergence
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD
 from trl_lint.wording.shown_code import source_of

@@ -237,7 +237,7 @@ class Engine(Runs):
             return value.replace(provenance=frame.step(parameter.node, text), grad=grad)
         if isinstance(value, LoaderValue) and value.batch is not None and value.batch.provenance is None:
             step = frame.step(parameter.node, f"`{name}` gives each rank its own batches")
-            return value.with_parts(value.batch.replace(provenance=step))
+            return value.with_parts(value.batch.replace(provenance=step), value.sampler)
         return value
 
     def analyse_class(self, cls: ClassInfo) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetDrawn, DividedBy, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.events import DatasetDrawn, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.idioms.refused_starts import is_refused
@@ -29,6 +29,7 @@ from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import device_counts, job_flags
 from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.kinds import is_none
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, DividedBy, Event
+from trl_lint.analysis.events import Divergence, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
 from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_rank
@@ -49,6 +49,7 @@ from trl_lint.analysis.state.point_sequences import (
 from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, outcome_on_first
 from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.provenance import RankLocalFile, source_step

@@ -445,5 +445,5 @@ def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
 
 def _explained(item: Value, provenance: Step) -> Value:
     if isinstance(item, LoaderValue) and item.batch is not None:
-        return item.with_parts(item.batch.replace(provenance=provenance))
+        return item.with_parts(item.batch.replace(provenance=provenance), item.sampler)
     return item.replace(provenance=provenance) if item.rank.differs else item

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
-from trl_lint.analysis.events import DividedBy, Event
+from trl_lint.analysis.events import Event
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
 from trl_lint.analysis.state.observing import Branch
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
 from trl_lint.knowledge import heuristics

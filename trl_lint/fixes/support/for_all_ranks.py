@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, DividedBy
+from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.syntax import ancestors, holder_name, last_name
 from trl_lint.domain.control import Uniformity
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement, own_line
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.events import CollectiveCalled, NumberEntry
+from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.interpreter.objects import assignment
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -15,6 +15,7 @@ from trl_lint.analysis.transfer.processes import first_rank, groups
 from trl_lint.analysis.transfer.tensors import tensor_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
+from trl_lint.domain.entries import NumberEntry
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
 from trl_lint.domain.ranks import State

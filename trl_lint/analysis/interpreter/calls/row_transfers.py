@@ -143,7 +143,7 @@ def _shared_out(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     is_open = args.star is not None or args.double is not None
     if is_open or not _KEEP_SAMPLERS.isdisjoint(args.keywords) or not args.positional:
         return UNKNOWN
-    loaders = tuple(LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES)) for _ in args.positional)
+    loaders = tuple(LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), None) for _ in args.positional)
     return loaders[0] if len(loaders) == 1 else TupleValue(ranks.SAME, loaders)
 
 
@@ -185,7 +185,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
             batch = (_full(batch) if isinstance(value.batch.provenance, FullBatches) else batch).replace(
                 shape=value.batch.shape
             )
-        return LOADER.with_parts(batch)
+        return LOADER.with_parts(batch, None)
     if trained_apart.holds_models(frame, value):
         return value.replace(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
@@ -343,8 +343,8 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     batch = taken or explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
-        return LOADER.with_parts(_full(batch))
-    return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None))
+        return LOADER.with_parts(_full(batch), None)
+    return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None), None)
 
 
 def _shards(frame: Frame, sampler: Value | None) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
@@ -19,6 +18,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.python import MET_BY_ALL_RANKS, NOT_INSTALLED, OUT_OF_MEMORY

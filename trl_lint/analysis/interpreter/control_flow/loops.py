@@ -9,7 +9,6 @@ from operator import or_
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import replaced_entries, write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
@@ -27,6 +26,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.derived import derived
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.equality import same_contents, same_facts
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import Identity, TupleValue

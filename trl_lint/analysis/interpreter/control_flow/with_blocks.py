@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
@@ -16,6 +15,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer.models import frozen_models, gradients, paces
 from trl_lint.analysis.transfer.processes import first_rank
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.kinds import NONE, IterableValue
 from trl_lint.domain.values import BOTTOM, Value
 

@@ -44,7 +44,7 @@ def as_sharding(module: Module, name: str, value: Value) -> Value:
         return value
     word = rb"\b" + re.escape(name.encode()) + rb"\."
     if module.mentions(word + rb"(?:batch_)?" + _ANY) or module.mentions(word + rb"batch_sampler\." + _ANY):
-        return LOADER.with_parts(LOADED_BATCH)
+        return LOADER.with_parts(LOADED_BATCH, None)
     if value.kind is Kind.UNKNOWN and name.endswith("sampler") and module.mentions(word + rb"set_epoch\("):
         return SHARDING_SAMPLER
     return value

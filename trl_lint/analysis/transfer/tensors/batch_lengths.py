@@ -64,10 +64,10 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     if not isinstance(loader, LoaderValue) or loader.batch is None:
         return loader
     if _stacks_rows(args) and class_of(loader) is None:
-        return loader.with_parts(loader.batch.replace(shape=ONE_LENGTH))
+        return loader.with_parts(loader.batch.replace(shape=ONE_LENGTH), loader.sampler)
     for guess, shape in _PADDINGS:
         if _has_lengths(frame, args, _OF_LOADERS, guess):
-            return loader.with_parts(loader.batch.replace(shape=shape))
+            return loader.with_parts(loader.batch.replace(shape=shape), loader.sampler)
     return loader
 
 

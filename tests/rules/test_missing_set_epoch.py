@@ -1,0 +1,244 @@
+"""TRL019: which loops over epochs train in the same order each time, the message, and the fix."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+from small_projects import found, written
+from snippets import Snippets, shown
+
+from trl_lint.findings import Applicability, Consequence
+
+SNIPPETS = Snippets("TRL019")
+IMPORTS = """\
+import itertools
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler
+from torch.utils.data.distributed import DistributedSampler
+from tqdm import tqdm, trange
+
+"""
+SAMPLER = "sampler = DistributedSampler(rows)\n"
+LOADER = "loader = DataLoader(rows, batch_size=4, sampler=sampler)\n"
+EPOCHS = "for epoch in range(args.epochs):\n"
+STEP = "model(batch).loss.backward()\n"
+BATCHES = f"for batch in loader:\n    {STEP}"
+
+
+def program(*parts: str) -> str:
+    return IMPORTS + "def main(args, rows, model, optimizer, flag):\n" + indent("".join(parts), "    ")
+
+
+def epochs(body: str = BATCHES, head: str = EPOCHS) -> str:
+    return head + indent(body, "    ")
+
+
+def test_a_finding_is_at_the_loop_over_epochs():
+    text = program(SAMPLER, LOADER, epochs())
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "range(args.epochs)"
+    assert finding.message == (
+        "no `set_epoch` tells the `DistributedSampler` that another epoch begins: on several GPUs each epoch has the "
+        "same order of the rows, and the same batches"
+    )
+    assert [each.text for each in finding.because] == [
+        "all batches of an epoch are gone through here",
+        "the sampler is made here, and shuffles with the same seed until `set_epoch` tells it another epoch",
+    ]
+    assert "call `sampler.set_epoch(epoch)` at the start of each epoch" in finding.help
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.by_default
+
+
+@pytest.mark.parametrize(
+    ("made", "loops", "place"),
+    [
+        (SAMPLER.replace("rows)", "rows, shuffle=True)") + LOADER, epochs(), "range(args.epochs)"),
+        (SAMPLER.replace("rows)", "rows, 2, 0, True)") + LOADER, epochs(), "range(args.epochs)"),
+        (SAMPLER.replace("rows)", "rows) if flag else None") + LOADER, epochs(), "range(args.epochs)"),
+        (SAMPLER.replace("Dist", "RandomSampler(rows) if flag else Dist") + LOADER, epochs(), "range(args.epochs)"),
+        (f"sampler = None\nif flag:\n    {SAMPLER}" + LOADER, epochs(), "range(args.epochs)"),
+        (LOADER.replace("=sampler", "=DistributedSampler(rows)"), epochs(), "range(args.epochs)"),
+        (SAMPLER + "loader = DataLoader(rows, 4, False, sampler)\n", epochs(), "range(args.epochs)"),
+        (
+            SAMPLER + "loader = DataLoader(rows, batch_sampler=BatchSampler(sampler, 4, True))\n",
+            epochs(),
+            "range(args.epochs)",
+        ),
+        (SAMPLER + LOADER, epochs(BATCHES.replace("loader", "tqdm(loader)")), "range(args.epochs)"),
+        (
+            SAMPLER + LOADER,
+            epochs("bar = tqdm(loader)\nfor i, batch in enumerate(bar):\n    " + STEP),
+            "range(args.epochs)",
+        ),
+        (SAMPLER + LOADER, epochs(head="bar = trange(args.epochs)\nfor _ in bar:\n"), "bar"),
+        (SAMPLER + LOADER, epochs(head="for epoch in itertools.count():\n"), "itertools.count()"),
+        (SAMPLER + LOADER, epochs(head="while args.steps < 100:\n"), "args.steps < 100"),
+        (SAMPLER + LOADER, epochs(epochs(head="for phase in ['train']:\n")), "range(args.epochs)"),
+        (
+            SAMPLER + LOADER,
+            epochs(
+                BATCHES.replace(
+                    STEP, f"if args.half:\n        scaler.scale(loss).backward()\n    else:\n        {STEP}"
+                )
+            ),
+            "range(args.epochs)",
+        ),
+        (
+            SAMPLER + LOADER,
+            epochs("for i, batch in enumerate(loader):\n    if i < 100:\n        " + STEP),
+            "range(args.epochs)",
+        ),
+    ],
+)
+def test_loops_in_the_same_order(made, loops, place):
+    assert SNIPPETS.places(program(made, loops)) == [place]
+
+
+@pytest.mark.parametrize(
+    ("made", "loops"),
+    [
+        (SAMPLER.replace("rows)", "rows, shuffle=False)") + LOADER, epochs()),
+        (SAMPLER.replace("rows)", "rows, 2, 0, False)") + LOADER, epochs()),
+        (SAMPLER.replace("rows)", "rows, shuffle=flag)") + LOADER, epochs()),
+        (SAMPLER.replace("rows)", "rows, **args.of_sampler)") + LOADER, epochs()),
+        (SAMPLER.replace("DistributedSampler", "args.sampler_class") + LOADER, epochs()),
+        (SAMPLER + LOADER, BATCHES),
+        (SAMPLER + LOADER, BATCHES + BATCHES),
+        (SAMPLER + LOADER, epochs(head="for epoch in range(1):\n")),
+        (SAMPLER + LOADER, epochs(head="for epoch in range(0, 1):\n")),
+        (SAMPLER + LOADER, epochs("sampler.set_epoch(epoch)\n" + BATCHES)),
+        (SAMPLER + LOADER, epochs("sampler.epoch = epoch\n" + BATCHES)),
+        (SAMPLER + LOADER, epochs("loader.sampler.set_epoch(epoch)\n" + BATCHES)),
+        (SAMPLER + LOADER, epochs(BATCHES.replace(STEP, "model(batch)\n"))),
+        (SAMPLER + LOADER, epochs(BATCHES.replace(STEP, f"if flag:\n        {STEP}"))),
+        (SAMPLER + LOADER, epochs(head="for group in args.groups:\n")),
+        (SAMPLER + LOADER + "loader = Accelerator().prepare(loader)\n", epochs()),
+        ("", epochs(SAMPLER + LOADER + BATCHES)),
+        ("", epochs("loader = load(rows)\n" + BATCHES)),
+        ("loader = DataLoader(rows, batch_size=4, shuffle=True)\n", epochs()),
+    ],
+)
+def test_other_orders(made, loops):
+    load = f"def load(rows):\n    {SAMPLER}    return DataLoader(rows, sampler=sampler)\n\n"
+    assert SNIPPETS.findings(program(made, loops).replace("def main", load + "def main")) == []
+
+
+def test_a_sampler_of_the_project_may_count_the_epochs():
+    own = "class Own(DistributedSampler):\n    pass\n\n"
+    text = program(SAMPLER.replace("Dist", "Own(rows)  # Dist"), LOADER, epochs()).replace("def main", own + "def main")
+    assert SNIPPETS.findings(text) == []
+
+
+CALLED = """
+def train(model, loader):
+    for batch in loader:
+        step(model, batch)
+
+def step(model, batch):
+    loss = model(batch)
+    loss.backward()
+
+def test(model, loader):
+    for batch in loader:
+        model(batch)
+
+def endless(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        (epochs("train(model, loader)\n"), ["range(args.epochs)"]),
+        (epochs("test(model, loader)\n"), []),
+        ("train(model, loader)\n", []),
+        ("for batch in endless(loader):\n    model(batch).backward()\n", ["True"]),
+        ("batches = endless(loader)\nwhile args.goes_on:\n    model(next(batches)).backward()\n", ["True"]),
+        ("for batch in endless(loader):\n    model(batch)\n", []),
+    ],
+)
+def test_the_loop_over_the_batches_is_in_another_function(body, places):
+    text = program(SAMPLER, LOADER, body).replace("def main", CALLED.lstrip() + "def main")
+    assert SNIPPETS.places(text) == places
+
+
+def test_one_finding_for_one_sampler():
+    text = program(SAMPLER, LOADER, epochs(), epochs(head="while args.goes_on:\n"))
+    assert len(SNIPPETS.findings(text)) == 1
+
+
+def test_two_samplers_are_two_causes():
+    two = SAMPLER + LOADER + (SAMPLER + LOADER).replace("sampler", "other").replace("other=", "sampler=")
+    two = two.replace(
+        "loader = DataLoader(rows, batch_size=4, sampler=other)", "second = DataLoader(rows, sampler=other)"
+    )
+    text = program(two, epochs(), epochs(BATCHES.replace("loader", "second"), "while args.goes_on:\n"))
+    assert SNIPPETS.places(text) == ["range(args.epochs)", "args.goes_on"]
+
+
+TRAINS = """\
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+from loops import train
+
+def main(args, rows, model):
+    loader = DataLoader(rows, sampler=DistributedSampler(rows))
+    for epoch in range(args.epochs):
+        train(model, loader)
+"""
+LOOPS = "def train(model, loader):\n    for batch in loader:\n        model(batch).backward()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_reported"),
+    [
+        ({"loops.py": LOOPS}, True),
+        ({"loops.py": LOOPS, "other.py": "sampler.set_epoch(1)\n"}, True),
+        ({"loops.py": LOOPS + "        # set_epoch\n"}, True),
+        ({"loops.py": "def begin(loader, epoch):\n    loader.sampler.set_epoch(epoch)\n\n" + LOOPS}, False),
+        (
+            {"loops.py": LOOPS, "other.py": "import torch.distributed\nfrom train import main\nsampler.set_epoch(1)\n"},
+            False,
+        ),
+    ],
+)
+def test_other_files_may_tell_the_sampler_the_epoch(files, is_reported, tmp_path):
+    folder = written(tmp_path, {"train.py": TRAINS, **files})
+    assert found(folder, "train.py") == found(folder, ".") == [("train.py", 7, "TRL019")] * is_reported
+
+
+def test_the_fix_tells_the_sampler_first():
+    text = program(SAMPLER, LOADER, epochs("model.train()\n" + BATCHES))
+    assert SNIPPETS.finding(text).fix.applicability is Applicability.UNSAFE
+    assert SNIPPETS.mended(text) == text
+    told = epochs("sampler.set_epoch(epoch)\nmodel.train()\n" + BATCHES)
+    assert SNIPPETS.mended(text, unsafe=True) == program(SAMPLER, LOADER, told)
+
+
+def test_the_sampler_is_reached_through_its_loader():
+    made = LOADER.replace("=sampler", "=DistributedSampler(rows)")
+    told = epochs("loader.sampler.set_epoch(epoch)\n" + BATCHES)
+    assert SNIPPETS.mended(program(made, epochs()), unsafe=True) == program(made, told)
+
+
+@pytest.mark.parametrize(
+    ("made", "head", "reason"),
+    [
+        (SAMPLER, "while args.goes_on:\n", "the loop has no variable that counts the epochs"),
+        (SAMPLER, "for _ in range(9):\n", "the loop has no variable that counts the epochs"),
+        (SAMPLER.replace("rows)", "rows) if flag else None"), EPOCHS, "no name here is certain to be the sampler"),
+        (f"sampler = None\nif flag:\n    {SAMPLER}", EPOCHS, "no name here is certain to be the sampler"),
+    ],
+)
+def test_what_is_left_to_the_author(made, head, reason):
+    finding = SNIPPETS.finding(program(made, LOADER, epochs(head=head)))
+    assert finding.fix.applicability is Applicability.DISPLAY
+    assert finding.fix.reason == reason

@@ -1,0 +1,19 @@
+"""What divides the ranks: the kinds of places where some of them take another way than the others.
+
+if rank == 0: ...           CONDITION
+for batch in own_rows: ...  LOOP
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class DividedBy(Enum):
+    """What makes some ranks take another branch than the others."""
+
+    CONDITION = "an `if`, or an expression that chooses"
+    LOOP = "how often a loop is run"
+    EXCEPTION = "an exception that some of them catch"
+    DECORATOR = "a decorator that lets only some of them in"
+    SEQUENTIAL = "a block that one rank after the other runs"

@@ -1,0 +1,80 @@
+"""Every epoch has the same order, as nothing calls `set_epoch`.
+
+## What it does
+Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `DistributedSampler` that shuffles (which it
+does by default), in a program that calls `set_epoch` nowhere. The loop over the batches may be in a function that the
+loop over epochs calls, or in a generator: `while True: yield from loader`.
+
+## Why is this bad?
+A `DistributedSampler` shuffles with a generator of its own, which it seeds with `seed + epoch`, so that all ranks draw
+the same order. It does not count the epochs: without `set_epoch`, each of them is epoch 0. The model sees the rows in
+the same order in each epoch, and in the same batches. On one process, the usual `shuffle=True` or `RandomSampler` draws
+another order each time, so that a run on several GPUs trains worse than one on a single GPU. Nothing fails.
+
+## Example
+```python
+sampler = DistributedSampler(dataset)
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(epochs):
+    for batch in loader:
+        train_step(model, batch)
+```
+
+## Use instead
+```python
+sampler = DistributedSampler(dataset)
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(epochs):
+    sampler.set_epoch(epoch)
+    for batch in loader:
+        train_step(model, batch)
+```
+
+## Fix safety
+The call is added as the first statement of the loop over epochs. This is *unsafe*, because it changes the order of the
+rows. It is a *hint* if the loop has no variable for the epoch, or if no name there is certain to be the sampler: with
+`sampler = DistributedSampler(data) if distributed else None`, the call needs the same condition.
+
+## Limits
+Not reported: samplers with `shuffle=False`, or where that is not a constant; samplers of the project's own classes;
+loops that compute no gradients, or only if a flag from elsewhere says so; loops over `range(1)`; samplers that are made
+anew in each epoch; loaders from `Accelerator.prepare` or Fabric's `setup_dataloaders`, which count the epochs
+themselves, and loaders that only a Trainer loops over. `set_epoch` anywhere in the file, in one that it imports, or in
+one that imports it is taken to be for this sampler. Iterators made by hand (`next(iterator)`) are not followed.
+
+## References
+- https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler: "calling the `set_epoch()`
+  method at the beginning of each epoch before creating the DataLoader iterator is necessary to make shuffling work
+  properly across multiple epochs. Otherwise, the same ordering will be always used."
+- `DataLoaderShard.__iter__` (accelerate/data_loader.py) and `_FabricDataLoader.__iter__` (lightning/fabric/wrappers.py)
+  set the epoch of the sampler, as do the loops of transformers' `Trainer` and Lightning's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import EpochsAlike
+from trl_lint.findings import Consequence
+from trl_lint.rules.base import Rule, Violation
+
+
+class MissingSetEpoch(Rule[EpochsAlike]):
+    code = "TRL019"
+    name = "missing-set-epoch"
+    consequences = (Consequence.WRONG_TRAINING,)
+
+    def check(self, event: EpochsAlike) -> Iterator[Violation]:
+        if event.module.one_process:
+            return
+        setter = event.setter or "sampler"
+        yield Violation(
+            event=event,
+            message=(
+                "no `set_epoch` tells the `DistributedSampler` that another epoch begins: on several GPUs each epoch "
+                "has the same order of the rows, and the same batches"
+            ),
+            provenance=event.sampler,
+            help=f"call `{setter}.set_epoch(epoch)` at the start of each epoch",
+            cause=id(event.sampler.node),
+        )
