@@ -38,13 +38,14 @@ _NAMES = (
 )
 # By the library and the name, from whatever module of the library it is imported.
 SCHEDULES = {
-    **{("transformers", name): ScheduleRow(f"{_OPTIMIZATION}::{name}", "3.0", _LENGTH, _WARMUP) for name in _NAMES},
+    **{("transformers", name): ScheduleRow(f"{_OPTIMIZATION}::{name}", "4.0", _LENGTH, _WARMUP) for name in _NAMES},
     **{("diffusers", name): ScheduleRow(f"{_DIFFUSERS}::{name}", "0.3", _LENGTH, _WARMUP) for name in _NAMES},
     ("transformers", "get_scheduler"): ScheduleRow(
-        f"{_OPTIMIZATION}::get_scheduler", "4.0", (3, "num_training_steps"), (2, "num_warmup_steps"), (0, "name")
+        f"{_OPTIMIZATION}::get_scheduler", "4.2", (3, "num_training_steps"), (2, "num_warmup_steps"), (0, "name")
     ),
+    # Before 0.17, which has `step_rules`, the numbers are one place to the left; keywords are the same.
     ("diffusers", "get_scheduler"): ScheduleRow(
-        f"{_DIFFUSERS}::get_scheduler", "0.3", (4, "num_training_steps"), (3, "num_warmup_steps"), (0, "name")
+        f"{_DIFFUSERS}::get_scheduler", "0.17", (4, "num_training_steps"), (3, "num_warmup_steps"), (0, "name")
     ),
     ("torch", "CosineAnnealingLR"): ScheduleRow(f"{_TORCH}::CosineAnnealingLR", "1.0", (1, "T_max")),
     ("torch", "LinearLR"): ScheduleRow(f"{_TORCH}::LinearLR", "1.10", (3, "total_iters")),

@@ -1,4 +1,4 @@
-"""A learning-rate schedule is prepared whose length does not count the processes.
+"""A prepared schedule does not count the processes.
 
 ## What it does
 Reports a schedule of a given number of steps (`get_scheduler`, `get_cosine_schedule_with_warmup`, `OneCycleLR`, …) that

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.idioms.option_defaults import option_default
 from trl_lint.analysis.program.idioms.step_counts import (
     CountedSchedule,
     GivenSteps,
-    Place,
+    ReadAt,
     counts_processes,
     ends_loop,
     given_steps,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class Made(NamedTuple):
     """A schedule that is made: the numbers of its steps and of its warm-up, and in which code."""
 
-    place: Place
+    place: ReadAt
     length: cst.BaseExpression
     warmup: cst.BaseExpression | None
     may_be_constant: bool
@@ -77,7 +77,7 @@ class PreparedSchedules(Observer["Frame"]):
         if length is None or (kind is not None and kind.const == CONSTANT):
             return
         option = _written(args, row.kind)
-        place = Place(frame.module.tree, frame.root, node)
+        place = ReadAt(frame.module.tree, frame.root, node)
         is_option = option_default(frame.module, option) == CONSTANT
         made = Made(place, length, _written(args, row.warmup), is_option, frame.accelerator())
         frame.module.notes.of(Schedules).by_call[id(node)] = made

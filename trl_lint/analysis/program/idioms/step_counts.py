@@ -77,7 +77,7 @@ class CountedSchedule(NamedTuple):
     accelerator: str
 
 
-class Place(NamedTuple):
+class ReadAt(NamedTuple):
     """A place that reads a number: what is assigned before it counts. root: the function around, in its file."""
 
     tree: cst.Module
@@ -85,7 +85,7 @@ class Place(NamedTuple):
     node: cst.CSTNode
 
 
-def given_steps(place: Place, number: cst.BaseExpression, depth: int = _DEPTH) -> GivenSteps | None:
+def given_steps(place: ReadAt, number: cst.BaseExpression, depth: int = _DEPTH) -> GivenSteps | None:
     """The setting that a number of steps is; None if it counts the processes, or is anything else."""
     match number:
         case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
@@ -99,7 +99,7 @@ def given_steps(place: Place, number: cst.BaseExpression, depth: int = _DEPTH) -
     return None
 
 
-def counts_processes(place: Place, number: cst.CSTNode, depth: int = _DEPTH) -> bool:
+def counts_processes(place: ReadAt, number: cst.CSTNode, depth: int = _DEPTH) -> bool:
     """Whether a number is computed from the number of processes, other than by dividing by it."""
     match number:
         case cst.BinaryOperation(left=left, operator=cst.Divide() | cst.FloorDivide()):
@@ -134,7 +134,7 @@ def ends_loop(tree: cst.Module, steps: GivenSteps, stepped: cst.Call, *, accumul
     return any(_counts_ones(tree, each, loop, pace) for each in _counters(tree, steps.names))
 
 
-def _multiplied(place: Place, left: cst.BaseExpression, right: cst.BaseExpression, depth: int) -> GivenSteps | None:
+def _multiplied(place: ReadAt, left: cst.BaseExpression, right: cst.BaseExpression, depth: int) -> GivenSteps | None:
     for number, factor in ((left, right), (right, left)):
         if _is_accumulation(place, factor):
             found = given_steps(place, number, depth)
@@ -142,7 +142,7 @@ def _multiplied(place: Place, left: cst.BaseExpression, right: cst.BaseExpressio
     return None
 
 
-def _is_accumulation(place: Place, factor: cst.BaseExpression) -> bool:
+def _is_accumulation(place: ReadAt, factor: cst.BaseExpression) -> bool:
     """Whether an Accelerator is created with this number of batches to accumulate, or batches are counted by it."""
     calls = of_class(place.tree, cst.Call)
     passed = [each.value for call in calls for each in call.args if each.keyword and each.keyword.value == ACCUMULATION]
@@ -153,7 +153,7 @@ def _is_accumulation(place: Place, factor: cst.BaseExpression) -> bool:
     return any(mine & _names(place.tree, place.root, each) for each in (*passed, *counted))
 
 
-def _read(place: Place, number: cst.BaseExpression, depth: int) -> GivenSteps | None:
+def _read(place: ReadAt, number: cst.BaseExpression, depth: int) -> GivenSteps | None:
     """What a name or an attribute is that is read: a setting, or what was assigned to it."""
     filled_in = False
     found: list[GivenSteps] = []
@@ -163,7 +163,7 @@ def _read(place: Place, number: cst.BaseExpression, depth: int) -> GivenSteps | 
         if _is_filled_in(place, number, statement):
             filled_in = True
             continue
-        steps = given_steps(Place(place.tree, place.root, statement), value, depth - 1)
+        steps = given_steps(ReadAt(place.tree, place.root, statement), value, depth - 1)
         if steps is None:
             return None
         found.append(steps)
@@ -176,14 +176,14 @@ def _read(place: Place, number: cst.BaseExpression, depth: int) -> GivenSteps | 
     return GivenSteps(known, found[0].accumulation, filled_in or any(each.filled_in for each in found))
 
 
-def _global(place: Place, number: cst.BaseExpression, depth: int) -> GivenSteps | None:
+def _global(place: ReadAt, number: cst.BaseExpression, depth: int) -> GivenSteps | None:
     """What a name is that the module assigns, as it is when the function is called."""
     if not isinstance(number, cst.Name) or place.root is place.tree:
         return None
-    return _read(Place(place.tree, place.tree, place.tree.body[-1]), number, depth)
+    return _read(ReadAt(place.tree, place.tree, place.tree.body[-1]), number, depth)
 
 
-def _is_setting(place: Place, number: cst.BaseExpression) -> bool:
+def _is_setting(place: ReadAt, number: cst.BaseExpression) -> bool:
     """Whether something that the file does not assign is a parameter of the function, or a field of the settings."""
     if isinstance(number, cst.Name):
         return number.value in _parameters(place.root)
@@ -199,7 +199,7 @@ def _parameters(root: Scope) -> set[str]:
     return {each.name.value for each in (*passed.posonly_params, *passed.params, *passed.kwonly_params)}
 
 
-def _assigned(place: Place, number: cst.BaseExpression) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
+def _assigned(place: ReadAt, number: cst.BaseExpression) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
     """The statements that assign to a name or an attribute, each with the value.
 
     Of its own function, only those before the place: what other functions do with an attribute may come first.
@@ -228,7 +228,7 @@ def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
     return type(one) is type(other) and _name(one) == _name(other) and one.deep_equals(other)
 
 
-def _is_filled_in(place: Place, number: cst.BaseExpression, statement: cst.CSTNode) -> bool:
+def _is_filled_in(place: ReadAt, number: cst.BaseExpression, statement: cst.CSTNode) -> bool:
     """Whether a statement assigns a number only under a condition: for a name, one that asks for it."""
     for outer, inner in inwards(place.tree, statement):
         if isinstance(outer, cst.If) and inner is not outer.test:
