@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from snippets import Snippets
+from started import by_default_in
 
 from trl_lint.findings import Applicability, Consequence, Finding
 
@@ -239,6 +240,40 @@ def test_an_option_that_is_constant_by_default_is_not_in_the_default_set():
         (finding,) = findings(parse.format(default) + MAIN.replace("MADE", made))
         assert finding.by_default is by_default
         assert finding.message.endswith(", unless it is constant") is not by_default
+
+
+@pytest.mark.parametrize(
+    "declares",
+    [
+        '@dataclass\nclass Config:\n    kind: str = "{}"\n\n',
+        '@dataclass\nclass Config:\n    kind: str = field(default="{}")\n\n',
+    ],
+)
+def test_other_settings_that_are_constant_by_default(declares):
+    made = "get_scheduler(args.kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    text = MAIN.replace("MADE", made)
+    for default, by_default in (("constant", False), ("linear", True)):
+        (finding,) = findings(declares.format(default) + text)
+        assert finding.by_default is by_default
+
+
+def test_a_parameter_that_is_constant_by_default():
+    made = "get_scheduler(kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    text = MAIN.replace("MADE", made).replace("def main(args):", 'def main(args, kind="constant"):')
+    assert findings(text) == []
+    (finding,) = findings(text + "\n\ndef run(options):\n    main(parse(), **options)\n\n\nrun(options())\n")
+    assert not finding.by_default
+
+
+def test_an_option_of_another_file(tmp_path):
+    made = "get_scheduler(args.kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    text = HEAD + "from options import parse\n" + MAIN.replace("MADE", made).replace("    BEFORE\n", "")
+    parse = 'def parse():\n    parser.add_argument("--kind", default="{}")\n    return parser.parse_args()\n'
+    for default, by_default in (("constant", False), ("linear", True)):
+        files = {"options.py": parse.format(default), "train.py": text.replace("ACCELERATOR", "") + START}
+        folder = tmp_path / default
+        folder.mkdir()
+        assert by_default_in(folder, files, "train.py", "TRL020") is by_default
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import SchedulePrepared
-from trl_lint.analysis.program.idioms.option_defaults import option_default
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.idioms.option_defaults import parameter_default, setting_default
 from trl_lint.analysis.program.idioms.step_counts import (
     CountedSchedule,
     GivenSteps,
@@ -36,6 +37,7 @@ from trl_lint.analysis.program.syntax import (
     precedes,
 )
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.kinds import ProjectName
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
 from trl_lint.knowledge.schema import Parameter
@@ -78,8 +80,7 @@ class PreparedSchedules(Observer["Frame"]):
             return
         option = _written(args, row.kind)
         place = ReadAt(frame.module.tree, frame.root, node)
-        is_option = option_default(frame.module, option) == CONSTANT
-        made = Made(place, length, _written(args, row.warmup), is_option, frame.accelerator())
+        made = Made(place, length, _written(args, row.warmup), _may_be_constant(frame, option), frame.accelerator())
         frame.module.notes.of(Schedules).by_call[id(node)] = made
         frame.engine.note_stored(Schedules, frame.module, id(node))
 
@@ -95,6 +96,28 @@ class PreparedSchedules(Observer["Frame"]):
                 schedule = None if made is None or each.star else _counted(made, node, each.value)
                 if schedule is not None:
                     frame.emit(SchedulePrepared, call, schedule=schedule)
+
+
+def _may_be_constant(frame: Frame, kind: cst.BaseExpression | None) -> bool:
+    """Whether a schedule is the constant one by default: by that of a setting, wherever it is declared."""
+    if isinstance(kind, cst.Name):
+        return parameter_default(frame.root, kind) == CONSTANT
+    own = setting_default(frame.module, kind)
+    if own is not None or not isinstance(kind, cst.Attribute):
+        return own == CONSTANT
+    return any(setting_default(each, kind) == CONSTANT for each in _imported(frame))
+
+
+def _imported(frame: Frame) -> Iterator[Module]:
+    """The files of the project from which a file imports names."""
+    project = frame.engine.project
+    for value in frame.engine.global_names(frame.module).values():
+        if isinstance(value, ProjectName) and project.may_open(value.path):
+            module = project.module(value.path)
+            if module is not None:
+                yield module
+        elif isinstance(value, FunctionValue):
+            yield value.function.module
 
 
 def _written(args: Arguments, parameter: Parameter | None) -> cst.BaseExpression | None:
