@@ -50,6 +50,22 @@ def main(args, model):
         model = DistributedDataParallel(model)
     show(model, args)
 """
+STEPS = """\
+from accelerate import Accelerator
+from torch.optim.lr_scheduler import CosineAnnealingLR
+
+def main(args, model, optimizer):
+    accelerator = Accelerator()
+    count = {} if args.count is None else args.count
+    if args.steps is None:
+        args.steps = args.epochs * count
+    schedule = CosineAnnealingLR(optimizer, T_max=args.steps)
+    model, optimizer, schedule = accelerator.prepare(model, optimizer, schedule)
+    for step in range(args.steps):
+        accelerator.backward(model(step))
+        optimizer.step()
+        schedule.step()
+"""
 TRAINED_BY_UNKNOWN = """\
 from accelerate import Accelerator
 from somewhere import build, {0}, rows
@@ -497,6 +513,13 @@ CASES = {
         "never",
         "from somewhere import setup\nargs = setup()\nif args.world == 1:\n    reveal_rank(1)",
         "same",
+    ),
+    "COUNTS_PROCESSES": Case(
+        rule("TRL020"),
+        STEPS.format("args.num_gpus"),
+        0,
+        STEPS.format("1"),
+        1,
     ),
     "RANK_OF_GROUP": Case(
         rule("TRL006"),

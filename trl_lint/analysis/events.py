@@ -23,6 +23,7 @@ from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 if TYPE_CHECKING:
     from libcst import Arg, BaseExpression, Call, CSTNode, For, FunctionDef, While
 
+    from trl_lint.analysis.program.idioms.step_counts import CountedSchedule
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.knowledge.random_draws import DrawRow
@@ -64,13 +65,10 @@ def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
 class CollectiveCalled(Event):
     """A collective is called. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    Attributes:
-        numbers: The entries of a container that are Python numbers.
-        parts: The operand, or the contents of the containers that it is.
-        received: The same for the values that it fills, if they are not its operand.
-        stepping: Whether a batch from a prepared loader is being trained on there; None if that depends on the caller.
-        groups: The process groups that it is passed.
-        on_gpus: Whether the program has started its process group for GPUs.
+    numbers: the entries of a container that are Python numbers. parts: the operand, or the contents of the containers
+    that it is; received: the same for the values that it fills, if they are not its operand. stepping: whether a batch
+    from a prepared loader is being trained on there; None if that depends on the caller. groups: the process groups
+    that it is passed. on_gpus: whether the program has started its process group for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -202,6 +200,16 @@ class SpreadModelTrained(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulePrepared(Event):
+    """A schedule as long as a loop, which counts its steps once, is prepared: it makes a step for each process."""
+
+    mentions = (mentions.SHARERS, mentions.PREPARES_SCHEDULES)
+
+    node: Call
+    schedule: CountedSchedule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The global rank chooses a device. provenance: the step that read it. expression: what is passed, if written."""
 
@@ -279,15 +287,12 @@ class MetricShown(Event):
 class Divergence(Event):
     """Some ranks do not reach a synchronisation point at which the others wait.
 
-    Attributes:
-        node: The call; if those ranks have left before it (`after`), the statement by which they do, or the condition.
-        condition: What divides the ranks; `by`: what kind of thing that is; `origins`: why it differs.
-        holds: For a CONDITION, its result on the ranks that leave, or that make the call.
-        exit: The keyword of the statement by which they leave, or may leave (`may_stay`).
-        caught: Whether they skip a backward pass through an `except`.
-        missing: All points that they may not reach, in order, unless other points make up for some of them.
-        node_values: The facts of the parts of the condition, by the id of the node.
-        knows_sharding: Whether the function handles models that an engine shards.
+    node: the call; if those ranks have left before it (`after`), the statement by which they do, or the condition.
+    condition: what divides the ranks; by: what kind of thing that is; origins: why it differs. holds: for a CONDITION,
+    its result on the ranks that leave, or that make the call. exit: the keyword of the statement by which they leave,
+    or may leave (`may_stay`). caught: whether they skip a backward pass through an `except`. missing: all points that
+    they may not reach, in order, unless others make up for some. node_values: the facts of the parts of the condition,
+    by the id of the node. knows_sharding: whether the function handles models that an engine shards.
     """
 
     mentions = (LIBRARIES, mentions.SYNC_POINTS)
@@ -329,15 +334,10 @@ class DatasetDivergence(Event):
 class DatasetDrawn(Event):
     """Each rank processes a share of a data set that it has shuffled or split in its own way.
 
-    Attributes:
-        draw: The place of the draw, by the call `name`, whose row is `row`, in the function `drawer`.
-        use: Where the data set is sharded.
-        is_here: Whether the event is at the draw. A draw in another file is reported where its result is sharded;
-            `use` is the draw.
-        arguments: The expression of the trainer's arguments there, if there is one.
-        seeds: Expressions that are the same seed on all ranks at the draw.
-        names: The names bound there.
-        is_apart: Whether it is seeded with something that differs between ranks.
+    draw: the place of the draw, by the call `name`, whose row is `row`, in the function `drawer`. use: where the data
+    set is sharded. is_here: whether the event is at the draw; one in another file is reported at `use`. arguments: the
+    expression of the trainer's arguments there, if there is one. seeds: expressions that are the same seed on all ranks
+    at the draw. names: those bound there. is_apart: whether it is seeded with something that differs between ranks.
     """
 
     mentions = (mentions.SHARERS, mentions.DRAWS)

@@ -161,6 +161,14 @@ WORLD_FIELD = Guess(
     "ADiko1997/ReViT, epoch.py: `cfg.DEVICE.num_gpu`; Yiming-M/CLIP-EBC, train.py: `ddp = nprocs > 1`; "
     "tests/evaluation/false_alarms/sizes_in_settings.py",
 )
+COUNTS_PROCESSES = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)world_?size|(?:^|_)n(?:um|umber_of)?_?(?:acc|card|dev|gpu|node|proc|rank|replica|worker)|device_count"
+    r"|(?:^|_)dp_size|data_parallel",
+    says="A number of steps that is computed from a value with such a name counts the processes.",
+    because="justinlovelace/latent-diffusion-for-language, diffusion/text_denoising_diffusion.py: "
+    "`num_training_steps=train_num_steps*self.num_devices`; tests/rules/test_unscaled_scheduler_steps.py",
+)
 RANK_OF_GROUP = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:get_|is_)?((?!get_|is_)\w+?)(?:_first)?_rank(?:_0|_zero)?$",

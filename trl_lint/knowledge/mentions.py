@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, torch
+from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, schedules, torch
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
 from trl_lint.knowledge.lightning import PREPARES, TRAINS
 from trl_lint.knowledge.python import RANK_DECORATORS
@@ -78,6 +78,7 @@ SYNC_POINTS = either(
     WRAPPED,
     named([TRAINS]),
 )
+PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 PIPELINES = (b"Pipeline",)

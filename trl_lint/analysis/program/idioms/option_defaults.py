@@ -4,6 +4,11 @@ For example:
 
     parser.add_argument("--dist-backend", default="nccl")
     dist.init_process_group(args.dist_backend)              "nccl", unless a command says otherwise
+
+    @dataclass
+    class Config:
+        kind: str = "constant"
+    get_scheduler(config.kind, optimizer)                   "constant", unless somebody passes another one
 """
 
 from __future__ import annotations
@@ -21,6 +26,34 @@ def option_default(module: Module, read: cst.CSTNode | None) -> str | None:
     if not isinstance(read, cst.Attribute):
         return None
     return module.notes.cached(option_default, lambda: _defaults(module.tree)).get(read.attr.value)
+
+
+def setting_default(module: Module, read: cst.CSTNode | None) -> str | None:
+    """The text that an option has by default, or a field that a class of the file declares."""
+    if not isinstance(read, cst.Attribute):
+        return None
+    fields = module.notes.cached(setting_default, lambda: _fields(module.tree))
+    return option_default(module, read) or fields.get(read.attr.value)
+
+
+def parameter_default(function: cst.CSTNode, read: cst.CSTNode | None) -> str | None:
+    """The text that a parameter has by default, if `read` is one."""
+    if not (isinstance(function, cst.FunctionDef) and isinstance(read, cst.Name)):
+        return None
+    known = (*function.params.params, *function.params.kwonly_params)
+    return next((_text(each.default) or None for each in known if each.name.value == read.value), None)
+
+
+def _fields(tree: cst.Module) -> dict[str, str]:
+    """The defaults of fields that are texts: `kind: str = "nccl"`, also in a call of `field`."""
+    found: dict[str, str] = {}
+    for each in of_class(tree, cst.AnnAssign):
+        value = each.value
+        if isinstance(value, cst.Call):
+            value = next((one.value for one in value.args if one.keyword and one.keyword.value == "default"), None)
+        if isinstance(each.target, cst.Name) and _text(value):
+            found[each.target.value] = _text(value)
+    return found
 
 
 def _defaults(tree: cst.Module) -> dict[str, str]:

@@ -1,0 +1,343 @@
+"""TRL020: which lengths of schedules count the processes, which loops they belong to, and the fix."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets
+from started import by_default_in
+
+from trl_lint.findings import Applicability, Consequence, Finding
+
+SNIPPETS = Snippets("TRL020")
+HEAD = """\
+import math
+import os
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DataLoaderConfiguration
+from diffusers.optimization import get_scheduler
+from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, OneCycleLR, PolynomialLR
+from transformers import get_linear_schedule_with_warmup
+
+"""
+MAIN = """\
+def main(args):
+    accelerator = Accelerator(ACCELERATOR)
+    BEFORE
+    schedule = MADE
+    model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+    global_step = 0
+    for epoch in range(args.epochs):
+        for batch in loader:
+            loss = model(**batch).loss
+            accelerator.backward(loss)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            global_step += 1
+            if global_step >= args.max_steps:
+                break
+"""
+START = "\n\nif __name__ == '__main__':\n    main(parse())\n"
+LINEAR = "get_linear_schedule_with_warmup(optimizer, 10, args.max_steps)"
+IN_STEPS = MAIN.replace("MADE", LINEAR)
+PREPARED = "model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)"
+ACCUMULATED = """\
+def main(args):
+    accelerator = Accelerator(gradient_accumulation_steps=args.accumulation)
+    schedule = get_scheduler("cosine", optimizer, num_warmup_steps=WARMUP, num_training_steps=LENGTH)
+    model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+    global_step = 0
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+        if accelerator.sync_gradients:
+            global_step += 1
+        if global_step >= args.max_steps:
+            break
+"""
+
+
+def linted(text: str) -> tuple[str, list[Finding]]:
+    text = HEAD + text.replace("    BEFORE\n", "").replace("ACCELERATOR", "") + START
+    return text, SNIPPETS.findings(text)
+
+
+def findings(text: str) -> list[Finding]:
+    return linted(text)[1]
+
+
+def of_call(call: str) -> list[Finding]:
+    return findings(MAIN.replace("MADE", call))
+
+
+def fixed(text: str, *, unsafe: bool = False) -> str:
+    return SNIPPETS.fix(linted(text)[0].encode(), unsafe=unsafe).source.decode()
+
+
+def test_a_finding_is_at_the_call_that_makes_the_schedule():
+    text, (finding,) = linted(IN_STEPS)
+    assert text.splitlines()[finding.start.line - 1] == f"    schedule = {LINEAR}"
+    assert finding.message == (
+        "once prepared, this schedule makes a step for each process: on N processes `args.max_steps` steps are over "
+        "after 1/N of the training"
+    )
+    assert [each.text for each in finding.because] == [
+        "`prepare` wraps it here, so that it steps for each process",
+        "the loop steps it here, once in each step",
+    ]
+    assert finding.help == "multiply the steps of the warm-up and of the training by `accelerator.num_processes`"
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.by_default
+    assert finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "CosineAnnealingLR(optimizer, args.max_steps)",
+        "CosineAnnealingLR(optimizer, T_max=args.max_steps)",
+        "torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=args.max_steps)",
+        "LinearLR(optimizer, total_iters=args.max_steps)",
+        "PolynomialLR(optimizer, total_iters=args.max_steps)",
+        'get_scheduler("linear", optimizer, num_warmup_steps=0, num_training_steps=args.max_steps)',
+        "get_scheduler(args.kind, optimizer, None, 0, args.max_steps)",
+        "get_linear_schedule_with_warmup(optimizer, 10, int(args.max_steps))",
+    ],
+)
+def test_schedules_of_a_given_length(call):
+    assert len(of_call(call)) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "get_linear_schedule_with_warmup(optimizer, 10, args.max_steps * accelerator.num_processes)",
+        'get_linear_schedule_with_warmup(optimizer, 10, args.max_steps * int(os.environ["WORLD_SIZE"]))',
+        "get_linear_schedule_with_warmup(optimizer, 10, args.max_steps * torch.distributed.get_world_size())",
+        "get_linear_schedule_with_warmup(optimizer, 10, args.epochs * len(loader))",
+        "get_linear_schedule_with_warmup(optimizer, 10, length_of(args))",
+        "get_linear_schedule_with_warmup(optimizer, 10, args.other_steps)",
+        "get_linear_schedule_with_warmup(optimizer, 10, args.max_steps // 2)",
+        "get_linear_schedule_with_warmup(**options)",
+        'get_scheduler("constant", optimizer, num_warmup_steps=0, num_training_steps=args.max_steps)',
+        "torch.optim.lr_scheduler.StepLR(optimizer, args.max_steps)",
+        "LinearLR(optimizer, total_iters=100)",
+    ],
+)
+def test_other_lengths(call):
+    assert of_call(call) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "number"),
+    [
+        ("total = args.max_steps", 1),
+        ("total = args.max_steps * accelerator.num_processes", 0),
+        ("total = args.max_steps\n    total *= accelerator.num_processes", 0),
+        ("processes = accelerator.num_processes\n    total = args.max_steps * processes", 0),
+        ("total = args.epochs * len(loader)", 0),
+        ("total = args.max_steps if args.given else args.max_steps * accelerator.num_processes", 0),
+        ("if args.scaled:\n        total = args.max_steps * accelerator.num_processes\n"
+         "    else:\n        total = args.max_steps", 0),
+        ("if args.max_steps is None:\n        args.max_steps = args.epochs * len(loader)\n"
+         "    total = args.max_steps", 1),
+        ("if args.max_steps is None:\n        args.max_steps = math.ceil(len(loader) / accelerator.num_processes)\n"
+         "    total = args.max_steps", 1),
+        ("if args.max_steps is None:\n        args.max_steps = args.epochs * len(loader) * accelerator.num_processes\n"
+         "    total = args.max_steps", 0),
+        ("args.max_steps = args.epochs * len(loader)\n    total = args.max_steps", 0),
+    ],
+)  # fmt: skip
+def test_a_length_is_followed_to_where_it_is_assigned(before, number):
+    made = LINEAR.replace("args.max_steps", "total")
+    assert len(findings(MAIN.replace("MADE", made).replace("BEFORE", before))) == number
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # The settings of the Accelerator.
+        ("ACCELERATOR", "split_batches=True"),
+        ("ACCELERATOR", "split_batches=args.split"),
+        ("ACCELERATOR", "dataloader_config=DataLoaderConfiguration(split_batches=True)"),
+        ("ACCELERATOR", "step_scheduler_with_optimizer=False"),
+        ("ACCELERATOR", "**args.options"),
+        ("accelerator = Accelerator(ACCELERATOR)", "accelerator = args.accelerator"),
+        # What is prepared.
+        (PREPARED, "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)"),
+        (PREPARED, PREPARED.replace("accelerator.prepare", "prepare_all")),
+        # How the loop counts, and how it ends.
+        ("global_step += 1", "global_step += accelerator.num_processes"),
+        ("global_step += 1", "global_step += len(batch)"),
+        ("            if global_step >= args.max_steps:\n                break\n", ""),
+        ("if global_step >= args.max_steps:\n                break", "print(global_step >= args.max_steps)"),
+        ("            schedule.step()\n", ""),
+    ],
+)
+def test_other_loops(old, new):
+    assert old in IN_STEPS
+    assert findings(IN_STEPS.replace(old, new)) == []
+
+
+def test_a_schedule_that_makes_a_step_for_each_epoch():
+    text = IN_STEPS.replace("            schedule.step()\n", "")
+    assert findings(text + "        schedule.step()\n") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("for epoch in range(args.epochs):", "while global_step < args.max_steps:"),
+        ("args.max_steps", 'args["max_steps"]'),
+        ("args.max_steps", "args.train.max_steps"),
+        ("def main(args):", "def main(args, max_steps=100):\n    args.max_steps = max_steps"),
+        ("ACCELERATOR", 'mixed_precision="bf16"'),
+        ("schedule.step()", "if accelerator.is_main_process or True:\n                schedule.step()"),
+    ],
+)
+def test_loops_that_end_with_the_schedule(old, new):
+    assert len(findings(IN_STEPS.replace(old, new))) == 1
+
+
+def test_a_loop_over_a_range():
+    head, _, _ = IN_STEPS.partition("    global_step = 0")
+    loop = "    for step in tqdm(range(args.max_steps)):\n        optimizer.step()\n        schedule.step()\n"
+    assert len(findings(head + loop)) == 1
+    assert findings(head + loop.replace("args.max_steps", "args.others")) == []
+
+
+def test_a_schedule_on_an_object():
+    text = """\
+class Trainer:
+    def __init__(self, config):
+        self.accelerator = Accelerator()
+        self.total = config.max_steps
+        schedule = OneCycleLR(self.optimizer, 0.1, total_steps=self.total)
+        self.optimizer, self.schedule = self.accelerator.prepare(self.optimizer, schedule)
+        self.step = 0
+
+    def train(self):
+        while self.step < self.total:
+            self.optimizer.step()
+            self.schedule.step()
+            self.step += 1
+"""
+    (finding,) = findings(text)
+    assert finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+    assert "total_steps=self.total * self.accelerator.num_processes" in fixed(text)
+    assert findings(text.replace("config.max_steps", "config.epochs * len(config.loader)")) == []
+
+
+def test_an_option_that_is_constant_by_default_is_not_in_the_default_set():
+    option = '    parser.add_argument("--kind", default="{}")\n'
+    made = "get_scheduler(args.kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    parse = "def parse(parser):\n" + option
+    for default, by_default in (("constant", False), ("linear", True), ("constant_with_warmup", True)):
+        (finding,) = findings(parse.format(default) + MAIN.replace("MADE", made))
+        assert finding.by_default is by_default
+        assert finding.message.endswith(", unless it is constant") is not by_default
+
+
+@pytest.mark.parametrize(
+    "declares",
+    [
+        '@dataclass\nclass Config:\n    kind: str = "{}"\n\n',
+        '@dataclass\nclass Config:\n    kind: str = field(default="{}")\n\n',
+    ],
+)
+def test_other_settings_that_are_constant_by_default(declares):
+    made = "get_scheduler(args.kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    text = MAIN.replace("MADE", made)
+    for default, by_default in (("constant", False), ("linear", True)):
+        (finding,) = findings(declares.format(default) + text)
+        assert finding.by_default is by_default
+
+
+def test_a_parameter_that_is_constant_by_default():
+    made = "get_scheduler(kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    text = MAIN.replace("MADE", made).replace("def main(args):", 'def main(args, kind="constant"):')
+    assert findings(text) == []
+    (finding,) = findings(text + "\n\ndef run(options):\n    main(parse(), **options)\n\n\nrun(options())\n")
+    assert not finding.by_default
+
+
+def test_an_option_of_another_file(tmp_path):
+    made = "get_scheduler(args.kind, optimizer, num_warmup_steps=10, num_training_steps=args.max_steps)"
+    text = HEAD + "from options import parse\n" + MAIN.replace("MADE", made).replace("    BEFORE\n", "")
+    parse = 'def parse():\n    parser.add_argument("--kind", default="{}")\n    return parser.parse_args()\n'
+    for default, by_default in (("constant", False), ("linear", True)):
+        files = {"options.py": parse.format(default), "train.py": text.replace("ACCELERATOR", "") + START}
+        folder = tmp_path / default
+        folder.mkdir()
+        assert by_default_in(folder, files, "train.py", "TRL020") is by_default
+
+
+@pytest.mark.parametrize(
+    ("length", "number"),
+    [
+        ("args.max_steps", 1),
+        ("args.max_steps * args.accumulation", 1),
+        ("args.accumulation * args.max_steps", 1),
+        ("args.max_steps * accelerator.num_processes", 0),
+        ("args.max_steps * args.accumulation * accelerator.num_processes", 0),
+        ("args.max_steps * args.factor", 0),
+    ],
+)
+def test_lengths_of_accumulated_steps(length, number):
+    found = findings(ACCUMULATED.replace("WARMUP", "0").replace("LENGTH", length))
+    assert len(found) == number
+    for finding in found:
+        is_multiplied = "accumulation" in length
+        assert ("steps are over after args.accumulation/N of the training" in finding.message) is is_multiplied
+
+
+def test_a_loop_that_counts_batches_is_not_one_that_counts_steps():
+    text = ACCUMULATED.replace("WARMUP", "0").replace("LENGTH", "args.max_steps")
+    assert findings(text.replace("if accelerator.sync_gradients:", "if True:")) == []
+
+
+def test_the_fix_multiplies_the_warmup_as_well():
+    made = "get_linear_schedule_with_warmup(optimizer, {}, {})"
+    for warmup, new in (("10", f"10 * {COUNT}"), ("args.warmup", f"args.warmup * {COUNT}"), ("0", "0"),
+                        (f"{COUNT} * 5", f"{COUNT} * 5")):  # fmt: skip
+        text = MAIN.replace("MADE", made.format(warmup, "args.max_steps"))
+        assert made.format(new, f"args.max_steps * {COUNT}") in fixed(text)
+
+
+COUNT = "accelerator.num_processes"
+
+
+def test_the_fix_replaces_the_factor_for_accumulation_only_where_it_may_be_unsafe():
+    text = ACCUMULATED.replace("WARMUP", "args.warmup * args.accumulation")
+    text = text.replace("LENGTH", "args.max_steps * args.accumulation")
+    assert fixed(text) == linted(text)[0]
+    assert f"num_warmup_steps=args.warmup * {COUNT}, num_training_steps=args.max_steps * {COUNT})" in fixed(
+        text, unsafe=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (IN_STEPS.replace("BEFORE", "if args.max_steps is None:\n        args.max_steps = len(loader)"),
+         "where the number is not given, it is computed, and that one may count the batches of all processes"),
+        (IN_STEPS.replace("10, ", "int(args.max_steps * 0.1), "),
+         "not all numbers of steps are written in the call as they are in the settings"),
+        (ACCUMULATED.replace("WARMUP", "args.warmup").replace("LENGTH", "args.max_steps * args.accumulation"),
+         "not all numbers of steps are written in the call as they are in the settings"),
+    ],
+)  # fmt: skip
+def test_what_is_left_to_the_author(text, reason):
+    (finding,) = findings(text)
+    assert finding.fix is not None
+    assert (finding.fix.applicability, finding.fix.reason) == (Applicability.DISPLAY, reason)
+    assert fixed(text, unsafe=True) == linted(text)[0]
+
+
+def test_a_number_that_is_computed_if_none_is_given_is_said():
+    (finding,) = findings(IN_STEPS.replace("BEFORE", "if not args.max_steps:\n        args.max_steps = len(loader)"))
+    assert finding.message.endswith("of the training, if that setting is given")

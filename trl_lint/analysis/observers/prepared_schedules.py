@@ -1,0 +1,222 @@
+"""Learning-rate schedules whose length is the number of steps that a loop counts, where `prepare` gets them.
+
+Events of a program whose loop does `step += 1` and ends at `if step >= args.max_steps`:
+
+    schedule = get_linear_schedule_with_warmup(optimizer, 100, args.max_steps)
+    optimizer, schedule = accelerator.prepare(optimizer, schedule)    SchedulePrepared, at the call before
+    other = CosineAnnealingLR(optimizer, T_max=args.max_steps)        none: it is not prepared
+
+There is none with an Accelerator whose settings may leave a schedule one step at a time, or are not in sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.events import SchedulePrepared
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.idioms.option_defaults import parameter_default, setting_default
+from trl_lint.analysis.program.idioms.step_counts import (
+    CountedSchedule,
+    GivenSteps,
+    ReadAt,
+    counts_processes,
+    ends_loop,
+    given_steps,
+)
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    contexts_around,
+    last_name,
+    names_in,
+    of_class,
+    parts_of_target,
+    precedes,
+)
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.kinds import ProjectName
+from trl_lint.knowledge.accelerate import PREPARE
+from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
+from trl_lint.knowledge.schema import Parameter
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Row
+
+
+class Made(NamedTuple):
+    """A schedule that is made: the numbers of its steps and of its warm-up, and in which code."""
+
+    place: ReadAt
+    length: cst.BaseExpression
+    warmup: cst.BaseExpression | None
+    may_be_constant: bool
+    accelerator: str
+
+
+class Schedules:
+    """The schedules that the code of a file makes, by the id of the call."""
+
+    def __init__(self) -> None:
+        self.by_call: dict[int, Made] = {}
+
+
+class PreparedSchedules(Observer["Frame"]):
+    emits = frozenset({SchedulePrepared})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        row = schedule_of(name)
+        if row is None or args.star is not None or args.double is not None:
+            return
+        length = _written(args, row.length)
+        kind = None if row.kind is None else args.get(*row.kind)
+        if length is None or (kind is not None and kind.const == CONSTANT):
+            return
+        option = _written(args, row.kind)
+        place = ReadAt(frame.module.tree, frame.root, node)
+        made = Made(place, length, _written(args, row.warmup), _may_be_constant(frame, option), frame.accelerator())
+        frame.module.notes.of(Schedules).by_call[id(node)] = made
+        frame.engine.note_stored(Schedules, frame.module, id(node))
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
+    ) -> None:
+        known = frame.module.notes.of(Schedules).by_call
+        if name != PREPARE or not known or not isinstance(node, cst.Call) or not _steps_for_each(frame.module):
+            return
+        for each in node.args:
+            for call in _calls_behind(frame, each.value):
+                made = known.get(id(call))
+                schedule = None if made is None or each.star else _counted(made, node, each.value)
+                if schedule is not None:
+                    frame.emit(SchedulePrepared, call, schedule=schedule)
+
+
+def _may_be_constant(frame: Frame, kind: cst.BaseExpression | None) -> bool:
+    """Whether a schedule is the constant one by default: by that of a setting, wherever it is declared."""
+    if isinstance(kind, cst.Name):
+        return parameter_default(frame.root, kind) == CONSTANT
+    own = setting_default(frame.module, kind)
+    if own is not None or not isinstance(kind, cst.Attribute):
+        return own == CONSTANT
+    return any(setting_default(each, kind) == CONSTANT for each in _imported(frame))
+
+
+def _imported(frame: Frame) -> Iterator[Module]:
+    """The files of the project from which a file imports names."""
+    project = frame.engine.project
+    for value in frame.engine.global_names(frame.module).values():
+        if isinstance(value, ProjectName) and project.may_open(value.path):
+            module = project.module(value.path)
+            if module is not None:
+                yield module
+        elif isinstance(value, FunctionValue):
+            yield value.function.module
+
+
+def _written(args: Arguments, parameter: Parameter | None) -> cst.BaseExpression | None:
+    argument = None if parameter is None else args.node(*parameter)
+    return None if argument is None else argument.value
+
+
+def _steps_for_each(module: Module) -> bool:
+    """Whether a file creates its Accelerators, all with the settings by which a schedule makes a step per process."""
+    return module.notes.cached(_steps_for_each, lambda: _have_plain_settings(module.tree))
+
+
+def _have_plain_settings(tree: cst.Module) -> bool:
+    created = [each for each in of_class(tree, cst.Call) if last_name(each.func) == "Accelerator"]
+    is_known = not any(argument.star for call in created for argument in call.args)
+    return bool(created) and is_known and SETTINGS.isdisjoint(names_in(tree))
+
+
+def _calls_behind(frame: Frame, prepared: cst.BaseExpression) -> Iterator[cst.Call]:
+    """The calls whose results are assigned to what is prepared."""
+    if isinstance(prepared, cst.Call):
+        yield prepared
+    if isinstance(prepared, (cst.Name, cst.Attribute)):
+        root = frame.root if isinstance(prepared, cst.Name) else frame.module.tree
+        for target, value in assignments(root):
+            if type(target) is type(prepared) and target.deep_equals(prepared):
+                yield from (value,) if isinstance(value, cst.Call) else of_class(value, cst.Call)
+
+
+def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> CountedSchedule | None:
+    """The schedule, if its length is a setting that ends the loop in which its step is called."""
+    tree = made.place.tree
+    steps = given_steps(made.place, made.length)
+    names = _names_of(tree, prepare, prepared)
+    if steps is None or not names:
+        return None
+    for call in of_class(tree, cst.Call):
+        if (
+            isinstance(call.func, cst.Attribute)
+            and call.func.attr.value == "step"
+            and last_name(call.func.value) in names
+        ):
+            accumulates = ACCUMULATES in contexts_around(tree, call)
+            if ends_loop(tree, steps, call, accumulates=accumulates):
+                scaled = _to_scale(made, steps)
+                rest = (made.may_be_constant, prepare, call, _name_of_accelerator(made, prepare))
+                return CountedSchedule(made.length, steps, scaled, accumulates, *rest)
+    return None
+
+
+def _names_of(tree: cst.Module, prepare: cst.Call, prepared: cst.BaseExpression) -> set[str]:
+    """The names of a prepared schedule; none if the result of `prepare` is dropped."""
+    place = next(place for place, each in enumerate(prepare.args) if each.value is prepared)
+    found = {last_name(prepared)}
+    for target, value in assignments(tree):
+        if value is prepare:
+            parts = list(parts_of_target(target))
+            found.add(last_name(parts[place]) if len(parts) == len(prepare.args) else "")
+            return found - {""}
+    return set()
+
+
+def _name_of_accelerator(made: Made, prepare: cst.Call) -> str:
+    """The text by which the Accelerator is accessible where a schedule is made: as it is where it prepares it."""
+    tree, root, node = made.place
+    owner = prepare.func.value if isinstance(prepare.func, cst.Attribute) else None
+    if made.accelerator or not isinstance(owner, cst.Attribute):
+        return made.accelerator
+    before = any(
+        owner.deep_equals(each.target) and precedes(root, each, node)
+        for statement in of_class(root, cst.Assign)
+        for each in statement.targets
+    )
+    return tree.code_for_node(owner) if before else ""
+
+
+def _to_scale(made: Made, steps: GivenSteps) -> tuple[cst.BaseExpression, ...]:
+    """The numbers of steps to multiply: those of the warm-up as well, unless they count the processes already."""
+    warmup = made.warmup
+    is_right = warmup is None or counts_processes(made.place, warmup) or _is_zero(warmup)
+    numbers = (made.length,) if is_right or warmup is None else (warmup, made.length)
+    if steps.accumulation is None:
+        return numbers if all(isinstance(each, _PLAIN) for each in numbers) else ()
+    return numbers if all(_factor_in(each, steps.accumulation) is not None for each in numbers) else ()
+
+
+_PLAIN = (cst.Attribute, cst.Integer, cst.Name, cst.Subscript)
+
+
+def _is_zero(number: cst.BaseExpression) -> bool:
+    return isinstance(number, cst.Integer) and number.evaluated_value == 0
+
+
+def _factor_in(number: cst.BaseExpression, factor: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The factor of a product that is written like another one."""
+    match number:
+        case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
+            return next((each for each in (left, right) if each.deep_equals(factor)), None)
+    return None
+
+
+OBSERVER = PreparedSchedules()
