@@ -467,6 +467,10 @@ def test_a_wrapper_that_is_thrown_away(statement, where):
         ("model = model.cuda()\nmodel = DDP(model)\nreturn model", "wrapped(net)", ["wrapped(net)"]),
         ("if torch.cuda.is_available():\n    model = DDP(model)\nelse:\n    model = model.cpu()\nreturn model, both",
          "wrapped(net)", ["wrapped(net)"]),
+        ("return DDP(model)", "wrapped(model=net)", ["wrapped(model=net)"]),
+        ("return DDP(model)", "wrapped(None)", []),
+        ("return DDP(model)", "wrapped(net)\nnet = torch.nn.Linear(2, 2)", ["wrapped(net)"]),
+        ("return DDP(model)", "other = net\nwrapped(other)", []),  # nobody reads it afterwards
         ("return DDP(model)", "net = wrapped(net)", []),
         ("return DDP(model)", "train(wrapped(net))", []),
         ("model = DDP(model)\nmodels.append(model)\nreturn model", "wrapped(net)", []),

@@ -27,7 +27,7 @@ import libcst as cst
 from trl_lint.analysis.events import WrapperDropped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop, is_only_returned
-from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, TupleValue
 from trl_lint.domain.values import Kind
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 
 class Wraps:
-    """The functions of a module that wrap an argument, and only return the result."""
+    """The functions of a module that wrap an argument, and only return the result; the name of their parameter."""
 
     def __init__(self) -> None:
-        self.functions: set[FunctionInfo] = set()
+        self.functions: dict[FunctionInfo, str] = {}
 
 
 class DroppedWrappers(Observer["Frame"]):
@@ -67,8 +67,11 @@ class DroppedWrappers(Observer["Frame"]):
             frame.emit(WrapperDropped, node, in_loop=True)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        wraps = frame.discarded is node and function in function.module.notes.of(Wraps).functions
-        if wraps and not is_test(frame.function):
+        if frame.discarded is not node or not isinstance(node, cst.Call) or is_test(frame.function):
+            return
+        parameter = function.module.notes.of(Wraps).functions.get(function)
+        model = None if parameter is None else _passed(function, parameter, node)
+        if model is not None and _is_read_after(frame.root, model, node):
             frame.emit(WrapperDropped, node)
 
     def on_row(
@@ -93,8 +96,26 @@ def _note_wrapping(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if function is None or not isinstance(model, cst.Name) or not is_only_returned(function.node, node):
         return
     if model.value in {each.name for each in function.parameters}:
-        function.module.notes.of(Wraps).functions.add(function)
-        frame.engine.note_stored(Wraps, function)
+        function.module.notes.of(Wraps).functions[function] = model.value
+        frame.engine.note_stored(Wraps, function, model.value)
+
+
+def _passed(function: FunctionInfo, parameter: str, call: cst.Call) -> cst.Name | None:
+    """The name that a call passes for a parameter."""
+    names = [each.name for each in function.parameters]
+    if function.cls is not None and isinstance(call.func, cst.Attribute):
+        names = names[1:]
+    for place, each in enumerate(call.args):
+        name = each.keyword.value if each.keyword is not None else names[place] if place < len(names) else ""
+        if name == parameter and isinstance(each.value, cst.Name):
+            return each.value
+    return None
+
+
+def _is_read_after(root: cst.CSTNode, name: cst.Name, call: cst.CSTNode) -> bool:
+    """Whether a name is read again after a call, such as that of a model which is trained then."""
+    later = (each for each in of_class(root, cst.Name) if each.value == name.value and precedes(root, call, each))
+    return any(not isinstance(ancestors(root, each)[-1], cst.AssignTarget) for each in later)
 
 
 def _is_frozen_after(root: cst.CSTNode, call: cst.CSTNode) -> bool:
