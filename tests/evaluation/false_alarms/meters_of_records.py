@@ -42,7 +42,7 @@ def validate(model, batch):
 
 def main(data, batch):
     model = DistributedDataParallel(torch.nn.Linear(2, 2))
-    loader = DataLoader(data, sampler=DistributedSampler(data))
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
     best = best_loss = 1000.0
     for _ in range(10):
         trained, validated = train(model, loader), validate(model, batch)
