@@ -25,11 +25,12 @@ SAMPLER = "sampler = DistributedSampler(rows)\n"
 LOADER = "loader = DataLoader(rows, batch_size=4, sampler=sampler)\n"
 EPOCHS = "for epoch in range(args.epochs):\n"
 STEP = "model(batch).loss.backward()\n"
+UPDATE = "optimizer.step()\n"
 BATCHES = f"for batch in loader:\n    {STEP}"
 
 
 def program(*parts: str) -> str:
-    return IMPORTS + "def main(args, rows, model, optimizer, flag):\n" + indent("".join(parts), "    ")
+    return IMPORTS + "def main(args, rows, model, optimizer, flag):\n" + indent("".join((*parts, UPDATE)), "    ")
 
 
 def epochs(body: str = BATCHES, head: str = EPOCHS) -> str:
@@ -72,6 +73,11 @@ def test_a_finding_is_at_the_loop_over_epochs():
         (
             SAMPLER + LOADER,
             epochs("bar = tqdm(loader)\nfor i, batch in enumerate(bar):\n    " + STEP),
+            "range(args.epochs)",
+        ),
+        (
+            SAMPLER + LOADER,
+            epochs(BATCHES.replace("loader", "tqdm(enumerate(loader)) if flag else enumerate(loader)")),
             "range(args.epochs)",
         ),
         (SAMPLER + LOADER, epochs(head="bar = trange(args.epochs)\nfor _ in bar:\n"), "bar"),
@@ -170,6 +176,11 @@ def test_the_loop_over_the_batches_is_in_another_function(body, places):
     assert SNIPPETS.places(text) == places
 
 
+def test_gradients_alone_are_no_training():
+    text = program(SAMPLER, LOADER, epochs())
+    assert SNIPPETS.findings(text.replace(f"    {UPDATE}", "")) == []
+
+
 def test_one_finding_for_one_sampler():
     text = program(SAMPLER, LOADER, epochs(), epochs(head="while args.goes_on:\n"))
     assert len(SNIPPETS.findings(text)) == 1
@@ -192,9 +203,14 @@ from loops import train
 def main(args, rows, model):
     loader = DataLoader(rows, sampler=DistributedSampler(rows))
     for epoch in range(args.epochs):
-        train(model, loader)
+        train(model, model.optimizer, loader)
 """
-LOOPS = "def train(model, loader):\n    for batch in loader:\n        model(batch).backward()\n"
+LOOPS = """\
+def train(model, optimizer, loader):
+    for batch in loader:
+        model(batch).backward()
+        optimizer.step()
+"""
 
 
 @pytest.mark.parametrize(

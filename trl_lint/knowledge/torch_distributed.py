@@ -67,6 +67,8 @@ OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))
 BATCHES_OF_SAMPLER = "BatchSampler"
 # What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method.
 TELLS_EPOCH = rb"set_epoch|sampler\.epoch\b"
+# The step of an optimizer, or of an engine.
+TAKES_STEP = rb"\bstep\("
 # Builtins, and functions like them, that count: a loop over what they give does the same again and again.
 COUNTS = frozenset({"count", "range", "trange"})
 # `__init__`: `self.total_size = self.num_samples * self.num_replicas`. The first attribute is a multiple of the second.

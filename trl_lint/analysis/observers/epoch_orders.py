@@ -33,7 +33,7 @@ from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
-from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TELLS_EPOCH
+from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TAKES_STEP, TELLS_EPOCH
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -196,20 +196,27 @@ def _looped_over(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iter
         inner = _resolved(frame, node)
         if inner is not node:
             yield from _looped_over(frame, inner, depth - 1)
+        elif isinstance(node, cst.IfExp):
+            yield from _looped_over(frame, node.body, depth - 1)
+            yield from _looped_over(frame, node.orelse, depth - 1)
         elif isinstance(node, cst.Call) and last_name(node.func) != "len":
             for each in node.args:
                 yield from _looped_over(frame, each.value, depth - 1)
 
 
 def _trains(frame: Frame, loop: cst.For) -> bool:
-    """Whether a loop computes gradients, whatever is passed to the function around it."""
+    """Whether a loop trains, whatever is passed to the function around it.
+
+    Gradients alone may be for something else, such as the importance of heads, if the file takes no step.
+    """
+    is_for_steps = frame.module.mentions(TAKES_STEP)
     by_call: dict[int, list[EventTrace]] = {}
     for edge, summary in frame.trace.calls.items():
         by_call.setdefault(edge[0], []).append(summary.trace)
     trains = {
         id(call)
         for call in of_class(loop.body, cst.Call)
-        if (COMPUTES_GRADIENTS.fits(last_name(call.func)) and id(call) in frame.node_values)
+        if (is_for_steps and COMPUTES_GRADIENTS.fits(last_name(call.func)) and id(call) in frame.node_values)
         or any(each.backward for trace in by_call.get(id(call), ()) for each in called_traces(trace))
     }
     bound = _bound_in(loop)
