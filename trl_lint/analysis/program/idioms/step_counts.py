@@ -106,6 +106,8 @@ def counts_processes(place: ReadAt, number: cst.CSTNode, depth: int = _DEPTH) ->
             return counts_processes(place, left, depth)
         case cst.BinaryOperation(left=left, right=right):
             return any(counts_processes(place, each, depth) for each in (left, right))
+        case cst.Call(func=cst.Name("len")):
+            return False
         case cst.Call(args=passed):
             called = COUNTS_PROCESSES.fits(last_name(number.func))
             return called or any(counts_processes(place, each.value, depth) for each in passed)
