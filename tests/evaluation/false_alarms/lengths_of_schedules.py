@@ -1,6 +1,7 @@
 # A length from the loader before it is prepared counts the batches of all processes; a setting for the loop does not.
 
 from accelerate import Accelerator
+from somewhere import made, options
 from torch.optim.lr_scheduler import OneCycleLR
 from transformers import get_scheduler
 
@@ -53,13 +54,13 @@ class Training:
         self.model, self.optimizer, self.loader, self.schedule = prepared
 
     def fit(self):
-        done = 0
+        self.done = 0
         for batch in self.loader:
             self.accelerator.backward(self.model(**batch).loss)
             self.optimizer.step()
             self.schedule.step()
-            done += 1
-            if done >= self.args.max_steps:
+            self.done += 1
+            if self.done >= self.args.max_steps:
                 break
 
 
