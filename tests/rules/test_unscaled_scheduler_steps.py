@@ -183,6 +183,8 @@ def test_workers_of_a_loader_are_no_processes():
         ("            if global_step >= args.max_steps:\n                break\n", ""),
         ("if global_step >= args.max_steps:\n                break", "print(global_step >= args.max_steps)"),
         ("            schedule.step()\n", ""),
+        # It makes a step in some turns.
+        ("schedule.step()", "if generator_turn:\n                schedule.step()"),
     ],
 )
 def test_other_loops(old, new):
@@ -204,7 +206,8 @@ def test_a_schedule_that_makes_a_step_for_each_epoch():
         ("def main(args):", "def main(args, max_steps=100):\n    args.max_steps = max_steps"),
         ("ACCELERATOR", 'mixed_precision="bf16"'),
         ("accelerator = Accelerator(ACCELERATOR)", "options = {}\n    accelerator = Accelerator(**options)"),
-        ("schedule.step()", "if accelerator.is_main_process or True:\n                schedule.step()"),
+        ("schedule.step()", "if not accelerator.optimizer_step_was_skipped:\n                schedule.step()"),
+        ("schedule.step()", "if schedule is not None:\n                schedule.step()"),
     ],
 )
 def test_loops_that_end_with_the_schedule(old, new):
