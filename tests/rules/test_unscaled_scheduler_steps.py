@@ -157,6 +157,12 @@ def test_a_length_is_followed_to_where_it_is_assigned(before, number):
     assert len(findings(MAIN.replace("MADE", made).replace("BEFORE", before))) == number
 
 
+def test_workers_of_a_loader_are_no_processes():
+    before = "loader = DataLoader(rows, num_workers=args.num_workers)\n    if args.max_steps is None:\n"
+    text = IN_STEPS.replace("BEFORE", before + "        args.max_steps = args.epochs * len(loader)")
+    assert len(findings(text)) == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -166,6 +172,7 @@ def test_a_length_is_followed_to_where_it_is_assigned(before, number):
         ("ACCELERATOR", "dataloader_config=DataLoaderConfiguration(split_batches=True)"),
         ("ACCELERATOR", "step_scheduler_with_optimizer=False"),
         ("ACCELERATOR", "**args.options"),
+        ("ACCELERATOR", '**{"split_batches": True}'),
         ("accelerator = Accelerator(ACCELERATOR)", "accelerator = args.accelerator"),
         # What is prepared.
         (PREPARED, "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)"),
@@ -176,6 +183,8 @@ def test_a_length_is_followed_to_where_it_is_assigned(before, number):
         ("            if global_step >= args.max_steps:\n                break\n", ""),
         ("if global_step >= args.max_steps:\n                break", "print(global_step >= args.max_steps)"),
         ("            schedule.step()\n", ""),
+        # It makes a step in some turns.
+        ("schedule.step()", "if generator_turn:\n                schedule.step()"),
     ],
 )
 def test_other_loops(old, new):
@@ -196,7 +205,9 @@ def test_a_schedule_that_makes_a_step_for_each_epoch():
         ("args.max_steps", "args.train.max_steps"),
         ("def main(args):", "def main(args, max_steps=100):\n    args.max_steps = max_steps"),
         ("ACCELERATOR", 'mixed_precision="bf16"'),
-        ("schedule.step()", "if accelerator.is_main_process or True:\n                schedule.step()"),
+        ("accelerator = Accelerator(ACCELERATOR)", "options = {}\n    accelerator = Accelerator(**options)"),
+        ("schedule.step()", "if not accelerator.optimizer_step_was_skipped:\n                schedule.step()"),
+        ("schedule.step()", "if schedule is not None:\n                schedule.step()"),
     ],
 )
 def test_loops_that_end_with_the_schedule(old, new):

@@ -163,7 +163,7 @@ WORLD_FIELD = Guess(
 )
 COUNTS_PROCESSES = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)world_?size|(?:^|_)n(?:um|umber_of)?_?(?:acc|card|dev|gpu|node|proc|rank|replica|worker)|device_count"
+    pattern=r"(?i)world_?size|(?:^|_)n(?:um|umber_of)?_?(?:acc|card|dev|gpu|node|proc|rank|replica)|device_count"
     r"|(?:^|_)dp_size|data_parallel",
     says="A number of steps that is computed from a value with such a name counts the processes.",
     because="justinlovelace/latent-diffusion-for-language, diffusion/text_denoising_diffusion.py: "

@@ -45,9 +45,9 @@ it.
 
 ## Limits
 Only reported if the file shows all of it: the call that makes the schedule, `prepare`, the Accelerator with its
-settings (`split_batches` and `step_scheduler_with_optimizer` change the steps), and the loop with its end. A schedule
-that is `"constant"` by default is not in the default set. Schedules whose lambda knows the length, and DeepSpeed's, are
-not known.
+settings (`split_batches` and `step_scheduler_with_optimizer` change the steps), and the loop with its end, which makes
+a step in each turn. A schedule that is `"constant"` by default is not in the default set. Schedules whose lambda knows
+the length, and DeepSpeed's, are not known.
 
 ## References
 - https://github.com/huggingface/accelerate, `AcceleratedScheduler.step`

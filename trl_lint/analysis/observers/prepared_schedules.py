@@ -132,8 +132,24 @@ def _steps_for_each(module: Module) -> bool:
 
 def _have_plain_settings(tree: cst.Module) -> bool:
     created = [each for each in of_class(tree, cst.Call) if last_name(each.func) == "Accelerator"]
-    is_known = not any(argument.star for call in created for argument in call.args)
-    return bool(created) and is_known and SETTINGS.isdisjoint(names_in(tree))
+    passed = [argument for call in created for argument in call.args if argument.star]
+    texts = {each.raw_value for each in of_class(tree, cst.SimpleString)}
+    is_known = all(_is_made_here(tree, each.value) for each in passed)
+    return bool(created) and is_known and SETTINGS.isdisjoint(names_in(tree) | texts)
+
+
+def _is_made_here(tree: cst.Module, options: cst.BaseExpression) -> bool:
+    """Whether a file only assigns dicts to a name that it writes out: `options = {}`."""
+    if isinstance(options, cst.Dict):
+        return not any(isinstance(each, cst.StarredDictElement) for each in options.elements)
+    values = [
+        value for target, value in assignments(tree) if isinstance(target, cst.Name) and _is_name(options, target)
+    ]
+    return bool(values) and all(isinstance(each, cst.Dict) and _is_made_here(tree, each) for each in values)
+
+
+def _is_name(options: cst.BaseExpression, name: cst.Name) -> bool:
+    return isinstance(options, cst.Name) and options.value == name.value
 
 
 def _calls_behind(frame: Frame, prepared: cst.BaseExpression) -> Iterator[cst.Call]:

@@ -26,6 +26,7 @@ from trl_lint.analysis.program.syntax import (
     identifiers,
     inwards,
     last_name,
+    names_in,
     of_class,
     operands,
     parts_of_target,
@@ -36,6 +37,8 @@ from trl_lint.knowledge.schedules import ACCUMULATION, LAST_OF_THEM
 
 # How far a number is followed through names.
 _DEPTH = 6
+# What a step may depend on: whether the optimizer has made one (accelerate/accelerator.py).
+_ASKS_FOR_STEP = frozenset({"optimizer_step_was_skipped", "step_was_skipped"})
 _ROUNDS = frozenset({"ceil", "int", "round"})
 _LOOPS = (cst.For, cst.While)
 Scope = cst.FunctionDef | cst.Module | cst.Lambda
@@ -106,6 +109,8 @@ def counts_processes(place: ReadAt, number: cst.CSTNode, depth: int = _DEPTH) ->
             return counts_processes(place, left, depth)
         case cst.BinaryOperation(left=left, right=right):
             return any(counts_processes(place, each, depth) for each in (left, right))
+        case cst.Call(func=cst.Name("len")):
+            return False
         case cst.Call(args=passed):
             called = COUNTS_PROCESSES.fits(last_name(number.func))
             return called or any(counts_processes(place, each.value, depth) for each in passed)
@@ -125,7 +130,7 @@ def ends_loop(tree: cst.Module, steps: GivenSteps, stepped: cst.Call, *, accumul
     accumulates: whether the schedule only makes its step with the last of some batches.
     """
     loop = _innermost(tree, stepped)
-    if loop is None:
+    if loop is None or not _is_made_always(loop, stepped):
         return False
     pace = accumulates or _is_on_last(loop, stepped)
     end = _end_of_range(loop.iter) if isinstance(loop, cst.For) and not pace else None
@@ -268,11 +273,25 @@ def _innermost(tree: cst.CSTNode, node: cst.CSTNode) -> cst.For | cst.While | No
 
 def _is_on_last(loop: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a statement of a loop is only run with the last of the batches that are accumulated."""
-    tests = [each.test for each in ancestors(loop, node) if isinstance(each, cst.If)]
-    return any(
-        LAST_OF_THEM in identifiers(each)
-        or any(isinstance(one.operator, cst.Modulo) for one in of_class(each, cst.BinaryOperation))
-        for each in tests
+    return any(_is_last(each.test) for each in ancestors(loop, node) if isinstance(each, cst.If))
+
+
+def _is_last(test: cst.BaseExpression) -> bool:
+    divided = (each.operator for each in of_class(test, cst.BinaryOperation))
+    return LAST_OF_THEM in identifiers(test) or any(isinstance(each, cst.Modulo) for each in divided)
+
+
+def _is_made_always(loop: cst.CSTNode, step: cst.Call) -> bool:
+    """Whether a step is made in each turn of a loop in which the optimizer makes one, by the tests around it."""
+    owner = last_name(step.func.value) if isinstance(step.func, cst.Attribute) else ""
+    return all(
+        (
+            _is_last(each.test)
+            or not _ASKS_FOR_STEP.isdisjoint({*identifiers(each.test)})
+            or owner in names_in(each.test)
+        )
+        for each in ancestors(loop, step)
+        if isinstance(each, cst.If)
     )
 
 
