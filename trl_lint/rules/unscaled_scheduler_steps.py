@@ -71,6 +71,7 @@ class UnscaledSchedulerSteps(Rule[SchedulePrepared]):
     code = "TRL020"
     name = "unscaled-scheduler-steps"
     consequences = (Consequence.WRONG_TRAINING,)
+    preview = True
 
     def check(self, event: SchedulePrepared) -> Iterator[Violation]:
         schedule = event.schedule
