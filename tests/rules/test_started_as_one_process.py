@@ -217,7 +217,12 @@ STARTS_BOTH = "torchrun --nproc_per_node 8 train.py --epochs 3\npython train.py 
         ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("epochs 3", "do_pred"), True),
         ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("--epochs 3", '"$@"'), True),
         ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("python train.py", "torchrun train.py"), True),
-        ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("python train.py", "python other.py"), True),
+        (
+            'action="store_true"',
+            "args.do_pred",
+            STARTS_BOTH.replace("python train.py", "python other.py"),
+            False,
+        ),  # not given
     ],
 )
 def test_what_only_an_option_of_one_process_leads_to_is_asked_for(declared, test, runs, by_default, tmp_path):

@@ -86,6 +86,8 @@ class EnginesInUse(NamedTuple):
         home: The folder of the file's own project, "" if it is not known.
         lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
         parts: The classes of the file that nothing around makes but settings, and these only as parts of other models.
+        given_options: The options that commands give to the programs that the file is part of; None if no launcher
+            starts one, or some options may be unknown.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -105,6 +107,7 @@ class EnginesInUse(NamedTuple):
     home: str = ""
     lightning: bool = True
     parts: frozenset[str] = frozenset()
+    given_options: frozenset[str] | None = None
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

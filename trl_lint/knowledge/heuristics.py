@@ -926,11 +926,12 @@ MADE_IN_BUILDS = Guess(
 )
 COPIED_LIBRARY = Guess(
     group=NOT_RUN,
-    words=_one_of("accelerate detectron2 diffusers fairseq openpoints parallel_wavegan peft transformers trl"),
+    words=_one_of("accelerate detectron2 diffusers dinov2 fairseq openpoints parallel_wavegan peft transformers trl"),
     says="A package with such a name, in a project with another name that has its own programs, is a copy of "
     "the library.",
     because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it; "
-    "X-LANCE/VoiceFlow-TTS starts the decoding of its copy of parallel_wavegan alone",
+    "X-LANCE/VoiceFlow-TTS starts the decoding of its copy of parallel_wavegan alone; XiandaGuo/OpenStereo takes the "
+    "backbone of its copy of dinov2, and starts none of its trainings",
 )
 FOLDER_OF_COPIES = Guess(
     group=NOT_RUN,

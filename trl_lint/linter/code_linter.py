@@ -312,7 +312,8 @@ class CodeLinter:
         """The finding, removed from the default set if its code is never run as shipped."""
         from trl_lint.linter.execution.not_run import never_runs
 
-        if found.finding.by_default and never_runs(self._tools()[0], module, found.violation.node):
+        races = found.finding.consequence is Consequence.RACE
+        if found.finding.by_default and never_runs(self._tools()[0], module, found.violation.node, races=races):
             return found.only_if_asked_for()
         return found
 

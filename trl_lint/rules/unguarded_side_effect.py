@@ -80,7 +80,8 @@ is only closed, that only some ranks write to (also in functions that it is pass
 name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is
 expected (`except FileExistsError`), and scripts that load a model with `device_map="auto"`, which run as one process.
 A file that all ranks append to keeps the lines of each, which is often meant; a name with the time in it often makes
-one per rank. Neither is in the default set.
+one per rank. Neither is in the default set. Nor is a file that they write only with an option that is off by default
+(`if args.save_config:`), and that the project's commands and code never set.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

@@ -36,6 +36,7 @@ from trl_lint.linter.execution.project_scan import (
     is_of_one,
     launches_of,
     may_be_named,
+    options_given,
     settings_in_use,
     several_shown,
     started_names,
@@ -85,7 +86,9 @@ class ProjectEngines:
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
             found = with_own_stage(found, self._known(project), str(inside))
-            found = found._replace(started_from=around, home=str(project))
+            programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
+            given = None if around else options_given(self._known(project), programs)
+            found = found._replace(started_from=around, home=str(project), given_options=given)
             self._in_use[path] = self._with_lightning(found, path)
         return self._in_use[path]
 

@@ -1,24 +1,40 @@
-"""Code of a program that runs only with one of its options.
+"""Code of a program that runs only with one of its options: with one that commands give where they start one process,
+or with one that no command gives.
 
 For example:
 
     parser.add_argument("--do_pred", action="store_true")
     if args.do_pred or args.do_eval is not None:
         open(path, "w")
+
+    torchrun train.py --epochs 3
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import partial
 from itertools import pairwise
 
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
-from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.project.import_lines import files_in_reach
+from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors
 
+# Declares an option, on the command line or as a field of a dataclass; declares it as off; sets it, but for what it is
+# elsewhere (`model.config.name = args.name`).
+_DECLARED = rb"[\"']--%b[\"']\s*,|^[ \t]+%b[ \t]*:[^=\n]+="
+_OFF = (
+    rb"[\"']--%b[\"']\s*,(?=(?:[^()]|\([^()]*\))*?(?:store_true|default\s*=\s*(?:None|False)\b))"
+    rb"|^[ \t]+%b[ \t]*:[^=\n]+=\s*(?:field\(\s*(?:metadata\s*=\s*\{[^{}]*\}\s*,\s*)?default\s*=\s*)?(?:None|False)\b"
+)
+_SET = (
+    rb"\b%b\b(?:[\"']\]?)?\s*=(?!=|\s*(?:(?:None|False)\b|[\w.]*\b%b\b))"
+    rb"|[\"']%b[\"']\s*:(?!\s*(?:(?:None|False)\b|[\w.]*\b%b\b))|[\"']--%b[\"'](?!\s*,)"
+)
 # Sets an option by default.
 _ON = rb"[\"']--%b[\"'](?:[^()]|\([^()]*\))*?(?:store_false|default\s*=\s*(?!None\b|False\b))"
 
@@ -29,6 +45,39 @@ def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]
         return False
     asked = (frozenset(map(_option, alternatives(test))) for test in _tests_around(module, node))
     return any(names.issubset(options) and not any(_is_on(module, name) for name in names) for names in asked)
+
+
+def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a node is in a branch taken only with options that are off by default, and that nothing sets: neither a
+    command, of those that start the programs that the file is part of, nor code.
+    """
+    given = module.engines().given_options
+    if given is None:
+        return False
+    asked = (set(map(_option, alternatives(test))) for test in _tests_around(module, node))
+    return any(given.isdisjoint(names) and all(_is_off(project, module, each) for each in names) for names in asked)
+
+
+def _is_off(project: Project, module: Module, option: str) -> bool:
+    """Whether the linted files and those that the module imports declare an option, as off, and do not set it."""
+    return project.of_linted((_is_off, module.path, option), partial(_is_declared_off, project, module, option))
+
+
+def _is_declared_off(project: Project, module: Module, option: str) -> bool:
+    reached = files_in_reach(project, module.path)
+    if reached is None or not option:
+        return False
+    found = [_occurrences(project.code(each), option.encode()) for each in {*reached, *project.linted}]
+    return any(declared for declared, _, _ in found) and all(each == off and not on for each, off, on in found)
+
+
+def _occurrences(code: bytes, option: bytes) -> tuple[int, int, int]:
+    """How often code declares an option, declares it as off, and sets it."""
+    if option not in code:
+        return 0, 0, 0
+    wanted = (re.compile(each.replace(b"%b", option), re.MULTILINE) for each in (_DECLARED, _OFF, _SET))
+    declared, off, on = (len(each.findall(code)) for each in wanted)
+    return declared, off, on
 
 
 def _is_on(module: Module, option: str) -> bool:
@@ -51,6 +100,16 @@ def _option(test: cst.CSTNode) -> str:
             comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=cst.Name(value="None"))],
         ):
             return name
+        case cst.Comparison(
+            left=cst.Attribute(attr=cst.Name(value=name)),
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal() | cst.Is(), comparator=cst.Name(value="True"))],
+        ):
+            return name
+        case cst.Call(
+            func=cst.Name(value="getattr"),
+            args=[_, cst.Arg(value=cst.SimpleString() as text), cst.Arg(value=cst.Name(value="False" | "None"))],
+        ):
+            return str(text.raw_value)
         case cst.Attribute(attr=cst.Name(value=name)):
             return name
     return ""

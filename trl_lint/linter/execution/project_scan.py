@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from trl_lint.knowledge.heuristics import SETTINGS_OPTION
 from trl_lint.launch.judge.built_classes import BuiltClasses
 from trl_lint.launch.judge.engines import FileEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
@@ -84,6 +85,19 @@ def started_names(project: ProjectScan) -> set[str]:
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
     """The launches that start one of these programs."""
     return [launch for _, launch in project.launches.of(programs)]
+
+
+def options_given(project: ProjectScan, programs: Collection[str]) -> frozenset[str] | None:
+    """The options that commands give to these programs; None if no launcher starts one, or some may be unknown.
+
+    So they are if a launch gives none, or names a file of settings: the program has them from elsewhere.
+    """
+    given = [launch.options or frozenset() for launch in launches_of(project, programs)]
+    if not (project.whole and given and all(given) and all(each.program for each in all_launches(project))):
+        return None
+    if any(SETTINGS_OPTION.fits(f"--{each}") for options in given for each in options):
+        return None
+    return frozenset[str]().union(*given, *(start.options for _, start in project.bare.of(programs)))
 
 
 def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:

@@ -18,6 +18,7 @@ from trl_lint.linter.execution.not_run.unused_definitions import is_unused
 from trl_lint.linter.execution.not_run.unused_versions import is_unused_version
 from trl_lint.linter.execution.not_run.without_accelerator import is_without_accelerator
 from trl_lint.linter.execution.not_run.without_validation import is_without_validation
+from trl_lint.linter.execution.option_branches import is_behind_unused_option
 
 _QUESTIONS = (
     is_unused,
@@ -33,6 +34,7 @@ _QUESTIONS = (
 )
 
 
-def never_runs(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether the code at a node never runs."""
-    return any(question(project, module, node) for question in _QUESTIONS)
+def never_runs(project: Project, module: Module, node: cst.CSTNode, *, races: bool) -> bool:
+    """Whether the code at a node never runs. races: whether ranks only race there, should somebody run it."""
+    questions = (*_QUESTIONS, is_behind_unused_option) if races else _QUESTIONS
+    return any(question(project, module, node) for question in questions)

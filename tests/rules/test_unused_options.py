@@ -1,0 +1,121 @@
+"""What ranks only race for, behind an option that is off and that no command gives, is not in the default set."""
+
+from __future__ import annotations
+
+import pytest
+from started import by_default_in
+
+SAVES = """\
+import argparse
+import shutil
+
+import torch
+
+def save(model, args):
+    if {test}:
+        {call}
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--save_config", {declared})
+    parser.add_argument("--epochs", type=int)
+    args = parser.parse_args()
+    torch.distributed.init_process_group("nccl")
+    save(train(args), args)
+
+if __name__ == "__main__":
+    main()
+"""
+DECLARED = 'action="store_true"'
+TEST = "args.save_config"
+CALL = 'open("config.json", "w").write(model.config)'
+LAUNCH = "torchrun --nproc_per_node 8 train.py --epochs 3\n"
+
+
+def is_by_default(folder, declared=DECLARED, test=TEST, call=CALL, runs=LAUNCH, more=(), extra=""):
+    text = SAVES.format(declared=declared, test=test, call=call) + extra
+    return by_default_in(folder, {"train.py": text, "run.sh": runs, **dict(more)}, "train.py")
+
+
+@pytest.mark.parametrize(
+    ("declared", "test", "by_default"),
+    [
+        (DECLARED, TEST, False),
+        ("default=None", "args.save_config is not None", False),
+        ('type=bool, default=False, help="the (small) file"', 'getattr(args, "save_config", False)', False),
+        (DECLARED, "args.save_config == True", False),
+        (DECLARED, "args.epochs and args.save_config", False),
+        (DECLARED, "args.epochs or args.save_config", True),
+        (DECLARED, "not args.save_config", True),
+        (DECLARED, "args.epochs", True),
+        (DECLARED, "args.other", True),
+        ('action="store_false"', TEST, True),
+        ("default=True", TEST, True),
+        ('default="config.json"', TEST, True),
+        ("required=True", TEST, True),
+    ],
+)
+def test_an_option_that_no_command_gives(declared, test, by_default, tmp_path):
+    assert is_by_default(tmp_path, declared, test) is by_default
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"),
+    [
+        (LAUNCH, False),
+        (LAUNCH + "deepspeed train.py --epochs 4\n", False),
+        (LAUNCH + "python train.py --epochs 1\n", False),
+        (LAUNCH + "deepspeed train.py --save_config\n", True),
+        (LAUNCH + "deepspeed train.py --save-config\n", True),
+        # Who starts it in another way may give any option: nothing shows how it is meant to be started.
+        ("", True),
+        ("torchrun other.py --epochs 3\n", True),
+        # What is given is not known.
+        ('torchrun train.py --epochs 3 "$@"\n', True),
+        (LAUNCH + "torchrun $SCRIPT --epochs 3\n", True),
+        # A file may have the options.
+        ("torchrun train.py\n", True),
+        ("torchrun train.py --config small.yaml\n", True),
+    ],
+)
+def test_what_commands_give(runs, by_default, tmp_path):
+    assert is_by_default(tmp_path, runs=runs) is by_default
+
+
+@pytest.mark.parametrize(
+    ("line", "by_default"),
+    [
+        ("model.config.save_config = args.save_config", False),
+        ("args.save_config = False", False),
+        ("args.save_config == other", False),
+        ("args.save_config = args.epochs > 3", True),
+        ("parser.set_defaults(save_config=True)", True),
+        ('settings["save_config"] = True', True),
+        ('settings = {"save_config": True}', True),
+        ('subprocess.run(["train.py", "--save_config"])', True),
+    ],
+)
+def test_code_that_sets_it(line, by_default, tmp_path):
+    assert is_by_default(tmp_path, extra=f"\n\ndef other(args):\n    {line}\n") is by_default
+
+
+FIELDS = "from dataclasses import dataclass, field\n\n@dataclass\nclass Arguments:\n    save_config: bool = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("default", "by_default"),
+    [("False", False), ("field(default=False)", False), ("True", True), ("field(default=True)", True)],
+)
+def test_fields_of_a_dataclass_are_options(default, by_default, tmp_path):
+    text = "from arguments import Arguments\n" + SAVES.replace("--save_config", "--other")
+    files = {
+        "train.py": text.format(declared=DECLARED, test=TEST, call=CALL),
+        "arguments.py": FIELDS.format(default),
+        "run.sh": LAUNCH,
+    }
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+def test_a_crash_stays_in_the_default_set(tmp_path):
+    """Nobody gives the option today, but whoever does loses the run."""
+    assert is_by_default(tmp_path, call='shutil.rmtree("old")')
