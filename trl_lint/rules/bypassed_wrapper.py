@@ -8,7 +8,7 @@ model's class is outside the project, a method of `model.module` counts if a bac
 nothing calls the wrapper. It also reports
 
 - `model.module if distributed else model`, where the model is wrapped on that path;
-- a `DistributedDataParallel(model)` whose result is discarded;
+- a `DistributedDataParallel(model)` whose result is discarded, also if a function of the project returns it;
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
 - `accelerator.prepare([model, optimizer])`, which returns the list unchanged.
 

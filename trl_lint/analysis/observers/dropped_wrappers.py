@@ -26,6 +26,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import WrapperDropped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop, is_only_returned
 from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Observer
@@ -102,12 +103,9 @@ def _note_wrapping(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 def _passed(function: FunctionInfo, parameter: str, call: cst.Call) -> cst.Name | None:
     """The name that a call passes for a parameter."""
-    names = [each.name for each in function.parameters]
-    if function.cls is not None and isinstance(call.func, cst.Attribute):
-        names = names[1:]
-    for place, each in enumerate(call.args):
-        name = each.keyword.value if each.keyword is not None else names[place] if place < len(names) else ""
-        if name == parameter and isinstance(each.value, cst.Name):
+    for each in call.args:
+        found = parameter_for(function, call, each)
+        if found is not None and found.name == parameter and isinstance(each.value, cst.Name):
             return each.value
     return None
 

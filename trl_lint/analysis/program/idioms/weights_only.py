@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, MERGE_ADAPTERS, PARAMETERS
@@ -107,15 +108,7 @@ def _callee_runs_no_forward(
     function: FunctionInfo, call: cst.Call, arg: cst.Arg, find_function: FindFunction, depth: int
 ) -> bool:
     """Whether a function whose source is available leaves the model that it is passed unchanged."""
-    parameters = function.parameters[1:] if _is_bound(function, call) else function.parameters
-    parameter = next((each for each in parameters if arg.keyword is not None and each.name == arg.keyword.value), None)
-    place = call.args.index(arg)
-    if parameter is None and arg.keyword is None and not arg.star and place < len(parameters):
-        parameter = parameters[place]
-    if parameter is None or parameter.star:
+    parameter = parameter_for(function, call, arg)
+    if parameter is None:
         return False
     return uses_only_weights(function.node.body, parameter.name, find_function, depth - 1)
-
-
-def _is_bound(function: FunctionInfo, call: cst.Call) -> bool:
-    return function.cls is not None and not function.is_static and isinstance(call.func, cst.Attribute)
