@@ -207,6 +207,35 @@ def test_a_flag_that_a_program_is_built_with_is_a_setting(test, made, is_reporte
     assert bool(SNIPPETS.findings(BUILT.format(test=test, made=made))) is is_reported
 
 
+NAMED = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trains:
+    def __init__(self, plans):
+        self.output_folder = os.path.{made}
+
+    def train(self):
+        self.network = DDP(torch.nn.Linear(2, 2), device_ids=[dist.get_rank()])
+        torch.save(self.network.state_dict(), os.path.join(self.output_folder, "last.pt"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("join(plans.base, plans.name)", True),
+        ("abspath(plans.base)", True),
+        ("join(plans.base, plans.rank_name)", False),
+        ("getsize(plans.base)", False),
+    ],
+)
+def test_a_folder_whose_name_says_that_it_is_shared_may_be_composed_of_what_nothing_is_known_of(made, is_reported):
+    assert bool(SNIPPETS.findings(NAMED.format(made=made))) is is_reported
+
+
 TRAINER = """\
 import os
 import torch
