@@ -181,7 +181,7 @@ def _shown(event: MetricShown) -> Violation:
         provenance=event.value.provenance,
         help=_gathering(event, event.value, event.value.rank, _FIRST if event.value.rank.how else ""),
         metric=event.what,
-        by_hand="it is only printed here; the values that it is computed from have to be gathered first",
+        by_hand="it is only shown here; the values that it is computed from have to be gathered first",
     )
 
 
@@ -214,8 +214,11 @@ def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
     if not isinstance(event, MetricShown):
         own, of_main = f"each process logs its own {values}", f"the log shows only the main process's {values}"
         return own if event.by_each else of_main
-    divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
-    return f"only the main process's {values} {are} shown" if divergent else f"each process shows its own {values}"
+    divergent = (
+        event.of_main or event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
+    )
+    does, done = ("writes", "written") if event.in_file else ("shows", "shown")
+    return f"only the main process's {values} {are} {done}" if divergent else f"each process {does} its own {values}"
 
 
 def _is_reported(rank: Rank) -> bool:
