@@ -124,12 +124,13 @@ class ShownMetrics(Observer["Frame"]):
         for event in events:
             if isinstance(event, MetricShown):
                 place = (id(event.function), id(event.loop))
-                if any((*place, name) in reported for name in ("", *_names(event))):
+                names = _names(event)
+                if any((*place, name) in reported for name in ("", *(names[:2] if _is_direct(event) else names))):
                     continue
                 if not _is_direct(event) and any(loop == place[1] and one != place[0] for one, loop, _ in seen_in):
                     continue
                 seen_in.add((*place, ""))
-                reported.update((*place, name) for name in _names(event) or [" "])
+                reported.update({(*place, names[0] or " "), (*place, names[2])})
             remaining.append(event)
         return remaining
 
@@ -228,11 +229,10 @@ def _is_direct(event: MetricShown) -> bool:
     return not event.in_file and (event.sink in SHOWS or f"builtins.{event.sink}" in SHOWS)
 
 
-def _names(event: MetricShown) -> list[str]:
-    """What a metric is called: by the whole expression, the dict that it is an entry of, the variable in it."""
+def _names(event: MetricShown) -> tuple[str, str, str]:
+    """What a metric is called: by the whole expression, the dict that it is an entry of, the variable in it (`=x`)."""
     scaled = _SCALED.fullmatch(event.what)
-    names = (event.what, event.what.partition("[")[0], scaled[1] if scaled else "")
-    return [each for each in dict.fromkeys(names) if each]
+    return event.what, event.what.partition("[")[0], f"={scaled[1] if scaled else event.what}"
 
 
 def _values_in(frame: Frame, shown: Value) -> Iterator[Value]:
