@@ -6,11 +6,10 @@ import time
 import numpy as np
 import torch
 import torch.distributed as dist
+from mine import GPT, get_options, read_tokens, rows
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
-
-from mine import GPT, get_options, read_tokens, rows
 
 dist.init_process_group("nccl")
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -125,10 +124,9 @@ def write_files():
     mean = np.mean(hits)
     everywhere = average(mean)
     text = f"accuracy {everywhere}"
+    line = f"accuracy {everywhere}"
     if args.own:
         line = f"accuracy of {rank}: {mean}"
-    else:
-        line = f"accuracy {everywhere}"
     with open(f"{args.folder}/{time.time_ns()}.txt", "a") as file:
         file.write(f"accuracy {mean}")  # a file of each process
     with open(args.of_process(), "a") as file:
