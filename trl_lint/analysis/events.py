@@ -370,6 +370,21 @@ class EpochsAlike(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnshardedData(Event):
+    """A wrapped model is trained on the batches of a loader without a sampler, whose rows all ranks have.
+
+    The node is the call that makes the loader if that is in the same file, otherwise what the loop goes through.
+    loader: that call. batches: the loop over the batches. shuffles: whether it does; None if that is not known. files:
+    those with the code of the data set.
+    """
+
+    loader: Step
+    batches: Step
+    shuffles: bool | None
+    files: tuple[Module, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
     """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 

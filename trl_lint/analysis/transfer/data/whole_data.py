@@ -1,0 +1,122 @@
+"""Data sets that each rank has all of: where a loader's rows come from, and whether that asks for the rank anywhere.
+
+rows = Rows(path)                                   its class has an item for each index, and does not know the rank
+train, test = random_split(rows, (0.9, 0.1))        parts of it, which are the same kind of data
+datasets.load_dataset(name), torchvision.datasets.CIFAR10(folder)
+
+None of them is whole for certain:
+
+Rows(path, rank)                                    the rank may choose its rows
+Stream(path)                                        an iterable data set, which may divide itself
+make_rows(args)                                     of another package
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import names_in, of_class, parts_of_target
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import LibraryName, library_name_of
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge.datasets import DATASET_CLASSES, is_dataset
+from trl_lint.knowledge.heuristics import DRAWS_ROWS, KNOWS_SHARES, NAMES_DEVICE
+from trl_lint.knowledge.torch_distributed import DATA_SETS, OF_OTHER_DATA, ROWS_OF_LOADER
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+
+
+class Rows(NamedTuple):
+    """The rows that a call of a loader gets. data: the data set, or the one that they are a part of."""
+
+    data: Value
+    expression: cst.BaseExpression | None
+
+
+def rows_of(frame: Frame, args: Arguments) -> Rows | None:
+    """The rows of a loader with these arguments; None if it gets none."""
+    data, given = args.get(*ROWS_OF_LOADER), args.node(*ROWS_OF_LOADER)
+    if data is None:
+        return None
+    expression = None if given is None else given.value
+    return Rows(data if expression is None else _origin(frame, data, expression), expression)
+
+
+def _origin(frame: Frame, value: Value, node: cst.BaseExpression, depth: int = 4) -> Value:
+    """The data set that an expression is, or of which it is a part, as far as this function shows it."""
+    if isinstance(value, ProjectInstance) or is_dataset(value) or value.rank.differs or not depth:
+        return value
+    if isinstance(node, cst.Name):
+        made = [made for target, made in _assigned(frame.root) if _is_named(target, node.value)]
+        if len(made) != 1:
+            return value
+        return _origin(frame, frame.node_values.get(id(made[0]), UNKNOWN), made[0], depth - 1)
+    if not isinstance(node, cst.Call) or id(node) not in frame.node_values:
+        return value
+    name = library.canonical(library_name_of(frame.engine.evaluate(frame, node.func)))
+    if name.startswith(DATA_SETS):
+        return value.as_a(LibraryName).with_parts(name)
+    if name in OF_OTHER_DATA and node.args:
+        others = [frame.node_values.get(id(each.value), UNKNOWN) for each in node.args[1:]]
+        if not any(each.rank.differs for each in others):
+            first = node.args[0].value
+            return _origin(frame, frame.node_values.get(id(first), UNKNOWN), first, depth - 1)
+    return value
+
+
+def _assigned(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    for each in of_class(root, cst.Assign):
+        for target in each.targets:
+            yield target.target, each.value
+
+
+def _is_named(target: cst.BaseExpression, name: str) -> bool:
+    return any(isinstance(each, cst.Name) and each.value == name for each in parts_of_target(target))
+
+
+def makers(frame: Frame, data: Value) -> tuple[Module, ...] | None:
+    """The files with the classes of a data set that each rank has all of; None if it may have a share of it."""
+    if data.rank.differs:
+        return None
+    if isinstance(data, ProjectInstance):
+        lineage = data.cls.project_lineage()
+        return tuple(each.module for each in lineage) if _is_whole(frame, data.cls) else None
+    if library_name_of(data) in DATASET_CLASSES or (isinstance(data, LibraryName) and data.name.startswith(DATA_SETS)):
+        return ()
+    return None
+
+
+def _is_whole(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether objects of a class have an item for each index, which the rank does not decide."""
+    if cls.find("__getitem__") is None or cls.find("__len__") is None or cls.find("__iter__") is not None:
+        return False
+    if any(each is None for each in cls.lineage()):
+        return False
+    return not any(map(_shares, cls.project_lineage())) and not any(
+        _is_by_rank(name, frame.read_attribute(cls, name)) for name in sorted(cls.assigned())
+    )
+
+
+def _shares(cls: ClassInfo) -> bool:
+    """Whether the code of a class knows of shares, or draws its rows at random, each rank its own."""
+    text = cls.module.tree.code_for_node(cls.node)
+    constructor = cls.methods.get("__init__")
+    return KNOWS_SHARES.fits(text) or (
+        constructor is not None and any(map(DRAWS_ROWS.fits, names_in(constructor.node.body)))
+    )
+
+
+def _is_by_rank(name: str, value: Value | None) -> bool:
+    """Whether an attribute depends on the rank, and is not just the device."""
+    if value is None or NAMES_DEVICE.fits(name) or value.kind is Kind.TENSOR:
+        return False
+    return value.rank.differs and ranks.Origin.RANK in value.rank.origins
