@@ -375,13 +375,18 @@ class UnshardedData(Event):
 
     The node is the call that makes the loader if that is in the same file, otherwise what the loop goes through.
     loader: that call. batches: the loop over the batches. shuffles: whether it does; None if that is not known. files:
-    those with the code of the data set.
+    those with the code of the data set. prepared: whether it is `prepare` that has wrapped the model.
     """
 
     loader: Step
     batches: Step
     shuffles: bool | None
     files: tuple[Module, ...] = ()
+    prepared: bool = False
+
+    @property
+    def is_here(self) -> bool:
+        return self.node is self.loader.node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

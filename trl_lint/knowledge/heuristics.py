@@ -443,12 +443,19 @@ DRAWS_ROWS = Guess(
 )
 SHARES_ROWS = Guess(
     group=SHARES,
-    pattern=r"(?i)distributed_?\w*sampler|(?<![a-z])dist_?sampler|sampler_?dist|set_epoch|split_dataset_by_node|split_by_(?:node|rank)"
-    r"|\.shard\(|num_shards|shard_(?:id|index)|num_replicas|webdataset|(?<![a-z])wds\.|nvidia\.dali|setup_dataloaders"
-    r"|prepare_data_?loader|(?:tensor|sequence|context|pipeline|model)_parallel|(?<![a-z])mpu\.|device_?mesh|new_group"
-    r"|rank\)?\s*::|::\s*[\w.]*(?:world_?size|num_?gpus|n_?gpus|nprocs|num_(?:processes|replicas))"
-    r"|%\s*[\w.()]*(?:world_?size|num_?gpus|n_?gpus|nprocs|num_processes)|\[[\w.]*rank\]|rank(?:\(\))?\s*\*|\*\s*[\w.]*rank(?![a-z])"
-    r"|seed\w*\(?\s*[\w.\[\]\"']*\s*\+\s*[\w.]*(?:rank|process_index)|rank\s*\+\s*[\w.]*seed",
+    # Samplers and data sets that share; groups of ranks; rows that are counted by rank; seeds by rank. A device is none
+    # of that (`rank % n_gpus`), nor is the rank over all nodes (`rank * n_gpus + gpu`).
+    pattern=r"(?i)distributed_?\w*sampler|(?<![a-z])dist_?sampler|sampler_?dist|set_epoch|split_dataset_by_node"
+    r"|split_by_(?:node|rank)|\.shard\(|num_shards|shard_(?:id|index)|num_replicas|webdataset|(?<![a-z])wds\."
+    r"|nvidia\.dali|setup_dataloaders|prepare_data_?loader"
+    r"|(?:tensor|sequence|context|pipeline|model)_parallel|(?<![a-z])mpu\.|device_?mesh|new_group"
+    r"|rank(?:\(\))?\s*::|::\s*[\w.]*(?:world_?size|num_?gpus|n_?gpus|nprocs|num_(?:processes|replicas))"
+    r"|(?<!rank|_gpu|.gpu)(?<!rank |_gpu |.gpu )(?<!rank\(\))(?<!rank\(\) )%\s*[\w.()]*"
+    r"(?:world_?size|num_?gpus|n_?gpus|nprocs|num_processes)"
+    r"|[\w)\]]\[[\w.]*rank(?:\(\))?\]|rank(?:\(\))?\s*\*(?!\s*[\w.]*gpu)"
+    r"|(?<!gpus)(?<!gpus )(?<!node)(?<!node )\*\s*[\w.]*rank(?![a-z])"
+    r"|seed\w*\(?\s*[\w.\[\]\"']*\s*\+\s*[\w.]*(?:rank|process_index)|rank(?:\(\))?\s*\+\s*[\w.]*seed"
+    r"|seed\w*\(\s*[\w.]*rank",
     says="A program with such words in the files of its loop, its loader or its data set may give each rank its share "
     "of the rows, draw them by the rank, or divide the ranks into groups with the same rows.",
     because="tests/rules/test_unsharded_data.py: `batch[rank::size]`",

@@ -26,7 +26,7 @@ from trl_lint.analysis.transfer.data.whole_data import makers
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import PreparedObject, library_name_of
 from trl_lint.domain.loader_samplers import NoSampler
-from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Value
 from trl_lint.knowledge.engines import ENGINE
@@ -45,10 +45,13 @@ _LOADER = "the loader is made here, without a sampler: it goes through all rows 
 
 
 class WrappedRuns:
-    """The calls of wrapped models in a run, by id, and whether it wraps one in a way that its value does not show."""
+    """The calls of wrapped models in a run: their ids, each with whether `prepare` has wrapped the model.
+
+    wraps: whether the run itself wraps one in a way that its value does not show.
+    """
 
     def __init__(self) -> None:
-        self.calls: set[int] = set()
+        self.calls: dict[int, bool] = {}
         self.wraps = False
 
 
@@ -65,11 +68,11 @@ class UnshardedLoaders(Observer["Frame"]):
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         if _is_shared(model):
-            frame.trace.notes.of(WrappedRuns).calls.add(id(node))
+            frame.trace.notes.of(WrappedRuns).calls[id(node)] = not is_replicated(model)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if library_name_of(receiver) == ENGINE and COMPUTES_GRADIENTS.fits(name):
-            frame.trace.notes.of(WrappedRuns).calls.add(id(node))
+            frame.trace.notes.of(WrappedRuns).calls[id(node)] = False
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if not isinstance(statement, cst.For) or before.uniformity is Uniformity.DIVERGENT:
@@ -78,8 +81,9 @@ class UnshardedLoaders(Observer["Frame"]):
             sampling = loader.sampler
             if not isinstance(sampling, NoSampler) or loader.batch is None or loader.batch.rank.differs:
                 continue
-            if trains(frame, statement) and _runs_wrapped(frame, statement):
-                _emit(frame, statement, sampling)
+            prepared = _runs_prepared(frame, statement)
+            if prepared is not None and trains(frame, statement):
+                _emit(frame, statement, sampling, prepared)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove the loaders of programs in which something may share rows out."""
@@ -95,18 +99,19 @@ def _is_shared(model: Value) -> bool:
     return is_wrapped and not is_data_parallel(model)
 
 
-def _runs_wrapped(frame: Frame, loop: cst.For) -> bool:
-    """Whether a loop runs a wrapped model, itself or in what it calls."""
+def _runs_prepared(frame: Frame, loop: cst.For) -> bool | None:
+    """Whether a loop, or what it calls, runs a model that `prepare` has wrapped; None if it runs no wrapper."""
     here = frame.trace.notes.of(WrappedRuns)
-    called = (trace for traces in traces_called_in(frame, loop).values() for trace in traces)
-    return (
-        here.wraps
-        or any(id(call) in here.calls for call in of_class(loop.body, cst.Call))
-        or any(each.notes.of(WrappedRuns).calls for each in called)
-    )
+    if here.wraps:
+        return False
+    found = [here.calls[id(call)] for call in of_class(loop.body, cst.Call) if id(call) in here.calls]
+    for traces in traces_called_in(frame, loop).values():
+        for each in traces:
+            found.extend(each.notes.of(WrappedRuns).calls.values())
+    return all(found) if found else None
 
 
-def _emit(frame: Frame, loop: cst.For, sampling: NoSampler) -> None:
+def _emit(frame: Frame, loop: cst.For, sampling: NoSampler, prepared: bool) -> None:
     made_by = None if sampling.data is None else makers(frame, sampling.data)
     if made_by is None:
         return
@@ -120,6 +125,7 @@ def _emit(frame: Frame, loop: cst.For, sampling: NoSampler) -> None:
         batches=batches,
         shuffles=sampling.shuffles,
         files=made_by,
+        prepared=prepared,
     )
 
 
