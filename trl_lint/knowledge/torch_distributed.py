@@ -70,6 +70,7 @@ BATCHES_OF_SAMPLER = "BatchSampler"
 # What the names of data sets begin with that a library makes of files, the same on each rank; and functions that make
 # one of the data set that they are passed first (torch/utils/data/dataset.py).
 DATA_SETS = ("torchvision.datasets.",)
+BASES_OF_DATA = frozenset({"abc.ABC", "object", "torch.utils.data.Dataset", "typing.Generic"})
 OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
 # Wrappers whose objects no value tells from a bare model, as they pass attributes on.
 SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard"})

@@ -13,21 +13,20 @@ make_rows(args)                                     of another package
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import names_in, of_class, parts_of_target
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, names_in, of_class, parts_of_target, precedes
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET_CLASSES, is_dataset
 from trl_lint.knowledge.heuristics import DRAWS_ROWS, KNOWS_SHARES, NAMES_DEVICE
-from trl_lint.knowledge.torch_distributed import DATA_SETS, OF_OTHER_DATA, ROWS_OF_LOADER
+from trl_lint.knowledge.torch_distributed import BASES_OF_DATA, DATA_SETS, OF_OTHER_DATA, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -48,35 +47,50 @@ def rows_of(frame: Frame, args: Arguments) -> Rows | None:
     if data is None:
         return None
     expression = None if given is None else given.value
-    return Rows(data if expression is None else _origin(frame, data, expression), expression)
+    return Rows(data if expression is None else _origin(frame, data, expression, expression), expression)
 
 
-def _origin(frame: Frame, value: Value, node: cst.BaseExpression, depth: int = 4) -> Value:
-    """The data set that an expression is, or of which it is a part, as far as this function shows it."""
+def _origin(frame: Frame, value: Value, node: cst.BaseExpression, use: cst.CSTNode, depth: int = 4) -> Value:
+    """The data set that an expression is, or of which it is a part, as far as this function shows it before its use."""
     if isinstance(value, ProjectInstance) or is_dataset(value) or value.rank.differs or not depth:
         return value
     if isinstance(node, cst.Name):
-        made = [made for target, made in _assigned(frame.root) if _is_named(target, node.value)]
-        if len(made) != 1:
-            return value
-        return _origin(frame, frame.node_values.get(id(made[0]), UNKNOWN), made[0], depth - 1)
+        made = _bound_last(frame.root, node.value, use)
+        return value if made is None else _origin(frame, _value_of(frame, made), made, made, depth - 1)
     if not isinstance(node, cst.Call) or id(node) not in frame.node_values:
         return value
     name = library.canonical(library_name_of(frame.engine.evaluate(frame, node.func)))
     if name.startswith(DATA_SETS):
-        return value.as_a(LibraryName).with_parts(name)
+        return LibraryName(name)
     if name in OF_OTHER_DATA and node.args:
-        others = [frame.node_values.get(id(each.value), UNKNOWN) for each in node.args[1:]]
-        if not any(each.rank.differs for each in others):
-            first = node.args[0].value
-            return _origin(frame, frame.node_values.get(id(first), UNKNOWN), first, depth - 1)
+        first, *others = (each.value for each in node.args)
+        if not any(_may_be_by_rank(frame, each) for each in others):
+            return _origin(frame, _value_of(frame, first), first, node, depth - 1)
     return value
 
 
-def _assigned(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    for each in of_class(root, cst.Assign):
-        for target in each.targets:
-            yield target.target, each.value
+def _may_be_by_rank(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether the rank may decide what an expression is, as far as its code and that of its name show."""
+    made = assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None
+    names = names_in(node) | (set() if made is None else names_in(made))
+    return _value_of(frame, node).rank.differs or any(map(KNOWS_SHARES.fits, names))
+
+
+def _value_of(frame: Frame, node: cst.CSTNode) -> Value:
+    return frame.node_values.get(id(node), UNKNOWN)
+
+
+def _bound_last(root: cst.CSTNode, name: str, use: cst.CSTNode) -> cst.BaseExpression | None:
+    """What a name is bound to last before its use, if that is on each way there."""
+    found = [
+        each
+        for each in of_class(root, cst.Assign)
+        if any(_is_named(target.target, name) for target in each.targets) and precedes(root, each, use)
+    ]
+    around = {id(each) for each in ancestors(root, use)}
+    if not found or not all(id(each) in around for each in ancestors(root, found[-1])[:-1]):
+        return None
+    return found[-1].value
 
 
 def _is_named(target: cst.BaseExpression, name: str) -> bool:
@@ -99,11 +113,16 @@ def _is_whole(frame: Frame, cls: ClassInfo) -> bool:
     """Whether objects of a class have an item for each index, which the rank does not decide."""
     if cls.find("__getitem__") is None or cls.find("__len__") is None or cls.find("__iter__") is not None:
         return False
-    if any(each is None for each in cls.lineage()):
+    if any(each is None for each in cls.lineage()) or not all(map(_is_plain, cls.library_bases())):
         return False
     return not any(map(_shares, cls.project_lineage())) and not any(
         _is_by_rank(name, frame.read_attribute(cls, name)) for name in sorted(cls.assigned())
     )
+
+
+def _is_plain(base: str) -> bool:
+    """Whether a base of a class, of a library, shares nothing out."""
+    return base in BASES_OF_DATA or base.startswith(DATA_SETS)
 
 
 def _shares(cls: ClassInfo) -> bool:
