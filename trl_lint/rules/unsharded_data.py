@@ -1,4 +1,4 @@
-"""Every rank trains on all rows, as the loader has no sampler.
+"""Every rank trains on all rows.
 
 ## What it does
 Reports a `DataLoader` without a sampler on whose batches a model in DistributedDataParallel, FSDP or DeepSpeed's engine
