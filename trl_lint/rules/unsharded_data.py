@@ -78,11 +78,12 @@ class UnshardedDataRule(Rule[UnshardedData]):
         if event.module.one_process:
             return
         in_order = event.shuffles is False
-        loader = "this loader has" if event.is_here else "the loader of these batches has"
+        is_here = event.node is event.loader.node
+        loader = "this loader has" if is_here else "the loader of these batches has"
         yield Violation(
             event=event,
             message=f"{loader} no sampler, so each rank goes through all rows: {_SAME if in_order else _MORE}",
-            provenance=event.batches if event.is_here else event.loader,
+            provenance=event.loader.before if is_here else event.loader,
             help=_help(event),
             cause=id(event.loader.node),
         )

@@ -25,7 +25,7 @@ import libcst as cst
 from trl_lint.analysis.events import EpochsAlike, Event
 from trl_lint.analysis.program.syntax import assigned_once, assignments, below, last_name, of_class
 from trl_lint.analysis.state.observing import Observer, Reached
-from trl_lint.analysis.transfer.data.training_loops import loaders_in, resolved, trains
+from trl_lint.analysis.transfer.data.loader_loops import loaders_in, resolved, trains
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN

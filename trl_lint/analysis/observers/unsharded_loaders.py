@@ -14,14 +14,14 @@ Events of a program in which no code shares rows out by the rank:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, UnshardedData
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.data.training_loops import loaders_in, traces_called_in, trains
+from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
 from trl_lint.analysis.transfer.data.whole_data import makers
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import PreparedObject, library_name_of
@@ -122,7 +122,6 @@ def _emit(frame: Frame, loop: cst.For, sampling: NoSampler, prepared: bool) -> N
         sampling.call if is_here else loop.iter,
         tag=id(sampling.call),
         loader=Step(sampling.module, sampling.call, _LOADER, batches),
-        batches=batches,
         shuffles=sampling.shuffles,
         files=made_by,
         prepared=prepared,
@@ -131,7 +130,8 @@ def _emit(frame: Frame, loop: cst.For, sampling: NoSampler, prepared: bool) -> N
 
 def _may_share(event: UnshardedData, imported: Iterable[Module]) -> bool:
     """Whether a file that the program may consist of gives the ranks different rows, as far as its text says."""
-    files = {id(each): each for each in (event.module, event.loader.module, *event.files, *imported)}
+    maker = cast("Module", event.loader.module)  # the loader is made in a file of the project
+    files = {id(each): each for each in (event.module, maker, *event.files, *imported)}
     return any(each.shows(SHARES_ROWS) for each in files.values())
 
 
