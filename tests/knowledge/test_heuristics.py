@@ -302,18 +302,18 @@ from torch.utils.data import DataLoader, Dataset
 class Rows(Dataset):
     def __init__(self, path, part):
         self.{0} = part
-        self.rows = torch.{1}(path, 8)
+        self.rows = torch.load(path)
 
     def __len__(self):
         return len(self.rows)
 
     def __getitem__(self, index):
-        return self.rows[index]{2}
+        return self.rows[index]{1}
 
 def main(args, net, optimizer):
     model = DistributedDataParallel(net)
     for batch in DataLoader(Rows(args.path, torch.distributed.get_rank()), shuffle=True):
-        {3}
+        {2}
         model(batch).backward()
         optimizer.step()
 """
@@ -667,30 +667,23 @@ CASES = {
     "SPLIT": Case(rule("TRL015"), DRAWN_PART.format("train_split"), 1, DRAWN_PART.format("first_row"), 0),
     "KNOWS_SHARES": Case(
         rule("TRL021"),
-        ALL_ROWS.format("device", "load", ".shard", "print(batch)"),
+        ALL_ROWS.format("device", ".shard", "print(batch)"),
         0,
-        ALL_ROWS.format("device", "load", ".start", "print(batch)"),
-        1,
-    ),
-    "DRAWS_ROWS": Case(
-        rule("TRL021"),
-        ALL_ROWS.format("device", "randn", "", "print(batch)"),
-        0,
-        ALL_ROWS.format("device", "load", "", "print(batch)"),
+        ALL_ROWS.format("device", ".start", "print(batch)"),
         1,
     ),
     "NAMES_DEVICE": Case(
         rule("TRL021"),
-        ALL_ROWS.format("device", "load", "", "print(batch)"),
+        ALL_ROWS.format("device", "", "print(batch)"),
         1,
-        ALL_ROWS.format("part", "load", "", "print(batch)"),
+        ALL_ROWS.format("part", "", "print(batch)"),
         0,
     ),
     "SHARES_ROWS": Case(
         rule("TRL021"),
-        ALL_ROWS.format("device", "load", "", "batch = batch[args.rank :: 2]"),
+        ALL_ROWS.format("device", "", "batch = batch[args.rank :: 2]"),
         0,
-        ALL_ROWS.format("device", "load", "", "batch = batch[args.first :: 2]"),
+        ALL_ROWS.format("device", "", "batch = batch[args.first :: 2]"),
         1,
     ),
     "MODEL_CLASS": Case(

@@ -57,9 +57,8 @@ class CollectiveCalled(Event):
     """A collective is called. `operand` is what it communicates, `argument` the Arg node that holds it.
 
     numbers: the entries of a container that are Python numbers. parts: the operand, or the contents of the containers
-    that it is; received: the same for what it fills, if that is not its operand. stepping: whether a batch from a
-    prepared loader is trained on there; None: the caller decides. groups: the process groups it gets. on_gpus: whether
-    the program has a group for GPUs.
+    that it is; received: the same for what it fills, if not the operand. stepping: whether a batch from a prepared
+    loader is trained on; None: the caller decides. groups: process groups. on_gpus: whether there is a group for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -377,12 +376,11 @@ class UnshardedData(Event):
 class SideEffect(Event):
     """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 
-    trainer: the expression for the Trainer to which `accelerator` belongs, "" if there is none. by_clock: whether the
-    name of what they change contains the time in seconds. where: the condition under which all ranks do it, "" if
-    always. looked: whether each of them has tested if it exists, at a moment of its own. has_run: whether only ranks
-    that have a tracker's run do it. early: whether one process does it before Lightning starts the others, if nothing
-    else has. own: whether each of them writes data that only it has; None if unknown. called: the call in another file
-    that leads here.
+    trainer: the expression for the Trainer of `accelerator`, "" without one. by_clock: whether the name of what they
+    change contains the time in seconds. where: the condition under which all ranks do it, "" if always. looked: whether
+    each of them has tested if it exists, at a moment of its own. has_run: whether only ranks with a tracker's run do
+    it. early: whether one process does it before Lightning starts the others. own: whether each of them writes data
+    that only it has; None if unknown. called: the call in another file that leads here.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)

@@ -435,12 +435,6 @@ KNOWS_SHARES = Guess(
     says="A class of a data set with such a word in its code may give each rank its share.",
     because="tests/rules/test_unsharded_data.py: `Rows(path, rank, world_size)`",
 )
-DRAWS_ROWS = Guess(
-    group=SHARES,
-    words=_one_of("choice choices normal rand randint randn random randperm sample uniform"),
-    says="A data set whose `__init__` uses such a name has rows that each rank draws for itself.",
-    because="tests/rules/test_unsharded_data.py: `self.rows = torch.randn(length, size)`",
-)
 SHARES_ROWS = Guess(
     group=SHARES,
     # Samplers and data sets that share; groups of ranks; rows that are counted by rank; seeds by rank. A device is none

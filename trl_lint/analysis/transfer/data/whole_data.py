@@ -7,31 +7,45 @@ datasets.load_dataset(name), torchvision.datasets.CIFAR10(folder)
 None of them is whole for certain:
 
 Rows(path, rank)                                    the rank may choose its rows
+Buffer()                                            each rank may fill it with rows that it has made
 Stream(path)                                        an iterable data set, which may divide itself
 make_rows(args)                                     of another package
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, names_in, of_class, parts_of_target, precedes
-from trl_lint.domain import ranks
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assigned_once,
+    assignments,
+    names_in,
+    of_class,
+    parts_of_target,
+    precedes,
+    self_attribute,
+)
 from trl_lint.domain.kinds import LibraryName, library_name_of
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET_CLASSES, is_dataset
-from trl_lint.knowledge.heuristics import DRAWS_ROWS, KNOWS_SHARES, NAMES_DEVICE
+from trl_lint.knowledge.heuristics import KNOWS_SHARES, NAMES_DEVICE
 from trl_lint.knowledge.torch_distributed import BASES_OF_DATA, DATA_SETS, OF_OTHER_DATA, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+
+
+# Methods of lists and dicts by which they get more.
+_FILLS = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
 
 
 class Rows(NamedTuple):
@@ -110,14 +124,36 @@ def makers(frame: Frame, data: Value) -> tuple[Module, ...] | None:
 
 
 def _is_whole(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether objects of a class have an item for each index, which the rank does not decide."""
+    """Whether objects of a class have an item for each index, and rows that all ranks get from their arguments."""
     if cls.find("__getitem__") is None or cls.find("__len__") is None or cls.find("__iter__") is not None:
         return False
     if any(each is None for each in cls.lineage()) or not all(map(_is_plain, cls.library_bases())):
         return False
-    return not any(map(_shares, cls.project_lineage())) and not any(
-        _is_by_rank(name, frame.read_attribute(cls, name)) for name in sorted(cls.assigned())
+    if any(map(_shares, cls.project_lineage())) or _is_filled(cls):
+        return False
+    return not any(_differs(frame, name, frame.read_attribute(cls, name)) for name in sorted(cls.assigned()))
+
+
+def _is_filled(cls: ClassInfo) -> bool:
+    """Whether others may give an object its rows, each rank those that it has made: `buffer.append(sample)`."""
+    readers = (cls.find(name) for name in ("__getitem__", "__len__"))
+    rows = {self_attribute(node) for each in readers if each is not None for node in of_class(each.node, cst.Attribute)}
+    constructor = cls.find("__init__")
+    made = names_in(constructor.node.body) if constructor is not None else set()
+    methods = {name: each for base in cls.project_lineage() for name, each in base.methods.items()}
+    return any(
+        name not in made and not name.startswith("__") and not (rows - {""}).isdisjoint(_changed(each.node))
+        for name, each in methods.items()
     )
+
+
+def _changed(method: cst.CSTNode) -> Iterator[str]:
+    """The attributes of `self` that a method assigns, or whose contents it changes."""
+    for target, _ in assignments(method):
+        yield from (self_attribute(each) for each in parts_of_target(target) if self_attribute(each))
+    for call in of_class(method, cst.Call):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FILLS:
+            yield self_attribute(call.func.value)
 
 
 def _is_plain(base: str) -> bool:
@@ -126,16 +162,18 @@ def _is_plain(base: str) -> bool:
 
 
 def _shares(cls: ClassInfo) -> bool:
-    """Whether the code of a class knows of shares, or draws its rows at random, each rank its own."""
-    text = cls.module.tree.code_for_node(cls.node)
-    constructor = cls.methods.get("__init__")
-    return KNOWS_SHARES.fits(text) or (
-        constructor is not None and any(map(DRAWS_ROWS.fits, names_in(constructor.node.body)))
-    )
+    """Whether the code of a class knows of shares."""
+    return KNOWS_SHARES.fits(cls.module.tree.code_for_node(cls.node))
 
 
-def _is_by_rank(name: str, value: Value | None) -> bool:
-    """Whether an attribute depends on the rank, and is not just the device."""
-    if value is None or NAMES_DEVICE.fits(name) or value.kind is Kind.TENSOR:
+def _differs(frame: Frame, name: str, value: Value | None) -> bool:
+    """Whether an attribute, or something in it, is another one on each rank, and is not just the device."""
+    if value is None or NAMES_DEVICE.fits(name):
         return False
-    return value.rank.differs and ranks.Origin.RANK in value.rank.origins
+    return _holds_differing(frame, value)
+
+
+def _holds_differing(frame: Frame, value: Value, depth: int = 3) -> bool:
+    """Whether a value, or something in a container that it is, is another one on each rank."""
+    inside = [each.element() for each in frame.memory.cells(value)] if depth else []
+    return value.rank.differs or any(_holds_differing(frame, each, depth - 1) for each in inside)
