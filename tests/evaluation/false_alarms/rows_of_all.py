@@ -1,4 +1,5 @@
-# The neighbour of `rows_by_rank.py`, `rows_made_by_each.py` and `rows_of_one_model.py`: each rank goes through all rows in each epoch.
+# Each rank goes through all rows in each epoch. Its neighbours are `rows_by_rank.py`, `rows_made_by_each.py` and
+# `rows_of_one_model.py`.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -31,6 +31,7 @@ from trl_lint.analysis.program.syntax import (
     precedes,
     self_attribute,
 )
+from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge import library
@@ -66,7 +67,12 @@ def rows_of(frame: Frame, args: Arguments) -> Rows | None:
 
 def _origin(frame: Frame, value: Value, node: cst.BaseExpression, use: cst.CSTNode, depth: int = 4) -> Value:
     """The data set that an expression is, or of which it is a part, as far as this function shows it before its use."""
-    if isinstance(value, ProjectInstance) or is_dataset(value) or value.rank.differs or not depth:
+    if (
+        isinstance(value, (OneOfProjectObjects, ProjectInstance))
+        or is_dataset(value)
+        or value.rank.differs
+        or not depth
+    ):
         return value
     if isinstance(node, cst.Name):
         made = _bound_last(frame.root, node.value, use)
@@ -115,6 +121,9 @@ def makers(frame: Frame, data: Value) -> tuple[Module, ...] | None:
     """The files with the classes of a data set that each rank has all of; None if it may have a share of it."""
     if data.rank.differs:
         return None
+    if isinstance(data, OneOfProjectObjects):
+        found = [makers(frame, each) for each in data.options]
+        return None if None in found else tuple(module for each in found for module in each or ())
     if isinstance(data, ProjectInstance):
         lineage = data.cls.project_lineage()
         return tuple(each.module for each in lineage) if _is_whole(frame, data.cls) else None
