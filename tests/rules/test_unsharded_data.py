@@ -131,6 +131,7 @@ def test_loaders_of_all_rows(changes):
         {"data": DATA + "torch.manual_seed(args.seed + dist.get_rank())\n"},
         {"data": DATA + "groups = dist.new_group([0, 1])\n"},
         {"rows": ROWS.replace("(Dataset)", "(IterableDataset)")},
+        {"rows": ROWS.replace("self.rows[index]", "random.choice(self.rows)")},
         {"rows": ROWS.replace("__getitem__(self, index)", "__iter__(self)")},
         {"rows": ROWS.replace("class Rows(Dataset)", "from elsewhere import Base\nclass Rows(Base)")},
         {"rows": ROWS.replace("return self.rows[index]", "return self.rows[dist.get_rank()]")},

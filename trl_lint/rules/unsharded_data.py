@@ -73,6 +73,7 @@ class UnshardedDataRule(Rule[UnshardedData]):
     code = "TRL021"
     name = "unsharded-data"
     consequences = (Consequence.WRONG_TRAINING,)
+    preview = True
 
     def check(self, event: UnshardedData) -> Iterator[Violation]:
         if event.module.one_process:

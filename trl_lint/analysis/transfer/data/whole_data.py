@@ -134,13 +134,21 @@ def makers(frame: Frame, data: Value) -> tuple[Module, ...] | None:
 
 def _is_whole(frame: Frame, cls: ClassInfo) -> bool:
     """Whether objects of a class have an item for each index, and rows that all ranks get from their arguments."""
-    if cls.find("__getitem__") is None or cls.find("__len__") is None or cls.find("__iter__") is not None:
+    if not _has_items(cls):
         return False
     if any(each is None for each in cls.lineage()) or not all(map(_is_plain, cls.library_bases())):
         return False
     if any(map(_shares, cls.project_lineage())) or _is_filled(cls):
         return False
     return not any(_differs(frame, name, frame.read_attribute(cls, name)) for name in sorted(cls.assigned()))
+
+
+def _has_items(cls: ClassInfo) -> bool:
+    """Whether the index decides which item of an object is read, and not a draw."""
+    item = cls.find("__getitem__")
+    if item is None or cls.find("__len__") is None or cls.find("__iter__") is not None:
+        return False
+    return len(item.parameters) > 1 and item.parameters[1].name in names_in(item.node.body)
 
 
 def _is_filled(cls: ClassInfo) -> bool:
