@@ -87,6 +87,7 @@ def test_without_shuffling_all_gpus_do_the_same(shuffle):
         {"data": 'rows = load_dataset(args.name, split="train")\n'},
         {"data": 'rows = torchvision.datasets.CIFAR10("data")\n'},
         {"data": DATA.replace("path)", "path, args.part)")},
+        {"rows": "import os\n" + ROWS.replace("open(path).readlines()", "os.listdir(path)")},
         {"data": DATA + "if flag:\n    rows = Texts(args.path)\n", "rows": ROWS + ROWS.replace("Rows", "Texts")},
         {"rows": ROWS + "    def begin(self, epoch):\n        self.epoch = epoch\n\n"},
         {"rows": ROWS.replace("self.part", "self.device"), "data": DATA.replace("path)", "path, dist.get_rank())")},

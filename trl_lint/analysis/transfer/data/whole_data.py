@@ -33,6 +33,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.kinds import LibraryName, library_name_of
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET_CLASSES, is_dataset
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 
+# Why a data set has other rows on each rank: not the order in which a folder lists its files.
+_OF_OTHER_ROWS = Origin.DATA | Origin.RANK | Origin.RNG
 # Methods of lists and dicts by which they get more.
 _FILLS = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
 
@@ -193,4 +196,5 @@ def _differs(frame: Frame, name: str, value: Value | None) -> bool:
 def _holds_differing(frame: Frame, value: Value, depth: int = 3) -> bool:
     """Whether a value, or something in a container that it is, is another one on each rank."""
     inside = [each.element() for each in frame.memory.cells(value)] if depth else []
-    return value.rank.differs or any(_holds_differing(frame, each, depth - 1) for each in inside)
+    differs = value.rank.differs and bool(value.rank.origins & _OF_OTHER_ROWS)
+    return differs or any(_holds_differing(frame, each, depth - 1) for each in inside)
