@@ -51,6 +51,7 @@ def test_names_are_canonical():
         ("accelerate.utils.operations.gather", "accelerate.utils.gather"),
         ("accelerate.utils.set_seed", "accelerate.utils.set_seed"),
         ("batchgenerators.utilities.file_and_folder_operations.join", "os.path.join"),
+        ("batchgenerators.utilities.file_and_folder_operations.load_json", "json.load"),
         ("deepspeed.comm.all_reduce", "torch.distributed.all_reduce"),
         ("mlflow.tracking.MlflowClient", "mlflow.MlflowClient"),
         ("numpy.mean", "numpy.mean"),

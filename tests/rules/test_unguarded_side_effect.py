@@ -207,6 +207,75 @@ def test_a_flag_that_a_program_is_built_with_is_a_setting(test, made, is_reporte
     assert bool(SNIPPETS.findings(BUILT.format(test=test, made=made))) is is_reported
 
 
+NAMED = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trains:
+    def __init__(self, plans):
+        self.output_folder = os.path.{made}
+
+    def train(self):
+        self.network = DDP(torch.nn.Linear(2, 2), device_ids=[dist.get_rank()])
+        torch.save(self.network.state_dict(), os.path.join(self.output_folder, "last.pt"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("join(plans.base, plans.name)", True),
+        ("abspath(plans.base)", True),
+        ("join(plans.base, plans.rank_name)", False),
+        ("getsize(plans.base)", False),
+    ],
+)
+def test_a_folder_whose_name_says_that_it_is_shared_may_be_composed_of_what_nothing_is_known_of(made, is_reported):
+    assert bool(SNIPPETS.findings(NAMED.format(made=made))) is is_reported
+
+
+TRAINER = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trains:
+    def __init__(self, {parameter}):
+        self.local_rank = dist.get_rank()
+        self.folder = os.path.join("results", f"fold_{{fold}}")
+
+    def initialize(self):
+        self.network = {network}
+        torch.save(self.network.state_dict(), os.path.join(self.folder, "first.pt"))
+"""
+WRAPPED = "DDP(torch.nn.Linear(2, 2), device_ids=[self.local_rank])"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "network", "is_reported"),
+    [
+        ("fold: int", WRAPPED, True),
+        ("fold=None", WRAPPED, True),
+        ("fold", WRAPPED, False),
+        ("fold: Shard", WRAPPED, False),
+        ("fold: int", "torch.nn.Linear(2, 2)", False),
+    ],
+)
+def test_what_a_trainer_gets_that_wraps_its_model_is_a_setting_if_it_is_a_text_or_a_number(
+    parameter, network, is_reported
+):
+    assert bool(SNIPPETS.findings(TRAINER.format(parameter=parameter, network=network))) is is_reported
+
+
+@pytest.mark.parametrize("name", ["device", "local_id", "shard"])
+def test_a_number_that_may_be_the_rank_is_no_setting_of_a_trainer(name):
+    text = TRAINER.replace("{{fold}}", f"{{{{{name}}}}}").format(parameter=f"{name}: int", network=WRAPPED)
+    assert SNIPPETS.findings(text) == []
+
+
 def test_a_finding_says_what_happens():
     text = "import os\n" + loop('os.makedirs("samples")')
     assert SNIPPETS.finding(text).message == (

@@ -57,6 +57,14 @@ RETURN_PATHS = frozenset({
     "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
 })
 PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})
+# Functions that give a path as a text, made of the texts or paths that they get (library/os.path).
+MAKE_PATHS = frozenset(
+    f"os.path.{name}"
+    for name in (
+        "abspath", "basename", "commonpath", "commonprefix", "dirname", "expanduser", "expandvars", "join", "normcase",
+        "normpath", "realpath", "relpath",
+    )
+)  # fmt: skip
 # Functions of shutil that only read their first argument.
 COPIES = frozenset({"copy", "copy2", "copyfile", "copytree"})
 ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})

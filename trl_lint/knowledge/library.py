@@ -188,6 +188,8 @@ _ALIASES: dict[str, str] = {
             "isfile": "os.path.isfile",
             "join": "os.path.join",
             "listdir": "os.listdir",
+            "load_json": "json.load",
+            "load_pickle": "pickle.load",
             "os_split_path": "os.path.split",
         }.items()
     },

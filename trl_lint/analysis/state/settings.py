@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions import creations
+from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class
+from trl_lint.analysis.program.syntax import identifiers, is_literal_none, last_name, of_class
 from trl_lint.analysis.state import changed_settings
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
@@ -43,7 +43,7 @@ from trl_lint.knowledge.lightning import is_callback
 from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
     from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -54,6 +54,11 @@ _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
 # What may be known of a counter: nothing, or that it was read from a file or a file's name. The result of a function
 # that only computes is assumed to be a tensor, and so is a sum with something unknown.
 _COUNTED = frozenset({ranks.UNKNOWN, ranks.IO_LOCAL})
+# What a trainer's settings are annotated with.
+_PLAIN_TYPES = frozenset({
+    "Dict", "List", "None", "Optional", "Path", "Sequence", "Tuple", "Union", "bool", "dict", "float", "int", "list",
+    "str", "tuple",
+})  # fmt: skip
 _KINDS_OF_COUNTERS = _KINDS | {Kind.BATCH, Kind.TENSOR}
 
 
@@ -139,11 +144,21 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
     """The parameters of a constructor, which no known code calls, that have the same arguments on all ranks.
 
     Those of a callback of Lightning are usually settings, such as `every_n_steps=None`: each rank makes the same one.
+    So are the texts, numbers and tables that a trainer gets which wraps its model itself: `fold: int`.
     """
-    if not is_callback(cls.library_bases()):
+    if is_callback(cls.library_bases()):
+        plain = [each.name for each in constructor.parameters if _is_plain(each.default)]
+    elif self_trained.wraps_own_part(cls):
+        plain = [each.name for each in constructor.parameters if _is_plain(each.default) or _is_plain_type(each)]
+    else:
         return _flags_of_program(constructor)
-    plain = (each.name for each in constructor.parameters if _is_plain(each.default))
     return {name: SETTING for name in plain if not _is_rank_name(name)}
+
+
+def _is_plain_type(parameter: Parameter) -> bool:
+    """Whether it is annotated as a text, a number, a path or a built-in container of these: `dict[str, int] | None`."""
+    names = set() if parameter.annotation is None else set(identifiers(parameter.annotation))
+    return bool(names) and names <= _PLAIN_TYPES
 
 
 def _is_plain(default: cst.BaseExpression | None) -> bool:

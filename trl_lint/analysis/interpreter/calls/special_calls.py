@@ -35,6 +35,7 @@ from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, model_libraries
+from trl_lint.knowledge.effects import MAKE_PATHS
 from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
 
 
@@ -179,6 +180,7 @@ SPECIAL = {
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
+    **dict.fromkeys(MAKE_PATHS, paths.text_of),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
     **built_trainers.HANDLERS,
     **signal_handlers.HANDLERS,

@@ -4,6 +4,7 @@ For example:
 
     Path(args.output_dir) / "x"         PathValue, with the rank of a setting
     args.output_dir / "x"               the same: nothing else is divided by a text
+    os.path.join(args.output_dir, "x")  a text with the rank of a setting
     (root / "x").exists()               local(io)
     (root / "x.json").read_text()       SETTING, as all ranks read the same file
     root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
@@ -40,6 +41,11 @@ def path_of(rank: Rank, *sources: Value) -> PathValue:
 def new_path(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`Path("out", name)`."""
     return path_of(args.rank(), *args.all())
+
+
+def text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`os.path.join(folder, name)`."""
+    return derived(ranks.nonlinear(args.rank()), Kind.STRING, *args.all(), device="")
 
 
 def joined(left: Value, right: Value) -> Value | None:

@@ -48,7 +48,12 @@ def _trains_itself(cls: ClassInfo) -> bool:
     called = [call.func for node in nodes for call in of_class(node, cst.Call) if isinstance(call.func, cst.Attribute)]
     runs_backward = any(each.attr.value == _BACKWARD and not is_super(each.value) for each in called)
     steps = any(each.attr.value == _STEP and self_attribute(each.value) for each in called)
-    return (runs_backward and steps) or any(map(_wraps_own_part, cls.project_lineage()))
+    return (runs_backward and steps) or wraps_own_part(cls)
+
+
+def wraps_own_part(cls: ClassInfo) -> bool:
+    """Whether a class or one of its bases assigns a wrapper of data parallelism to an attribute of its objects."""
+    return any(map(_wraps_own_part, cls.project_lineage()))
 
 
 def _wraps_own_part(cls: ClassInfo) -> bool:
