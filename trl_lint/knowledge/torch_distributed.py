@@ -61,10 +61,19 @@ SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
 # Its parameter that says whether it shuffles, which it does by default. `__iter__`: "deterministically shuffle based on
 # epoch and seed", `g.manual_seed(self.seed + self.epoch)`, where only `set_epoch` changes the epoch.
 SHUFFLES = (3, "shuffle")
-# The parameters of a DataLoader for what chooses its rows (torch/utils/data/dataloader.py), and a class that makes
-# batches of what a sampler gives (torch/utils/data/sampler.py).
+# The parameters of a DataLoader for its rows and what chooses them (torch/utils/data/dataloader.py), and a class that
+# makes batches of what a sampler gives (torch/utils/data/sampler.py).
+ROWS_OF_LOADER = (0, "dataset")
+SHUFFLED_LOADER = (2, "shuffle")
 OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))
 BATCHES_OF_SAMPLER = "BatchSampler"
+# What the names of data sets begin with that a library makes of files, the same on each rank; and functions that make
+# one of the data set that they are passed first (torch/utils/data/dataset.py).
+DATA_SETS = ("torchvision.datasets.",)
+BASES_OF_DATA = frozenset({"abc.ABC", "object", "torch.utils.data.Dataset", "typing.Generic"})
+OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
+# Wrappers whose objects no value tells from a bare model, as they pass attributes on.
+SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard"})
 # What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method.
 TELLS_EPOCH = rb"set_epoch|sampler\.epoch\b"
 # The step of an optimizer, or of an engine.

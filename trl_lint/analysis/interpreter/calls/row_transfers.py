@@ -329,7 +329,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     if created.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
         for refine in frame.domains.created:
-            loader = refine(frame, (row.name,), args, loader)
+            loader = refine(frame, (row.name,), args, node, loader)
         return loader
     return created
 
