@@ -717,7 +717,7 @@ CASES = {
             "import torch\n", "import torch\nfrom diffusers import FluxPipeline\n"
         ),
         "shard",
-        loop("reveal_rank(FluxPipeline.from_single_file(batch['x']))").replace(
+        loop("reveal_rank(FluxPipeline.download(batch['x']))").replace(
             "import torch\n", "import torch\nfrom diffusers import FluxPipeline\n"
         ),
         "unknown",

@@ -249,7 +249,7 @@ SHARED_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|(?:checkpoints?|ckpts?)(?:_root)?|logs?|logging|results?|exp|experiment|model|work"
     r"|run|serialization|project|target|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
-    r"(?:dir|directory|folder|path|root)$|^(?:directory|logdir|outdir|workdir)$",
+    r"(?:dir|directory|folder|path|root)$|^(?:directory|dirpath|logdir|outdir|workdir)$",
     says="A parameter or attribute with such a name that nothing in the project sets is a path that all ranks share.",
     because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
 )

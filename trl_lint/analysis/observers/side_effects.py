@@ -56,6 +56,7 @@ from trl_lint.knowledge.effects import (
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
+    MODES,
     NEEDS_RUN,
     OF_LOADED,
     OF_MODELS,
@@ -218,7 +219,7 @@ def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cs
 
 
 def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    effect = _of_mode(args.get(1, "mode"))
+    effect = _of_mode(args.get(1, MODES.get(name, "mode")))
     if name == "builtins.open":
         if effect is not None:
             _emit(frame, effect, "open", args, node)

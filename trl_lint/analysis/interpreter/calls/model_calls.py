@@ -70,7 +70,9 @@ def _runs_a_part(receiver: Value, name: str) -> bool:
 
 
 def _returns_itself(receiver: Value, name: str) -> bool:
-    """Whether a method of a bare project model configures it and returns it: `Net(config).create()`."""
+    """Whether a method of a bare model returns it: one that configures a project model, or drops an adapter."""
+    if name in models.DROP_ADAPTERS:
+        return receiver.wrapping is Wrapping.BARE
     method = receiver.cls.find(name) if isinstance(receiver, ProjectModel) else None
     return method is not None and method.returns_itself and receiver.wrapping is Wrapping.BARE
 
