@@ -29,6 +29,7 @@ from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.control_flow.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.program.idioms import set_before
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
@@ -76,6 +77,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     engine_plugins.exclude_plugin_test(frame, node)
     test = own_tests.as_test(frame, node.test, evaluate(frame, node.test))
     known = truth(frame, test)
+    if known is None:
+        known = set_before.decided(frame.root, node.test, lambda part: _known(frame, part))
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
@@ -112,6 +115,11 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
     return is_reached
+
+
+def _known(frame: Frame, part: cst.CSTNode) -> bool | None:
+    value = frame.node_values.get(id(part))
+    return None if value is None else truth(frame, value)
 
 
 def _note_leader(
