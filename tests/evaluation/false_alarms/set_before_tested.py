@@ -1,5 +1,6 @@
 # A setting is switched off just before it is asked whether to start a group: there is one process.
 import configparser
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -46,7 +47,7 @@ def train_by_fields(args, parse):
 
 
 def probe_by_keys(path):
-    config = yaml.safe_load(open(path))
+    config = yaml.safe_load(Path(path).read_text())
     config["job"]["parallel"] = False
     if config["job"]["parallel"]:
         dist.init_process_group("nccl")
@@ -54,7 +55,7 @@ def probe_by_keys(path):
 
 
 def train_by_keys(path, gpus):
-    config = yaml.safe_load(open(path))
+    config = yaml.safe_load(Path(path).read_text())
     config["job"]["parallel"] = False
     if len(gpus) > 1:
         config["job"]["parallel"] = True

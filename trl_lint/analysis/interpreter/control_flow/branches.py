@@ -76,9 +76,7 @@ class BranchEnd:
 def run_if(frame: Frame, node: cst.If) -> bool:
     engine_plugins.exclude_plugin_test(frame, node)
     test = own_tests.as_test(frame, node.test, evaluate(frame, node.test))
-    known = truth(frame, test)
-    if known is None:
-        known = set_before.decided(frame.root, node.test, lambda part: _known(frame, part))
+    known = _known(frame, node, test)
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
@@ -117,9 +115,15 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     return is_reached
 
 
-def _known(frame: Frame, part: cst.CSTNode) -> bool | None:
-    value = frame.node_values.get(id(part))
-    return None if value is None else truth(frame, value)
+def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
+    """The result of a test, if it is known."""
+
+    def of_part(part: cst.CSTNode) -> bool | None:
+        value = frame.node_values.get(id(part))
+        return None if value is None else truth(frame, value)
+
+    known = truth(frame, test)
+    return set_before.decided(frame.root, node.test, of_part) if known is None else known
 
 
 def _note_leader(

@@ -12,7 +12,7 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -138,7 +138,7 @@ def _place_read(node: cst.CSTNode) -> _Place | None:
     return None
 
 
-def _with_keys(owner: _Place | None, keys: list[cst.Arg]) -> _Place | None:
+def _with_keys(owner: _Place | None, keys: Sequence[cst.Arg]) -> _Place | None:
     names = [each.value.raw_value for each in keys if isinstance(each.value, cst.SimpleString) and not each.star]
     return (*owner, *names) if owner is not None and len(names) == len(keys) else None
 
