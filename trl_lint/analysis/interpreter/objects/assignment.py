@@ -38,6 +38,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.launcher_variables import ENVIRON
 
 
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
@@ -151,7 +152,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
         frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
-    elif library_name_of(container) == environment_variables.ENVIRON:
+    elif library_name_of(container) == ENVIRON:
         environment_variables.set_variable(frame, index, value)
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
