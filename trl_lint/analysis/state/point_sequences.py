@@ -31,6 +31,11 @@ class BranchPoints(NamedTuple):
     arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
     unroll_index: tuple[int, ...]
 
+    @property
+    def is_guard(self) -> bool:
+        """Whether the rank decides, both branches go on, and one of them has no points."""
+        return self.branch.origins == Origin.RANK and not any(self.branch.may_leave) and not all(self.arms)
+
 
 def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
     """The first point that only one of two branches has, if it is certainly missing in the other."""
