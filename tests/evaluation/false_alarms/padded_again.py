@@ -1,8 +1,8 @@
 # What a model has generated is padded to one length where it is stored in the output again; elsewhere it is as long as
 # this rank's longest completion.
 import torch
-import torch.nn.functional as F
 import torch.distributed as dist
+import torch.nn.functional as F
 from torch.utils.data import DataLoader, DistributedSampler
 from transformers import AutoModelForCausalLM, GenerationConfig
 
