@@ -113,6 +113,9 @@ EMBEDDED_INPUTS = "inputs_embeds"
 
 # Methods that generate. A wrapped model has none of them.
 GENERATES = frozenset({"generate"})
+# The field of the object that it returns, if it is asked for more than the tokens, which holds these.
+# Source: transformers, generation/utils.py `GenerateDecoderOnlyOutput`
+GENERATED_TOKENS = "sequences"
 # Methods that are the forward itself.
 FORWARDS = frozenset({"__call__", "forward"})
 # Modules of torch.nn that always have parameters, and what freezes a module.
