@@ -62,3 +62,23 @@ def train_by_keys(path, gpus):
     if config["job"]["parallel"]:
         dist.init_process_group("nccl")
     torch.save(nn.Linear(2, 2).state_dict(), "model.pt")  # expect: TRL008
+
+
+def train_by_other_keys(path):
+    config = yaml.safe_load(Path(path).read_text())
+    config["job"]["parallel"] = False
+    config["job"] = yaml.safe_load(Path(path).with_suffix(".job").read_text())
+    if config["job"]["parallel"]:
+        dist.init_process_group("nccl")
+    torch.save(nn.Linear(2, 2).state_dict(), "model.pt")  # expect: TRL008
+
+
+def train_by_handled(args, started):
+    args.distributed = False
+    try:
+        args.distributed = started()
+        args.check()
+    except ValueError:
+        if args.distributed:
+            dist.init_process_group("nccl")
+    torch.save(nn.Linear(2, 2).state_dict(), "model.pt")  # expect: TRL008

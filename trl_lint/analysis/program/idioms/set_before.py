@@ -23,6 +23,8 @@ from trl_lint.analysis.program.syntax import ancestors, below, inwards, of_class
 # A setting: the name of the object that holds it, and the names or keys that lead there.
 _Place: TypeAlias = tuple[str, ...]
 _CONSTANTS = {"True": True, "False": False, "None": False}
+# Statements of which another part may have been run just before a test in one of them.
+_OPEN = (cst.For, cst.While, cst.Try, cst.TryStar)
 _SETS = "set"
 _GETS = "get"
 
@@ -56,7 +58,7 @@ def _last_set(root: cst.CSTNode, test: cst.CSTNode) -> bool | None:
     for outer, inner in reversed(list(inwards(root, test))):
         if isinstance(outer, (cst.FunctionDef, cst.Lambda)) and outer is not root:
             return None
-        if isinstance(outer, (cst.For, cst.While)) and _may_set(outer, place):
+        if isinstance(outer, _OPEN) and _may_set(outer, place):
             return None
         if not isinstance(outer, (cst.IndentedBlock, cst.Module)):
             continue
@@ -94,7 +96,7 @@ def _is_harmless(code: cst.CSTNode, name: cst.Name, place: _Place) -> bool:
                 return _reads_or_sets_another(outer, place)
             case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.Del() | cst.For() | cst.Element():
                 found = _path(chain)
-                return chain is not name and found is not None and found != place
+                return chain is not name and found is not None and place[: len(found)] != found
             case _:
                 return chain is not name
     return chain is not name
