@@ -5,7 +5,6 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import BatchCountedAgain
-from trl_lint.analysis.program.syntax import of_class
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, LeaveOut, NoFix, Replace
@@ -13,6 +12,7 @@ from trl_lint.fixes.support.edits import FixPlan, LeaveOut, NoFix, Replace
 _CHANGES = "the optimizer steps less often then, on one process too, if several batches are accumulated"
 _ELSEWHERE = "they are not in one `with` statement"
 _ONE_MODEL = "`accumulate` takes several models from accelerate 0.22 on"
+_EMPTY = cst.SimpleStatementSuite([cst.Pass()])
 _PLAIN = (cst.Attribute, cst.Name, cst.Subscript)
 
 
@@ -31,7 +31,8 @@ class NestedAccumulateFix(RuleFix[BatchCountedAgain]):
         items = [each for each in statement.items if any(each.item is call for call in calls)]
         if any(each.asname is not None for each in statement.items):
             return NoFix("the statement binds a name")
-        if any(of_class(each, cst.Comment) for each in (statement.whitespace_after_with, *statement.items)):
+        written = event.module.tree.code_for_node(statement.with_changes(body=_EMPTY, leading_lines=[]))
+        if "#" in written:
             return NoFix("there is a comment between them")
         models = [argument for call in calls for argument in call.args]
         if not all(each.keyword is None and isinstance(each.value, _PLAIN) for each in models):

@@ -85,8 +85,8 @@ def _message(event: BatchCountedAgain) -> str:
     what = "this call enters one `accumulate` inside another" if inside else "one `accumulate` is inside another"
     times = "twice" if count == 2 else f"{count} times"
     return (
-        f"{what}, and each counts the batch, so that it counts {times}: on several GPUs the gradients of {whose} are not "
-        "averaged when the optimizer steps, and each rank trains its own copy"
+        f"{what}, and each counts the batch, so that it counts {times}: on several GPUs the gradients of {whose} are "
+        "not averaged when the optimizer steps, and each rank trains its own copy"
     )
 
 

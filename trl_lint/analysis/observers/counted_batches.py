@@ -37,7 +37,7 @@ _COUNTS_AGAIN = "this `accumulate` counts it again"
 
 
 class Counts:
-    """The calls of `accumulate` of a run, by id; those entered in it, or in what it calls, with no other around them."""
+    """The calls of `accumulate` of a run, by id; those that it, or what it calls, enters with no other around them."""
 
     def __init__(self) -> None:
         self.calls: set[int] = set()

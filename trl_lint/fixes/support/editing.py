@@ -239,7 +239,9 @@ def _without_blank_top(block: cst.IndentedBlock) -> cst.IndentedBlock:
 def _touched(edit: Edit) -> list[cst.CSTNode]:
     """The nodes that an edit changes, or puts something next to; none if it only requests an import."""
     match edit:
-        case Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Drop(node) | Part(node) | LeaveOut(node):
+        case (
+            Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Drop(node) | Part(node) | LeaveOut(node)
+        ):
             return [node]
         case Move(statement, anchor):
             return [statement, anchor]

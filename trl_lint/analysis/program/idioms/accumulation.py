@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, inwards, last_name, of_class
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.accumulation import ACCELERATOR, BEFORE_NUMBER, PLUGINS, REDUCES_EACH, SAYS_NUMBER
 from trl_lint.knowledge.schedules import ACCUMULATION
@@ -45,8 +45,7 @@ def entered_around(
     root: cst.CSTNode, node: cst.CSTNode, is_call: Callable[[cst.Call], bool]
 ) -> Iterator[tuple[cst.With, cst.Call]]:
     """The calls that the `with` statements around a node have entered before it, the outermost first."""
-    around = (*ancestors(root, node), node)
-    for statement, inner in zip(around, around[1:], strict=False):
+    for statement, inner in inwards(root, node):
         if isinstance(statement, cst.With):
             for item in statement.items:
                 if item is inner:
@@ -93,7 +92,7 @@ def _is_one(module: Module, call: cst.Call, number: cst.BaseExpression) -> bool:
 
 
 def _is_set(module: Module) -> bool:
-    """Whether a file sets the number of an Accelerator once it is there: `accelerator.gradient_accumulation_steps = 4`."""
+    """Whether a file sets the number of an Accelerator that is there: `accelerator.gradient_accumulation_steps = 4`."""
     return any(
         isinstance(target, cst.Attribute)
         and target.attr.value == ACCUMULATION
