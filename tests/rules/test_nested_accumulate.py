@@ -12,6 +12,7 @@ SNIPPETS = Snippets("TRL023")
 HEAD = """\
 from accelerate import Accelerator
 from accelerate.utils import GradientAccumulationPlugin
+from diffusers import UNet2DConditionModel
 
 """
 BODY = """\
@@ -259,3 +260,16 @@ def test_an_accelerator_of_another_file(tmp_path):
     for number, count in (("", 0), ("gradient_accumulation_steps=8", 1)):
         files = {"loop.py": text, "main.py": main.replace("NUMBER", number)}
         assert len(findings_in(tmp_path, files, "loop.py", "TRL023")) == count
+
+
+def test_a_model_that_is_not_prepared_is_counted_as_well():
+    text = program().replace(
+        "    unet, text", "    unet = UNet2DConditionModel.from_pretrained(args.name)\n    unet, text"
+    )
+    assert "the gradients of `unet`" in SNIPPETS.finding(text).message
+    text = text.replace("unet, text_encoder, optimizer, loader = ", "text_encoder, optimizer, loader = ")
+    text = text.replace("prepare(unet, ", "prepare(")
+    assert SNIPPETS.finding(text).message == (
+        "one `accumulate` is inside another, and each counts the batch, so that it counts twice: with an even number "
+        "of accumulation steps the optimizer steps twice as often as asked for"
+    )

@@ -12,9 +12,11 @@ step. With two, every batch counts twice:
   the step is not complete yet. Its gradients are not averaged there, so on several GPUs each rank trains its own copy,
   and only that of rank 0 is saved. With an even number of accumulation steps they are never averaged, except at the end
   of an epoch;
-- with an even number the optimizer steps twice as often as asked for: with 2, after every batch.
+- with an even number the optimizer steps twice as often as asked for: with 2, after every batch. So it does on one
+  process.
 
-Nothing fails. With 1 accumulation step nothing is wrong.
+Nothing fails. With 1 accumulation step nothing is wrong. If the first model is not wrapped, only the count is wrong,
+and the message says so.
 
 ## Example
 ```python
@@ -80,13 +82,17 @@ class NestedAccumulate(Rule[BatchCountedAgain]):
 def _message(event: BatchCountedAgain) -> str:
     calls, inside = event.entered.calls, event.entered.inside
     count = len(calls) + (inside is not None)
-    models = [shown_source(event.module, each.value) for each in calls[0].args]
-    whose = f"`{models[0]}`" if count == 2 and len(models) == 1 else "some models"
     what = "this call enters one `accumulate` inside another" if inside else "one `accumulate` is inside another"
     times = "twice" if count == 2 else f"{count} times"
+    what = f"{what}, and each counts the batch, so that it counts {times}"
+    if not event.entered.is_wrapped:
+        number = "an even number" if count == 2 else f"a multiple of {count}"
+        return f"{what}: with {number} of accumulation steps the optimizer steps {times} as often as asked for"
+    models = [shown_source(event.module, each.value) for each in calls[0].args]
+    whose = f"`{models[0]}`" if count == 2 and len(models) == 1 else "some models"
     return (
-        f"{what}, and each counts the batch, so that it counts {times}: on several GPUs the gradients of {whose} are "
-        "not averaged when the optimizer steps, and each rank trains its own copy"
+        f"{what}: on several GPUs the gradients of {whose} are not averaged when the optimizer steps, and each rank "
+        "trains its own copy"
     )
 
 

@@ -1,4 +1,4 @@
-# A batch is counted once by one `accumulate`, whatever other blocks are around it; two inside each other count it twice.
+# A batch is counted once by one `accumulate`, whatever other blocks are around it; one inside another counts it again.
 
 from accelerate import Accelerator
 from somewhere import meter, options

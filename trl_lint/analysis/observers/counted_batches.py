@@ -20,6 +20,7 @@ from trl_lint.analysis.events import BatchCountedAgain
 from trl_lint.analysis.program.idioms.accumulation import Entered, creations, entered_around, may_accumulate
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.accumulation import ACCUMULATE, TAKES_SEVERAL
 from trl_lint.knowledge.library import in_span
@@ -37,10 +38,13 @@ _COUNTS_AGAIN = "this `accumulate` counts it again"
 
 
 class Counts:
-    """The calls of `accumulate` of a run, by id; those that it, or what it calls, enters with no other around them."""
+    """The calls of `accumulate` of a run, by id, with the truth of a model that may be wrapped.
+
+    entered: those that the run, or what it calls, enters with no other around them.
+    """
 
     def __init__(self) -> None:
-        self.calls: set[int] = set()
+        self.calls: dict[int, bool] = {}
         self.entered: dict[int, tuple[Module, cst.Call]] = {}
 
 
@@ -51,7 +55,8 @@ class CountedBatches(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if name == ACCUMULATE:
-            frame.trace.notes.of(Counts).calls.add(id(node))
+            is_bare = [wrapping is not None and wrapping.is_bare for wrapping in map(wrapping_of, args.positional)]
+            frame.trace.notes.of(Counts).calls[id(node)] = not is_bare or not all(is_bare)
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         counts = frame.trace.notes.of(Counts)
@@ -112,7 +117,8 @@ def _emit(
     inside: Step | None = None,
 ) -> None:
     takes_several = in_span(TAKES_SEVERAL, frame.engine.versions.get("accelerate")) is not False
-    frame.emit(BatchCountedAgain, node, entered=Entered(calls, statement, inside, takes_several))
+    is_wrapped = frame.trace.notes.of(Counts).calls[id(calls[0])]
+    frame.emit(BatchCountedAgain, node, entered=Entered(calls, statement, inside, is_wrapped, takes_several))
 
 
 OBSERVER = CountedBatches()

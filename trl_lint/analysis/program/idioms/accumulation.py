@@ -32,12 +32,14 @@ class Entered(NamedTuple):
         calls: Those in this function, the outermost first.
         statement: The `with` that enters all of them; None if there are several.
         inside: Where another function enters one more, if the last of the calls is not in this one.
+        is_wrapped: Whether the outermost call may have got a wrapped model, whose gradients it does not reduce.
         takes_several: Whether one call may be given all models in the release in use.
     """
 
     calls: tuple[cst.Call, ...]
     statement: cst.With | None
     inside: Step | None
+    is_wrapped: bool
     takes_several: bool
 
 
