@@ -23,6 +23,7 @@ from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 if TYPE_CHECKING:
     from libcst import Arg, BaseExpression, Call, CSTNode, For, FunctionDef, While
 
+    from trl_lint.analysis.program.idioms.accumulation import Entered
     from trl_lint.analysis.program.idioms.step_counts import CountedSchedule
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project.project import Module
@@ -133,10 +134,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel, or the result of `prepare`, is created and discarded.
-
-    in_loop: it is only kept in the variable of a loop. is_list: `prepare` is passed a list, which it returns unchanged.
-    """
+    """A wrapper is discarded, or kept only in a loop's variable (`in_loop`); `is_list`: `prepare` returns its list."""
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 
@@ -200,6 +198,15 @@ class SchedulePrepared(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchCountedAgain(Event):
+    """An Accelerator's `accumulate`, at or below the node, counts a batch that another one around it has counted."""
+
+    mentions = (LIBRARIES, mentions.ACCUMULATES)
+
+    entered: Entered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The global rank chooses a device. provenance: the step that read it. expression: what is passed, if written."""
 
@@ -227,10 +234,9 @@ class StepReturned(Event):
 class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: which rank does so first, if that is known.
 
-    in_trainer: a class that a library runs on every rank does it. started: a program that starts a training does it.
-    holds_trainer: whether the mapped function holds the trainer. Its hash names the cache file, and that of a trainer
-    that has been built differs between ranks, as the trainer holds the rank. only_reads: whether, now that all runs are
-    known, all calls that lead here read what some ranks have computed.
+    in_trainer: a class that a library runs on every rank does it; started: a program that starts a training.
+    holds_trainer: whether the mapped function holds the trainer, so that its hash, the cache file's name, differs.
+    only_reads: whether all calls that lead here read what some ranks have computed, now that all runs are known.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -308,10 +314,7 @@ class Divergence(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetDivergence(Event):
-    """Some ranks have another data set than the others; `condition`, at the node, decides which ones.
-
-    use: the call that is passed the data set, as `name`, and iterates over it on every rank.
-    """
+    """Some ranks (`condition`) have another data set, as `name`, than the others; each iterates over it in `use`."""
 
     mentions = (LIBRARIES, mentions.TRAINED_ON)
 

@@ -79,6 +79,7 @@ SYNC_POINTS = either(
     named([TRAINS]),
 )
 PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
+ACCUMULATES = named([schedules.ACCUMULATES], ".{}(")
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 PIPELINES = (b"Pipeline",)
