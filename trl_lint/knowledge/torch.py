@@ -169,6 +169,12 @@ PURE_FUNCTIONS = frozenset({
 })
 # A loop with one of these calls trains.
 STEPS_OF_TRAINING = frozenset({"backward", "step", "zero_grad"})
+# Those that scale the gradients by their norm, and what they are passed, with the names of what gives it of a model. The
+# method of the same name of a wrapper takes the norm of all ranks.
+CLIPS_BY_NORM = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm"})
+CLIPPED = (0, "parameters")
+GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
+OWN_CLIP = "clip_grad_norm_"
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 
 PURE_BUILTINS = frozenset({
