@@ -175,6 +175,7 @@ CLIPS_BY_NORM = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.cli
 CLIPPED = (0, "parameters")
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
 OWN_CLIP = "clip_grad_norm_"
+OWN_CLIP_TAKES = ("max_norm", "norm_type")
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 
 PURE_BUILTINS = frozenset({
