@@ -1,4 +1,4 @@
-"""Gradients that FSDP shards are clipped by the norm of each rank's own parts.
+"""Under FSDP, each rank clips by a norm of its own.
 
 ## What it does
 Reports `torch.nn.utils.clip_grad_norm_` on the parameters of a model that `FullyShardedDataParallel` (FSDP 1) wraps
@@ -49,7 +49,6 @@ by hand are not seen.
 - https://docs.pytorch.org/docs/stable/fsdp.html (`FullyShardedDataParallel.clip_grad_norm_`: "If every FSDP instance
   uses `NO_SHARD`, […] then you may directly use `torch.nn.utils.clip_grad_norm_()`. If at least some FSDP instance uses
   a sharded strategy, […] then you should use this method instead")
-- https://github.com/pytorch/pytorch/issues/72548 
 """
 
 from __future__ import annotations
@@ -66,7 +65,6 @@ class ShardedGradientNorm(Rule[ShardsClipped]):
     code = "TRL024"
     name = "sharded-gradient-norm"
     consequences = (Consequence.WRONG_TRAINING,)
-    preview = True
 
     def check(self, event: ShardsClipped) -> Iterator[Violation]:
         model = shown_source(event.module, event.owner)
