@@ -169,8 +169,8 @@ PURE_FUNCTIONS = frozenset({
 })
 # A loop with one of these calls trains.
 STEPS_OF_TRAINING = frozenset({"backward", "step", "zero_grad"})
-# Those that scale the gradients by their norm, and what they are passed, with the names of what gives it of a model. The
-# method of the same name of a wrapper takes the norm of all ranks.
+# Those that scale gradients by their norm, what they are passed, and the methods by which a model gives it. FSDP's own
+# method (torch/distributed/fsdp/fully_sharded_data_parallel.py) takes the norm of all ranks, and these arguments.
 CLIPS_BY_NORM = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm"})
 CLIPPED = (0, "parameters")
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})

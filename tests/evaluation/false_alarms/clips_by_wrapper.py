@@ -1,4 +1,4 @@
-# As in pandallm, trainer_base_fsdp_v4.py, and Token-level-DPO, trainers.py: the wrapper clips if it has a method for it.
+# A wrapper clips itself, if it has a method for that: dandelionsllm/pandallm, trainer_base_fsdp_v4.py.
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
