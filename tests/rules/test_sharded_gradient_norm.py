@@ -125,6 +125,32 @@ def test_calls_for_whole_gradients_or_for_others(clip):
     assert SNIPPETS.findings(trained(clip)) == []
 
 
+HELPERS = f"""\
+def clip(model):
+    {CLIP}
+def clipped(model):
+    clip(model)
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "count"),
+    [
+        ("clip(model)\n", 1),
+        ("clipped(model)\n", 1),
+        (ASKED.format("isinstance(model, FSDP)").replace(CLIP, "clip(model)\n"), 0),
+        (ASKED.format("flag").replace(CLIP, "clipped(model)\n"), 0),
+        ("if not args.use_fsdp:\n    clipped(model)\n", 0),
+        ("if args.fsdp:\n    args.save(model)\nelse:\n    clip(model)\n", 0),
+        ("if args.fsdp:\n    clip(model)\n", 1),
+    ],
+)
+def test_a_caller_may_choose_who_clips(call, count):
+    text = trained(call).replace("def main", HELPERS + "def main")
+    assert len(SNIPPETS.findings(text)) == count
+
+
 IN_CLASS = """\
 class Training:
     def __init__(self, net, other):

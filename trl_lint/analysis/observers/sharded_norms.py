@@ -11,6 +11,8 @@ Events of a program with `model = FSDP(net)`:
         model.clip_grad_norm_(1.0)
     else:
         clip_grad_norm_(model.parameters(), 1.0)      none: it is for other wrappers
+
+A function that clips is for other wrappers, too, if one of its callers chooses it in this way.
 """
 
 from __future__ import annotations
@@ -21,16 +23,32 @@ import libcst as cst
 
 from trl_lint.analysis.gradient_events import ShardsClipped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, exits_before, identifiers, names_in, of_class
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assigned_once,
+    exits_before,
+    identifiers,
+    inwards,
+    last_name,
+    names_in,
+    of_class,
+)
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.model_roles import is_sharded
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
-from trl_lint.knowledge.torch import CLIPPED, CLIPS_BY_NORM, GIVES_PARAMETERS, OWN_CLIP
+from trl_lint.knowledge.torch import CLIPPED, CLIPPING_MODULES, CLIPS_BY_NORM, GIVES_PARAMETERS, OWN_CLIP
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from trl_lint.analysis.events import Event
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.analysis.state.observing import CalleeRun
 
 # Functions that pass on what their last argument yields, or a part of it.
 _PASS_ON = frozenset({"filter", "iter", "list", "tuple"})
@@ -43,6 +61,20 @@ class Parameters(NamedTuple):
 
     owner: cst.BaseExpression
     whole: bool = True
+
+
+class Clips:
+    """The functions by which a run clips parts of gradients."""
+
+    def __init__(self) -> None:
+        self.functions: set[FunctionInfo] = set()
+
+
+class ForOthers:
+    """The functions of a module that some caller runs for models that FSDP does not wrap."""
+
+    def __init__(self) -> None:
+        self.functions: set[FunctionInfo] = set()
 
 
 class ShardedNorms(Observer["Frame"]):
@@ -58,6 +90,23 @@ class ShardedNorms(Observer["Frame"]):
         model = frame.node_values.get(id(found.owner), UNKNOWN)
         if is_sharded(model) and not _is_for_others(frame, node, found.owner):
             frame.emit(ShardsClipped, node, model=model, owner=found.owner, whole=found.whole)
+            if frame.function is not None:
+                frame.trace.notes.of(Clips).functions.add(frame.function)
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        clips = run.trace.notes.of(Clips).functions
+        if not clips or run.trace is frame.trace:
+            return
+        if not _is_alternative(frame, node):
+            frame.trace.notes.of(Clips).functions.update(clips)
+            return
+        for each in clips:
+            each.module.notes.of(ForOthers).functions.add(each)
+            frame.engine.note_stored(ForOthers, each)
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """Remove the calls in functions that are chosen for other wrappers."""
+        return [each for each in events if not (isinstance(each, ShardsClipped) and _is_chosen(each))]
 
 
 def _parameters(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Parameters | None:
@@ -76,24 +125,43 @@ def _parameters(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Param
     return None
 
 
+def _is_chosen(event: ShardsClipped) -> bool:
+    return event.function is not None and event.function in event.module.notes.of(ForOthers).functions
+
+
 def _is_for_others(frame: Frame, node: cst.Call, owner: cst.BaseExpression) -> bool:
     """Whether a call may be for models that FSDP does not wrap: the function has one of the wrapper's own method too,
-    or asks what wraps the model.
+    or asks what wraps the model (`owner`).
     """
     names = names_in(owner) - {"self"}
-    calls = of_class(frame.root, cst.Call)
-    if any(_is_own_clip(each, names) for each in calls) or _names_own_clip(frame.root):
+    if any(_is_own_clip(each, names) for each in of_class(frame.root, cst.Call)) or _names_own_clip(frame.root):
         return True
     tests = [each.test for each in ancestors(frame.root, node) if isinstance(each, (cst.If, cst.IfExp))]
     tests += [each.test for each in exits_before(frame.root, node)]
     return any(_asks_for_wrapper(each) for each in tests)
 
 
-def _is_own_clip(call: cst.Call, names: set[str]) -> bool:
-    """Whether a call is that of a method of the model: `model.clip_grad_norm_(1.0)`."""
-    function = call.func
-    is_method = isinstance(function, cst.Attribute) and function.attr.value == OWN_CLIP
-    return is_method and isinstance(function, cst.Attribute) and not names.isdisjoint(names_in(function.value))
+def _is_alternative(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether a call of a function that clips is the alternative to a call of a wrapper's own method, or to what is
+    done if a test finds a wrapper.
+    """
+    if any(_is_own_clip(each, None) for each in of_class(frame.root, cst.Call)):
+        return True
+    for outer, inner in inwards(frame.root, call):
+        if isinstance(outer, cst.If) and _asks_for_wrapper(outer.test):
+            is_negated = isinstance(outer.test, cst.UnaryOperation)
+            if is_negated is (inner is outer.body):
+                return True
+    return False
+
+
+def _is_own_clip(call: cst.Call, names: set[str] | None) -> bool:
+    """Whether a call is that of a method of the model, or of any object: `model.clip_grad_norm_(1.0)`."""
+    match call.func:
+        case cst.Attribute(value=owner, attr=cst.Name(name)) if name == OWN_CLIP:
+            of_object = last_name(owner) not in CLIPPING_MODULES
+            return of_object if names is None else not names.isdisjoint(names_in(owner))
+    return False
 
 
 def _names_own_clip(root: cst.CSTNode) -> bool:
