@@ -23,7 +23,6 @@ from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 if TYPE_CHECKING:
     from libcst import Arg, BaseExpression, Call, CSTNode, For, FunctionDef, While
 
-    from trl_lint.analysis.program.idioms.accumulation import Entered
     from trl_lint.analysis.program.idioms.step_counts import CountedSchedule
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project.project import Module
@@ -195,15 +194,6 @@ class SchedulePrepared(Event):
 
     node: Call
     schedule: CountedSchedule
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchCountedAgain(Event):
-    """An Accelerator's `accumulate`, at or below the node, counts a batch that another one around it has counted."""
-
-    mentions = (LIBRARIES, mentions.ACCUMULATES)
-
-    entered: Entered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

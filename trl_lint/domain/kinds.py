@@ -211,6 +211,7 @@ class ModelRole(Enum):
     TRAINED = "the one that a Trainer trains, whose bare form is the trainer's own `self.model`"
     DATA_PARALLEL = "one that a DataParallel wraps"
     REPLICATED = "one that DDP wraps, which keeps all parameters on every rank"
+    SHARDED = "one that FSDP 1 wraps, which keeps a part of each gradient on every rank"
     SPREAD = 'one whose layers are spread over all GPUs of a process (`device_map="auto"`)'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import BatchCountedAgain
+from trl_lint.analysis.gradient_events import BatchCountedAgain
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, LeaveOut, NoFix, Replace

@@ -255,6 +255,7 @@ _ALIASES: dict[str, str] = {
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.distributed": "torch.nn.parallel",
+    "torch.nn.utils.clip_grad": "torch.nn.utils",
     "torch.optim.lr_scheduler._LRScheduler": "torch.optim.lr_scheduler.LRScheduler",
     "torch.optim.optimizer": "torch.optim",
     "torch.utils.data.dataloader": "torch.utils.data",

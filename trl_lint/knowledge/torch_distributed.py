@@ -47,6 +47,13 @@ GROUP_OF_WRAPPER = "process_group"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"
+FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
+# The parameter of FSDP 1 for what it shards, and the only strategy that shards nothing; by default it shards all.
+# `clip_grad_norm_`: "If every FSDP instance uses NO_SHARD […] then you may directly use torch.nn.utils.clip_grad_norm_.
+# If at least some FSDP instance uses a sharded strategy […] then you should use this method".
+STRATEGY = (2, "sharding_strategy")
+SHARDS_NOTHING = "NO_SHARD"
+SHARDING = rb"FULL_SHARD|SHARD_GRAD_OP|HYBRID_SHARD"
 _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
@@ -140,7 +147,7 @@ _CLASSES: tuple[Row, ...] = (
           makes=PaceSwitch(Pace.UNEVEN)),
     Class(name="torch.distributed.device_mesh.DeviceMesh",
           source="torch/distributed/device_mesh.py::DeviceMesh"),
-    Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
+    Class(name=FSDP, source=_FSDP, makes=SOME_MODEL),
     Class(name=DATA_PARALLEL, source=_DP, makes=WRAPPED_MODEL),
     Class(name=DDP, source=_DDP, makes=REPLICATED_MODEL,
           synchronises=WRAP),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import BatchCountedAgain
+from trl_lint.analysis.gradient_events import BatchCountedAgain
 from trl_lint.analysis.program.idioms.accumulation import Entered, creations, entered_around, may_accumulate
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.observing import Observer
