@@ -171,7 +171,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The result of `accelerator.prepare` for one of its arguments."""
     value = as_wrappable(value)
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedModel(value.cls, provenance=Prepared(frame.module, node, _PREPARED))
+        is_trained = not wrapped_models.may_stay_unwrapped(frame, value, node)
+        return PreparedModel(value.cls, provenance=Prepared(frame.module, node, _PREPARED), grad=is_trained)
     if isinstance(value, ModelValue):
         is_other = wrapped_models.may_stay_unwrapped(frame, value, node) or _wraps_in_fsdp(frame, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
