@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.definitions.searched_outside import trains_outside
 from trl_lint.analysis.program.idioms.deepspeed_settings import leaves_whole
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -336,6 +337,8 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
         return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)
     if not isinstance(row, Function) or synchronises is not BACKWARD:
         return False
+    if frame.cls is not None and trains_outside(frame.cls):
+        return True
     loss = args.expression(0)
     return are_trained_unwrapped(frame) or (loss is not None and is_of_network_made_here(frame, loss))
 
