@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
-from trl_lint.analysis.program.definitions.searched_outside import trains_outside
 from trl_lint.analysis.program.idioms.deepspeed_settings import leaves_whole
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -35,6 +34,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
+from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.domain import ranks

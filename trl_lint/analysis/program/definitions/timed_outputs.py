@@ -40,7 +40,9 @@ def timed_parts(cls: ClassInfo, count: int) -> Sequence[bool]:
 
 def _timed_parts(cls: ClassInfo) -> Mapping[int, Sequence[bool]]:
     forward = cls.find("forward")
-    if forward is None or not any(last_name(each.func) in CLOCKS for each in of_class(forward.node, cst.Call)):
+    if forward is None or not isinstance(forward.node, cst.FunctionDef):
+        return {}
+    if not any(last_name(each.func) in CLOCKS for each in of_class(forward.node, cst.Call)):
         return {}
     timings = _Timings(forward.node)
     found: dict[int, list[bool]] = {}
