@@ -30,6 +30,7 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
+    ContainerValue,
     InstanceValue,
     IterableValue,
     LibraryInstance,
@@ -123,7 +124,9 @@ def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return wrapped_models.copied(_first(frame, args, node))
+    value = wrapped_models.copied(_first(frame, args, node))
+    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
+    return frame.allocate(node, cells[0]) if len(cells) == 1 else value  # what one gets from now on, the other has not
 
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
