@@ -41,9 +41,9 @@ is not a name or an attribute, or for arguments that the method does not have (`
 Not reported: FSDP 2 (`fully_shard`), whose DTensors know of the other parts; models that Accelerate, a Trainer,
 Lightning or DeepSpeed wraps; parts of a wrapped model; models that only one of several ways wraps, or that reach the
 call through an optimizer or a container; calls in a function that calls or names the method as well, or below a test
-for the engine or the class of the model; `with FSDP.summon_full_params(…, with_grads=True)`; unit tests. A strategy
-that comes from a setting is taken to be one that shards, unless the file names only `NO_SHARD`. Norms that are computed
-by hand are not seen.
+for the engine or the class of the model, there or in a caller; `with FSDP.summon_full_params(…, with_grads=True)`; unit
+tests. A strategy that comes from a setting is taken to be one that shards, unless the file names only `NO_SHARD`. Norms
+that are computed by hand are not seen.
 
 ## References
 - https://docs.pytorch.org/docs/stable/fsdp.html (`FullyShardedDataParallel.clip_grad_norm_`: "If every FSDP instance
