@@ -46,9 +46,8 @@ tests. A strategy that comes from a setting is taken to be one that shards, unle
 that are computed by hand are not seen.
 
 ## References
-- https://docs.pytorch.org/docs/stable/fsdp.html (`FullyShardedDataParallel.clip_grad_norm_`: "If every FSDP instance
-  uses `NO_SHARD`, […] then you may directly use `torch.nn.utils.clip_grad_norm_()`. If at least some FSDP instance uses
-  a sharded strategy, […] then you should use this method instead")
+- https://docs.pytorch.org/docs/stable/fsdp.html (`FullyShardedDataParallel.clip_grad_norm_`: torch's own function is
+  for `NO_SHARD` alone)
 """
 
 from __future__ import annotations
