@@ -1,9 +1,11 @@
 """Which models FSDP 1 shards, so that each rank holds a part of each of their gradients.
 
-FSDP(net)                                                a model in the role SHARDED, with this as its provenance
-FSDP(net, sharding_strategy=strategy)                    the same: it was made to shard
-FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)   a model: each rank holds all of it
-fully_shard(net)                                         a model: FSDP 2 has DTensors, which know of the other parts
+    FSDP(net)                                                a model in the role SHARDED, with this as its provenance
+    FSDP(net, sharding_strategy=strategy)                    the same: it was made to shard
+    FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)   a model: each rank holds all of it
+    fully_shard(net)                                         a model: FSDP 2 has DTensors, which know of the other parts
+
+The names of the wrapper and of its strategies are in `knowledge/torch_distributed.py`.
 """
 
 from __future__ import annotations
