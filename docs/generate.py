@@ -26,7 +26,7 @@ import msgspec
 
 import trl_lint
 from trl_lint import codemods, config, reports
-from trl_lint.findings import Applicability, Consequence, Severity
+from trl_lint.findings import Consequence, Severity
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.frontends.cli import main
@@ -178,21 +178,18 @@ def with_rules_table(text: str) -> str:
 
 def _readme_table() -> str:
     rows = (
-        (f"[{rule.code}](trl_lint/rules/{rule.module}.py)", rule.name, rule.summary, _trust(rule))
+        (f"[{rule.code}](trl_lint/rules/{rule.module}.py)", rule.name, rule.summary, _best_fix(rule))
         for rule in all_rules()
     )
-    return _table(("code", "name", "what it reports", "fix"), rows)
+    return _table(("code", "name", "what it reports", "best fix"), rows)
 
 
-def _trust(rule: BaseRule) -> str:
-    """The applicability of a rule's fixes, in words."""
+def _best_fix(rule: BaseRule) -> str:
+    """How far the best of a rule's fixes can be trusted."""
     if not rule.has_fix:
         return "hint"
     fix = fix_of(rule.fix_module)
-    *others, last = (
-        "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities
-    )
-    return f"{', '.join(others)} or {last}"
+    return (fix or RuleFix).applicabilities[0].value
 
 
 def readme(*heading: str) -> str:

@@ -38,7 +38,7 @@ def test_the_texts_ask_for_edits_of_all_kinds() -> None:
         for each in (each for each in reported(name) if each.fix.plan is not None):
             kinds.update(type(edit).__name__ for edit in each.fix.plan.edits)
             assert transformed([each.fix]) != each.violation.module.tree.code
-    assert kinds == {"Replace", "Insert", "Enclose", "Move", "Drop", "Part", "Import"}
+    assert kinds == {"Replace", "Insert", "Enclose", "Move", "Drop", "Part", "LeaveOut", "Import", "ExtendImport"}
 
 
 TREE = """# header

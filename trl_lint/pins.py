@@ -1,4 +1,4 @@
-"""The releases of trl and transformers that a project pins, and whether pytorch_lightning is one before 2.0.
+"""The releases of trl and transformers that a project pins, and whether pytorch_lightning is one before 0.8 or 2.0.
 
     requirements.txt     transformers==4.29.2
     pyproject.toml       dependencies = ["trl[peft] == 0.17.0"]
@@ -27,6 +27,7 @@ _LIGHTNING = re.compile(
     rb"(?i)(?<![\w./-])pytorch[-_]lightning(?:\[[^\]\n]*\])?[\"']?[ \t]*(?:=[ \t]*[\"'])?([<>=!~^\d.*, \t]*)"
 )
 _MAJORS = {
+    b"0": re.compile(rb"(?:(?<![<>!~=])={1,3}|~=|\^|^)[ \t]*0\.[0-7](?!\d)"),
     b"1": re.compile(rb"(?:(?<![<>!~=])={1,3}|~=|<=?|\^|^)[ \t]*[01]\.\d|<[ \t]*2(?:\.0)*(?![\d.])"),
     b"2": re.compile(rb"(?:[=>~]=?=?|\^|^)[ \t]*[2-9]\b"),
 }
@@ -55,7 +56,7 @@ def _of(paths: list[Path]) -> dict[str, str]:
             found.setdefault(library, set()).add(release)
         for asked in _LIGHTNING.findall(text):
             majors = {major for major, leaves in _MAJORS.items() if leaves.search(asked)}
-            found.setdefault(b"pytorch_lightning", set()).update(majors)
+            found.setdefault(b"pytorch_lightning", set()).update({b"0"} if b"0" in majors else majors)
     return {
         library.decode(): release.decode()
         for library, releases in found.items()

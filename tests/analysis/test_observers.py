@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis import events, observers
+from trl_lint.analysis import observers
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.observers import all_observers
@@ -153,7 +153,7 @@ def emitted(module) -> Iterator[type[Event]]:
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit":
             assert isinstance(node.args[0], ast.Name)
-            yield getattr(events, node.args[0].id)
+            yield getattr(module, node.args[0].id)
 
 
 @pytest.mark.parametrize("observer", all_observers(), ids=lambda observer: type(observer).__name__)

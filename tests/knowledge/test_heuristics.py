@@ -294,6 +294,29 @@ rows = load_dataset("json", split="train")
 split = rows.train_test_split(test_size=0.1)
 trainer = SFTTrainer("m", train_dataset=split["train"])
 """
+ALL_ROWS = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __init__(self, path, part):
+        self.{0} = part
+        self.rows = torch.load(path)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]{1}
+
+def main(args, net, optimizer):
+    model = DistributedDataParallel(net)
+    for batch in DataLoader(Rows(args.path, torch.distributed.get_rank()), shuffle=True):
+        {2}
+        model(batch).backward()
+        optimizer.step()
+"""
 DRAWN_PART = """\
 from datasets import load_dataset
 from trl import SFTTrainer
@@ -642,6 +665,27 @@ CASES = {
         mended("TRL015", "seed="), DRAW.format("random_seed = 3"), True, DRAW.format("random_size = 3"), False
     ),
     "SPLIT": Case(rule("TRL015"), DRAWN_PART.format("train_split"), 1, DRAWN_PART.format("first_row"), 0),
+    "KNOWS_SHARES": Case(
+        rule("TRL021"),
+        ALL_ROWS.format("device", ".shard", "print(batch)"),
+        0,
+        ALL_ROWS.format("device", ".start", "print(batch)"),
+        1,
+    ),
+    "NAMES_DEVICE": Case(
+        rule("TRL021"),
+        ALL_ROWS.format("device", "", "print(batch)"),
+        1,
+        ALL_ROWS.format("part", "", "print(batch)"),
+        0,
+    ),
+    "SHARES_ROWS": Case(
+        rule("TRL021"),
+        ALL_ROWS.format("device", "", "batch = batch[args.rank :: 2]"),
+        0,
+        ALL_ROWS.format("device", "", "batch = batch[args.first :: 2]"),
+        1,
+    ),
     "MODEL_CLASS": Case(
         is_model, "transformers.AutoModelForCausalLM", True, "transformers.DataCollatorForLanguageModeling", False
     ),
@@ -673,7 +717,7 @@ CASES = {
             "import torch\n", "import torch\nfrom diffusers import FluxPipeline\n"
         ),
         "shard",
-        loop("reveal_rank(FluxPipeline.from_single_file(batch['x']))").replace(
+        loop("reveal_rank(FluxPipeline.download(batch['x']))").replace(
             "import torch\n", "import torch\nfrom diffusers import FluxPipeline\n"
         ),
         "unknown",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.knowledge import mentions
+from trl_lint.knowledge import engines, mentions
 from trl_lint.knowledge.engines import SPAWN_WORDS, SPAWNS
 from trl_lint.knowledge.process_starts import START_PROCESSES, STARTS
 
@@ -22,3 +22,13 @@ def test_what_starts_processes_is_found_in_a_text(name):
 @pytest.mark.parametrize("name", [row.name for row in STARTS])
 def test_what_sets_up_several_processes_mentions_a_library_for_them(name):
     assert any(word in name.encode() for word in mentions.LIBRARIES)
+
+
+@pytest.mark.parametrize("command", ["-m main", "-u -m main", "-um main", "-W ignore -u -m main", "-u main.py"])
+def test_a_program_that_python_starts_is_found_in_a_text(command):
+    assert engines.STARTS.search(f"srun python {command} \\\n    seed=1\n".encode())
+
+
+@pytest.mark.parametrize("command", ["-c 'import m '", "--version", "-V", "-"])
+def test_python_itself_is_no_program(command):
+    assert not engines.STARTS.search(f"python {command}\n".encode())

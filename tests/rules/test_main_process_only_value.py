@@ -8,6 +8,7 @@ import pytest
 from snippets import Snippets, shown
 
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL017")
 
@@ -389,3 +390,23 @@ def test_a_base_in_sight_binds_it_for_all():
     base = "class Base:\n    def __init__(self):\n        self.writer = print\n\n\n"
     text = run_with("super().__init__()\n" + OF_SOME, TRAIN).replace("class Run:", base + "class Run(Base):")
     assert SNIPPETS.findings(text) == []
+
+
+OLD_MODULE = """\
+import torch
+from pytorch_lightning import LightningModule
+
+
+class Module(LightningModule):
+    def prepare_data(self):
+        self.rows = load()
+
+    def train_dataloader(self):
+        return torch.utils.data.DataLoader(self.rows)
+"""
+
+
+@pytest.mark.parametrize(("release", "count"), [(None, 1), ("0", 0), ("1", 1), ("2", 1)])
+def test_lightning_before_0_8_prepares_in_each_process(release, count):
+    snippets = Snippets("TRL017", Settings(lightning=release))
+    assert len(snippets.findings(OLD_MODULE)) == count

@@ -184,6 +184,19 @@ def test_a_figure_of_an_evaluation_is_shown(call, named):
     assert "dist.all_reduce" in finding.help
 
 
+@pytest.mark.parametrize(
+    ("imported", "call"),
+    [
+        ("from loguru import logger", "logger.info(f'accuracy {total / count}')"),
+        ("from loguru import logger", "logger.success(f'accuracy {total / count}')"),
+        ("from absl import logging", "logging.info('accuracy %.2f', total / count)"),
+        ("import rich", "rich.print(total / count)"),
+    ],
+)
+def test_what_else_shows_a_metric(imported: str, call: str) -> None:
+    assert len(found("TRL003", STEP, f"{EVALUATION}{imported}\n{call}")) == 1
+
+
 def test_shown_by_one_rank_it_is_that_of_the_main_process():
     finding = Snippets("TRL003").finding(script(STEP, EVALUATION + "if rank == 0:\n    print(total / count)"))
     assert finding.message.endswith("only the main process's value is shown")

@@ -102,6 +102,26 @@ def test_the_writer_of_tensorboard_logger(start: str, log: str, value: str, is_r
     assert bool(SNIPPETS.findings(f"{start}\n" + loop(f"{log}('loss', {value}, 1)"))) is is_reported
 
 
+@pytest.mark.parametrize(
+    ("start", "log"),
+    [
+        ("from dvclive import Live\nlive = Live()", "live.log_metric('loss', {})"),
+        ("from azureml.core import Run\nrun = Run.get_context()", "run.log('loss', {})"),
+        ("from sacred import Experiment\nex = Experiment()", "ex.log_scalar('loss', {}, 1)"),
+        ("from ray import train as reports", "reports.report({{'loss': {}}})"),
+        (
+            "from torch.utils.tensorboard import SummaryWriter\nwriter = SummaryWriter('x')",
+            "writer.add_hparams({{}}, {{'loss': {}}})",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("value", "is_reported"), [("loss.item()", True), ("accelerator.gather(loss).mean().item()", False)]
+)
+def test_other_trackers(start: str, log: str, value: str, is_reported: bool):
+    assert bool(SNIPPETS.findings(f"{start}\n" + loop(log.format(value)))) is is_reported
+
+
 def test_a_name_of_which_nothing_is_known_is_not_told():
     sums = "sums = {}\nfor key, value in model(batch).items():\n    sums[key] = 2 * value.item()\n"
     finding = SNIPPETS.finding(loop(sums + "for key, value in sums.items():\n    wandb.log({prefix + key: value})"))

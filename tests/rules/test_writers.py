@@ -28,6 +28,7 @@ import monai
 import neptune
 import nibabel as nib
 import nltk
+import open3d
 import pandas as pd
 import pyarrow.parquet as pq
 import sentencepiece as spm
@@ -68,6 +69,9 @@ def places(body: str) -> list[str]:
         "gzip.open({}, 'wt')",
         "jsonlines.open({}, mode='w')",
         "logging.FileHandler({}, 'w')",
+        "logging.basicConfig(level=20, filename={}, filemode='w')",
+        "open3d.io.write_point_cloud({}, cloud)",
+        "zarr.open({}, mode='w')",
         "HfApi().create_repo(repo_id={}, private=True)",
         "imageio.imwrite({}, picture)",
         "imageio.v2.mimsave(uri={}, ims=pictures)",
@@ -192,6 +196,8 @@ def test_clones_of_a_repository_of_the_hub(call, is_reported):
         ('path = args.out + "/x.png"\npath = args.out\npicture.save(path)', False),
         ("picture.save(args.out)", False),
         ('logging.FileHandler("x.log")', False),
+        ('logging.basicConfig(filename="x.log")', False),
+        ("logging.basicConfig(level=20)", False),
         ('gzip.open("x.gz", "rt")', False),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.averaging import Mean
@@ -52,23 +52,13 @@ class Event:
         return self.anywhere
 
 
-EventT = TypeVar("EventT", bound=Event)
-
-
-def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
-    """The events that the base of a class names: A and B for `Rule[A | B]`."""
-    (about,) = get_args(cls.__orig_bases__[0])
-    return get_args(about) or (about,)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveCalled(Event):
     """A collective is called. `operand` is what it communicates, `argument` the Arg node that holds it.
 
     numbers: the entries of a container that are Python numbers. parts: the operand, or the contents of the containers
-    that it is; received: the same for the values that it fills, if they are not its operand. stepping: whether a batch
-    from a prepared loader is being trained on there; None if that depends on the caller. groups: the process groups
-    that it is passed. on_gpus: whether the program has started its process group for GPUs.
+    that it is; received: the same for what it fills, if not the operand. stepping: whether a batch from a prepared
+    loader is trained on; None: the caller decides. groups: process groups. on_gpus: whether there is a group for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -143,10 +133,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel, or the result of `prepare`, is created and discarded.
-
-    in_loop: it is only kept in the variable of a loop. is_list: `prepare` is passed a list, which it returns unchanged.
-    """
+    """A wrapper is discarded, or kept only in a loop's variable (`in_loop`); `is_list`: `prepare` returns its list."""
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 
@@ -237,10 +224,9 @@ class StepReturned(Event):
 class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: which rank does so first, if that is known.
 
-    in_trainer: a class that a library runs on every rank does it. started: a program that starts a training does it.
-    holds_trainer: whether the mapped function holds the trainer. Its hash names the cache file, and that of a trainer
-    that has been built differs between ranks, as the trainer holds the rank. only_reads: whether, now that all runs are
-    known, all calls that lead here read what some ranks have computed.
+    in_trainer: a class that a library runs on every rank does it; started: a program that starts a training.
+    holds_trainer: whether the mapped function holds the trainer, so that its hash, the cache file's name, differs.
+    only_reads: whether all calls that lead here read what some ranks have computed, now that all runs are known.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -320,10 +306,7 @@ class Divergence(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetDivergence(Event):
-    """Some ranks have another data set than the others; `condition`, at the node, decides which ones.
-
-    use: the call that is passed the data set, as `name`, and iterates over it on every rank.
-    """
+    """Some ranks (`condition`) have another data set, as `name`, than the others; each iterates over it in `use`."""
 
     mentions = (LIBRARIES, mentions.TRAINED_ON)
 
@@ -372,15 +355,27 @@ class EpochsAlike(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnshardedData(Event):
+    """A wrapped model is trained on all rows, by a loader without a sampler; the node is its call, or of the loop.
+
+    loader: its call, after the loop. shuffles: if that is known. files: of the data set. prepared: by `prepare`.
+    """
+
+    loader: Step
+    shuffles: bool | None
+    files: tuple[Module, ...]
+    prepared: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
     """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 
-    trainer: the expression for the Trainer to which `accelerator` belongs, "" if there is none. by_clock: whether the
-    name of what they change contains the time in seconds. where: the condition under which all ranks do it, "" if
-    always. looked: whether each of them has tested if it exists, at a moment of its own. has_run: whether only ranks
-    that have a tracker's run do it. early: whether one process does it before Lightning starts the others, if nothing
-    else has started them. own: whether each of them writes data that only it has, or all the same (False); None if that
-    is not known. called: the call in another file through which they come here, if there is one.
+    trainer: the expression for the Trainer of `accelerator`, "" without one. by_clock: whether the name of what they
+    change contains the time in seconds. where: the condition under which all ranks do it, "" if always. looked: whether
+    each of them has tested if it exists, at a moment of its own. has_run: whether only ranks with a tracker's run do
+    it. early: whether one process does it before Lightning starts the others. own: whether each of them writes data
+    that only it has; None if unknown. called: the call in another file that leads here.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)

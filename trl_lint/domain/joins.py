@@ -99,7 +99,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         writes=_writes(a, b, divided) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=_join_device(a, b),
-        grad=a.grad or b.grad,
+        grad=(a.grad and b.grad) if Kind.NONE in (a.kind, b.kind) else a.grad or b.grad,
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from libcst import CSTNode
     from typing_extensions import Unpack
 
-    from trl_lint.domain.loader_samplers import ShufflingSampler
+    from trl_lint.domain.loader_samplers import Sampling
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.shapes import Shape
 
@@ -127,13 +127,13 @@ class BatchValue(Value):
 
 @dataclass(slots=True, eq=False, repr=False)
 class LoaderValue(Value):
-    """A data loader: iterating yields a batch per step. sampler: the one that shuffles for all ranks, if known."""
+    """A data loader: iterating yields a batch per step. sampler: the one that shuffles for all ranks, or none."""
 
     kind = Kind.LOADER
     parts: ClassVar[dict[str, object]] = {"batch": None, "sampler": None}
 
     batch: Value | None = None
-    sampler: ShufflingSampler | None = None
+    sampler: Sampling | None = None
 
     def inside(self) -> Sequence[Value]:
         return () if self.batch is None else (self.batch,)
@@ -211,6 +211,7 @@ class ModelRole(Enum):
     TRAINED = "the one that a Trainer trains, whose bare form is the trainer's own `self.model`"
     DATA_PARALLEL = "one that a DataParallel wraps"
     REPLICATED = "one that DDP wraps, which keeps all parameters on every rank"
+    SHARDED = "one that FSDP 1 wraps, which keeps a part of each gradient on every rank"
     SPREAD = 'one whose layers are spread over all GPUs of a process (`device_map="auto"`)'
 
 

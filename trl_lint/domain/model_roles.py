@@ -30,6 +30,11 @@ def is_replicated(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
 
 
+def is_sharded(value: Value) -> bool:
+    """Whether FSDP 1 wraps a model, in a way that shards it."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.SHARDED
+
+
 def in_model_role(value: Value, role: ModelRole) -> Value:
     """The same model, in another role."""
     if not isinstance(value, ModelValue) or value.role is role:

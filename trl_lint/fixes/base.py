@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic
 
-from trl_lint.analysis.events import Event, EventT, types_of
+from trl_lint.analysis.event_types import EventT, types_of
+from trl_lint.analysis.events import Event
 from trl_lint.domain.control import Uniformity
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, NoFix

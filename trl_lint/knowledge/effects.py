@@ -101,7 +101,8 @@ PATH_MANAGERS = (
     "detectron2.utils.file_io.PathManager", "fvcore.common.file_io.PathManager", "iopath.common.file_io.g_pathmgr",
     "iopath.common.file_io.PathManager",
 )
-# Functions that open a file in the mode of their second argument, as `open` does, with the parameter for the path.
+# Functions that open a file in the mode of their second argument, as `open` does, with the parameter for the path;
+# for those without positions, the name of the mode.
 OPENERS: dict[str, Parameter] = {
     "builtins.open": (0, "file"),
     "bz2.open": (0, "filename"),
@@ -112,14 +113,18 @@ OPENERS: dict[str, Parameter] = {
     "io.open": (0, "file"),
     "jsonlines.open": (0, "file"),
     "logging.FileHandler": (0, "filename"),
+    "logging.basicConfig": (-1, "filename"),
     "lzma.open": (0, "filename"),
+    "rasterio.open": (0, "fp"),
     "smart_open.open": (0, "uri"),
     "soundfile.SoundFile": (0, "file"),
     "tarfile.open": (0, "name"),
     "wave.open": (0, "f"),
+    "zarr.open": (0, "store"),
     "zipfile.ZipFile": (0, "file"),
     **{f"{manager}.open": (0, "path") for manager in PATH_MANAGERS},
 }
+MODES = {"logging.basicConfig": "filemode"}
 # Saving a picture to a path with such an ending, and a TorchScript model, created by one of these functions of
 # `torch.jit`, to any path.
 SAVES = "save"

@@ -73,7 +73,8 @@ LAUNCHES = re.compile(
 )
 # A file without this has no program that is started with bare python.
 STARTS = re.compile(
-    rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b"
+    rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+(?:-\w+\s+(?:[^-\s]\S*\s+)?)*-\w*m\s"
+    rb"|\brun\s[^\n]*\.py\b"
     rb"|python[\d.]*[ \t]+\\\r?\n|\bscript:\s*[\"'][^\n]*\.py\b"
 )
 _STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()

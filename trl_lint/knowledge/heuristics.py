@@ -249,7 +249,7 @@ SHARED_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|(?:checkpoints?|ckpts?)(?:_root)?|logs?|logging|results?|exp|experiment|model|work"
     r"|run|serialization|project|target|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
-    r"(?:dir|directory|folder|path|root)$|^(?:directory|logdir|outdir|workdir)$",
+    r"(?:dir|directory|folder|path|root)$|^(?:directory|dirpath|logdir|outdir|workdir)$",
     says="A parameter or attribute with such a name that nothing in the project sets is a path that all ranks share.",
     because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
 )
@@ -424,6 +424,38 @@ SPLIT = Guess(
     because="aqweteddy/TRL-SPIN, script/spin/run_dpo.py: `ds[args.dataset_train_split]` of an unseeded split",
 )
 
+# --- shares of the rows -----------------------------------------------------------------------------------
+
+SHARES = "Shares of the rows"
+
+KNOWS_SHARES = Guess(
+    group=SHARES,
+    pattern=r"(?i)(?<![a-z])(?:local_?|global_?|world_?)?rank(?![a-z])|world_?size|shard|num_(?:replicas|processes)"
+    r"|worker_info|process_index|(?<![a-z])dist\.",
+    says="A class of a data set with such a word in its code may give each rank its share.",
+    because="tests/rules/test_unsharded_data.py: `Rows(path, rank, world_size)`",
+)
+SHARES_ROWS = Guess(
+    group=SHARES,
+    # Samplers and data sets that share; groups of ranks; rows that are counted by rank; seeds by rank. A device is none
+    # of that (`rank % n_gpus`), nor is the rank over all nodes (`rank * n_gpus + gpu`).
+    pattern=r"(?i)distributed_?\w*sampler|(?<![a-z])dist_?sampler|sampler_?dist|set_epoch|split_dataset_by_node"
+    r"|split_by_(?:node|rank)|\.shard\(|num_shards|shard_(?:id|index)|num_replicas|webdataset|(?<![a-z])wds\."
+    r"|nvidia\.dali|setup_dataloaders|prepare_data_?loader"
+    r"|(?:tensor|sequence|context|pipeline|model)_parallel|(?<![a-z])(?:cp|pp|sp|tp)_(?:degree|group|rank|size)"
+    r"|(?<![a-z])mpu\.|device_?mesh|new_group"
+    r"|rank(?:\(\))?\s*::|::\s*[\w.]*(?:world_?size|num_?gpus|n_?gpus|nprocs|num_(?:processes|replicas))"
+    r"|(?<!rank|_gpu|.gpu)(?<!rank |_gpu |.gpu )(?<!rank\(\))(?<!rank\(\) )%\s*[\w.()]*"
+    r"(?:world_?size|num_?gpus|n_?gpus|nprocs|num_processes)"
+    r"|[\w)\]]\[[\w.]*rank(?:\(\))?\]|rank(?:\(\))?\s*\*(?!\s*[\w.]*gpu)"
+    r"|(?<!gpus)(?<!gpus )(?<!node)(?<!node )\*\s*[\w.]*rank(?![a-z])"
+    r"|seed\w*\(?\s*[\w.\[\]\"']*\s*\+\s*[\w.]*(?:rank|process_index)|rank(?:\(\))?\s*\+\s*[\w.]*seed"
+    r"|seed\w*\(\s*[\w.]*rank",
+    says="A program with such words in the files of its loop, its loader or its data set may give each rank its share "
+    "of the rows, draw them by the rank, or divide the ranks into groups with the same rows.",
+    because="tests/rules/test_unsharded_data.py: `batch[rank::size]`",
+)
+
 # --- models -----------------------------------------------------------------------------------------------
 
 MODELS = "Models"
@@ -435,6 +467,13 @@ MODEL_CLASS = Guess(
     says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers with such a name is a model.",
     because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
     "task are loaded",
+)
+NAMES_DEVICE = Guess(
+    group=SHARES,
+    pattern=r"(?i)device|gpu|cuda",
+    says="An attribute of a data set with such a name says where its tensors go, not which rows it has.",
+    because="denglabpku/SMLDM, step1_UNet_segmentation/train_multiGPU_parallel_latest.py: `device=local_rank` of a "
+    "data set that each rank has all of",
 )
 NOISE_SCHEDULER = Guess(
     group=MODELS,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Where a program finds them.
+ENVIRON = "os.environ"
+
 # fmt: off
 # Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
 # Strings: RANK differs between ranks, WORLD_SIZE is the number of them.
@@ -19,4 +22,6 @@ REQUIRED_VARIABLES = frozenset({
     "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
     "RANK", "SLURM_LOCALID", "SLURM_PROCID", "WORLD_SIZE",
 })
+# Of these, the ones that torchrun and the launchers built on it set, all three of them.
+SET_BY_TORCHRUN = frozenset({"LOCAL_RANK", "RANK", "WORLD_SIZE"})
 # fmt: on

@@ -30,6 +30,7 @@ from trl_lint.knowledge import (
     openmmlab,
     peft,
     python,
+    ray_train,
     tokenizers,
     torch,
     torch_distributed,
@@ -93,8 +94,8 @@ __all__ = [
 
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
-    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
-    *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
+    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS,
+    *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -254,6 +255,7 @@ _ALIASES: dict[str, str] = {
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.distributed": "torch.nn.parallel",
+    "torch.nn.utils.clip_grad": "torch.nn.utils",
     "torch.optim.lr_scheduler._LRScheduler": "torch.optim.lr_scheduler.LRScheduler",
     "torch.optim.optimizer": "torch.optim",
     "torch.utils.data.dataloader": "torch.utils.data",

@@ -283,6 +283,11 @@ ROWS: tuple[Row, ...] = (
 # Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
 PREPARES = "prepare_data"
 RUN_BY_ALL = frozenset((*_OF_DATA, *_STEPS, "configure_optimizers", "predict_dataloader", "test_dataloader"))
+# The methods that Lightning calls before the steps of a training.
+BEFORE_STEPS = frozenset({"on_fit_start", "on_train_batch_start", "on_train_epoch_start", "on_train_start"})
+# Before 0.8, `Trainer.fit` itself called `prepare_data`, in each process, and before it spawned any. `pins` finds "0".
+# Source: pytorch_lightning/trainer/trainer.py `Trainer.fit` (0.7.6), `Trainer.can_prepare_data` (0.8.1)
+PREPARES_EVERYWHERE = "0"
 _PREPARED = frozenset(
     f"{package}.{name}" for package in _PACKAGES for name in ("LightningDataModule", "LightningModule")
 )

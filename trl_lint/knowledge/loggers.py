@@ -39,8 +39,9 @@ _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperim
 
 # Calls that show a text to the user.
 SHOWS = frozenset({
-    "accelerate.Accelerator.print", "accelerate.PartialState.print", "builtins.print", "logging.Logger.info",
-    "logging.Logger.warning", "logging.info", "logging.warning", "rich.print", "tqdm.tqdm.write",
+    "absl.logging.info", "accelerate.Accelerator.print", "accelerate.PartialState.print", "builtins.print",
+    "logging.Logger.info", "logging.Logger.warning", "logging.info", "logging.warning", "loguru.logger.info",
+    "loguru.logger.success", "rich.print", "tqdm.tqdm.write",
 })
 
 # Calls that write figures to an open file, with the parameters for the data and for the file.
@@ -77,6 +78,8 @@ ROWS: tuple[Row, ...] = (
             Sink(name=f"{package}.SummaryWriter.add_scalars",
                  source=f"{package}/writer.py::SummaryWriter.add_scalars", payload=(1, "tag_scalar_dict"),
                  form="below"),
+            Sink(name=f"{package}.SummaryWriter.add_hparams",
+                 source=f"{package}/writer.py::SummaryWriter.add_hparams", payload=(1, "metric_dict")),
         )
     ),
     # tensorboard_logger, whose functions use a writer that `configure` opens
@@ -155,6 +158,20 @@ ROWS: tuple[Row, ...] = (
          payload=(2, "value"), form="value"),
     Sink(name="clearml.Logger.report_single_value", source="clearml/logger.py::Logger.report_single_value",
          payload=(1, "value"), form="value"),
+    # DVCLive
+    Class(name="dvclive.Live", source="dvclive/live.py::Live"),
+    Sink(name="dvclive.Live.log_metric", source="dvclive/live.py::Live.log_metric", payload=(1, "val"), form="value"),
+    # Azure Machine Learning
+    Class(name="azureml.core.Run", source="azureml/core/run.py::Run"),
+    Function(name="azureml.core.Run.get_context", source="azureml/core/run.py::Run.get_context",
+             returns=instance("azureml.core.Run")),
+    Sink(name="azureml.core.Run.log", source="azureml/core/run.py::Run.log", payload=(1, "value"), form="value"),
+    # Sacred
+    Class(name="sacred.Experiment", source="sacred/experiment.py::Experiment"),
+    Sink(name="sacred.Experiment.log_scalar", source="sacred/experiment.py::Experiment.log_scalar",
+         payload=(1, "value"), form="value"),
+    # Ray Train, which keeps what the worker of rank 0 reports
+    Sink(name="ray.train.report", source="ray/train/_internal/session.py::report", payload=(0, "metrics")),
 )
 
 # The first parameter of a sink for one metric: its name.

@@ -79,7 +79,9 @@ SYNC_POINTS = either(
     named([TRAINS]),
 )
 PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
+ACCUMULATES = named([schedules.ACCUMULATES], ".{}(")
 PARAMETERS = named(models.PARAMETERS)
+CLIPS_BY_NORM = named(torch.CLIPS_BY_NORM)
 FOR_GENERATION = named(models.FOR_GENERATION)
 PIPELINES = (b"Pipeline",)
 AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")

@@ -1,4 +1,4 @@
-"""Classes and functions of model libraries: Diffusers, timm, open_clip, torchvision, sentence_transformers.
+"""Classes and functions of model libraries: Diffusers, timm, CLIP, open_clip, torchvision, sentence_transformers.
 
 Read from diffusers 0.40.0.dev0, timm 1.0.29.dev0, open_clip 4.2.0.dev0, sentence_transformers 3.1.0.dev0 and the
 documentation of kornia 0.8 and torchvision 0.24.
@@ -45,6 +45,7 @@ ROWS: tuple[Row, ...] = (
         Function(name=f"diffusers.training_utils.{name}", source=f"{_TRAINING}::{name}", returns=NOTHING)
         for name in ("cast_training_params", "free_memory")
     ),
+    Function(name="clip.load", source="github.com/openai/CLIP, clip/clip.py::load", returns=items(BARE_MODEL, PURE)),
     Function(name="open_clip.create_model", source=f"{_FACTORY}::create_model", returns=BARE_MODEL),
     Function(name="open_clip.create_model_and_transforms", source=f"{_FACTORY}::create_model_and_transforms",
              returns=items(BARE_MODEL, PURE, PURE)),

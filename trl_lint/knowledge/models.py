@@ -113,6 +113,9 @@ EMBEDDED_INPUTS = "inputs_embeds"
 
 # Methods that generate. A wrapped model has none of them.
 GENERATES = frozenset({"generate"})
+# The field of the object that it returns, if it is asked for more than the tokens, which holds these.
+# Source: transformers, generation/utils.py `GenerateDecoderOnlyOutput`
+GENERATED_TOKENS = "sequences"
 # Methods that are the forward itself.
 FORWARDS = frozenset({"__call__", "forward"})
 # Modules of torch.nn that always have parameters, and what freezes a module.
@@ -222,6 +225,8 @@ MOVE = frozenset({"cpu", "cuda", "to"})
 SWITCH_MODES = frozenset({"eval", "train"})
 # Methods that add a trained part to a model, even if the rest of it is frozen.
 ADD_WHAT_IS_TRAINED = frozenset({"add_adapter"})
+# Methods that give the model back without its adapter, which is none any more (peft, tuners/tuners_utils.py).
+DROP_ADAPTERS = frozenset({"merge_and_unload", "unload"})
 # Methods that change weights in place where they are gathered, without a forward (peft, tuners/tuners_utils.py).
 MERGE_ADAPTERS = frozenset({"merge_adapter", "unmerge_adapter"})
 # Methods that list the parts of the model, which are the same on all ranks.

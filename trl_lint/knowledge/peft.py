@@ -10,6 +10,8 @@ from trl_lint.knowledge.schema import BARE_MODEL, SAME, Class, Function, Row
 ROWS: tuple[Row, ...] = (
     Class(name="peft.PeftModel", source="peft_model.py::PeftModel", makes=BARE_MODEL),
     Function(name="peft.get_peft_model", source="mapping_func.py::get_peft_model", returns="adapted"),
+    Function(name="peft.prepare_model_for_int8_training",
+             source="utils/other.py::prepare_model_for_int8_training", returns="first", until="0.10"),
     Function(name="peft.prepare_model_for_kbit_training",
              source="utils/other.py::prepare_model_for_kbit_training", returns="first"),
     Function(name="peft.utils.get_peft_model_state_dict",

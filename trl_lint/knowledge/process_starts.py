@@ -100,7 +100,11 @@ def _showing(least: Shows) -> frozenset[str]:
 CALLED_BY_EACH = _showing(Shows.FUNCTION)
 SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
 START_GROUP = _showing(Shows.GROUP)
-# The same, without their module.
+# Wrappers that need a group, and what torch raises where there is none: a program that catches it goes on without one.
+# Source: torch/distributed/distributed_c10d.py `_get_default_group`; before 2.1 it raised a RuntimeError.
+NEED_GROUP = frozenset(name for name in CALLED_BY_EACH if name.endswith("DataParallel"))
+OF_NO_GROUP = frozenset({"BaseException", "Exception", "RuntimeError", "ValueError"})
+# Those of START_GROUP, without their module.
 STARTS_OF_GROUP = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 # Of these, those that take the rank of the process as `rank`.
 TAKE_RANK = frozenset({"init_distributed", "init_process_group"})

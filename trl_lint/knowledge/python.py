@@ -33,6 +33,8 @@ _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch", "munch.Munch")
 # Functions that return a copy of the objects that they get, with all fields of these.
 COPIES_WITH_FIELDS = frozenset({"copy.copy", "copy.deepcopy", "omegaconf.OmegaConf.merge"})
+# Functions that read a clock in seconds, by the last part of their names.
+CLOCKS = frozenset({"default_timer", "monotonic", "perf_counter", "process_time", "time"})
 # Functions that round a number down or to the next one, and roots, by the last part of their names.
 ROUNDED = frozenset({"floor", "int", "round"})
 ROOTS = frozenset({"cbrt", "isqrt", "sqrt"})

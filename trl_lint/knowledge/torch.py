@@ -169,6 +169,14 @@ PURE_FUNCTIONS = frozenset({
 })
 # A loop with one of these calls trains.
 STEPS_OF_TRAINING = frozenset({"backward", "step", "zero_grad"})
+# Those that scale gradients by their norm, what they are passed, and the methods by which a model gives it. FSDP's own
+# method (torch/distributed/fsdp/fully_sharded_data_parallel.py) takes the norm of all ranks, and these arguments.
+CLIPS_BY_NORM = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm"})
+CLIPPING_MODULES = frozenset({"clip_grad", "utils"})
+CLIPPED = (0, "parameters")
+GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
+OWN_CLIP = "clip_grad_norm_"
+OWN_CLIP_TAKES = ("max_norm", "norm_type")
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 
 PURE_BUILTINS = frozenset({

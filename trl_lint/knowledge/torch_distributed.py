@@ -47,6 +47,13 @@ GROUP_OF_WRAPPER = "process_group"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"
+FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
+# The parameter of FSDP 1 for what it shards, and the only strategy that shards nothing; by default it shards all.
+# `clip_grad_norm_`: "If every FSDP instance uses NO_SHARD […] then you may directly use torch.nn.utils.clip_grad_norm_.
+# If at least some FSDP instance uses a sharded strategy […] then you should use this method".
+STRATEGY = (2, "sharding_strategy")
+SHARDS_NOTHING = "NO_SHARD"
+SHARDING = rb"FULL_SHARD|SHARD_GRAD_OP|HYBRID_SHARD"
 _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
@@ -61,10 +68,19 @@ SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
 # Its parameter that says whether it shuffles, which it does by default. `__iter__`: "deterministically shuffle based on
 # epoch and seed", `g.manual_seed(self.seed + self.epoch)`, where only `set_epoch` changes the epoch.
 SHUFFLES = (3, "shuffle")
-# The parameters of a DataLoader for what chooses its rows (torch/utils/data/dataloader.py), and a class that makes
-# batches of what a sampler gives (torch/utils/data/sampler.py).
+# The parameters of a DataLoader for its rows and what chooses them (torch/utils/data/dataloader.py), and a class that
+# makes batches of what a sampler gives (torch/utils/data/sampler.py).
+ROWS_OF_LOADER = (0, "dataset")
+SHUFFLED_LOADER = (2, "shuffle")
 OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))
 BATCHES_OF_SAMPLER = "BatchSampler"
+# What the names of data sets begin with that a library makes of files, the same on each rank; and functions that make
+# one of the data set that they are passed first (torch/utils/data/dataset.py).
+DATA_SETS = ("torchvision.datasets.",)
+BASES_OF_DATA = frozenset({"abc.ABC", "object", "torch.utils.data.Dataset", "typing.Generic"})
+OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
+# Wrappers whose objects no value tells from a bare model, as they pass attributes on.
+SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard"})
 # What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method.
 TELLS_EPOCH = rb"set_epoch|sampler\.epoch\b"
 # The step of an optimizer, or of an engine.
@@ -131,7 +147,7 @@ _CLASSES: tuple[Row, ...] = (
           makes=PaceSwitch(Pace.UNEVEN)),
     Class(name="torch.distributed.device_mesh.DeviceMesh",
           source="torch/distributed/device_mesh.py::DeviceMesh"),
-    Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
+    Class(name=FSDP, source=_FSDP, makes=SOME_MODEL),
     Class(name=DATA_PARALLEL, source=_DP, makes=WRAPPED_MODEL),
     Class(name=DDP, source=_DDP, makes=REPLICATED_MODEL,
           synchronises=WRAP),

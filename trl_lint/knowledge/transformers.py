@@ -467,7 +467,11 @@ LOOPS_OVER_STEPS = ("evaluation_loop", "prediction_loop")
 EVALUATION_HOOKS = frozenset({*LOOPS_OVER_STEPS, "prediction_step"})
 
 # Class methods that return a bare model for model classes, and for others an object that is the same on all ranks.
-MODEL_MAKERS = frozenset({"_from_config", "from_config", "from_pretrained"})
+# Sources: transformers 5.23, modeling_vision_encoder_decoder.py and the like; diffusers 0.35, controlnet.py.
+MODEL_MAKERS = frozenset({
+    "_from_config", "from_config", "from_encoder_decoder_pretrained", "from_pretrained", "from_single_file",
+    "from_text_audio_pretrained", "from_unet", "from_vision_text_pretrained",
+})  # fmt: skip
 
 # All names that Trainer and Seq2SeqTrainer define on themselves, in any release from 4.31.0 to 5.23.0: methods,
 # properties, and what a method assigns to `self` (trainer.py::Trainer, trainer_seq2seq.py::Seq2SeqTrainer).

@@ -3,10 +3,10 @@
 Read from the source of batchgenerators 0.25, MONAI 1.5 and ASE 3.26 (`ase.io.formats.write`: its `parallel` uses MPI,
 which torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
 documentation of diffusers 0.35, faiss 1.12, gdown 5.2, imageio 2.37, joblib 1.5, matplotlib 3.10, mediapy 1.2, mmcv
-2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, OpenCV 4.12, pandas 2.3, pyarrow 21, Python, safetensors 0.6,
-scikit-image 0.25, SciPy 1.16, sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, tifffile 2025.10, torch 2.9,
-torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so that ranks
-which do so at the same time leave a mixture, or fail.
+2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, Open3D 0.19, OpenCV 4.12, pandas 2.3, pyarrow 21, Python,
+safetensors 0.6, scikit-image 0.25, SciPy 1.16, sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, tifffile 2025.10,
+torch 2.9, torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so
+that ranks which do so at the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _WRITES: dict[str, Parameter] = {
     },
     "cv2.imwrite": (0, "filename"),
     "cv2.VideoWriter": (0, "filename"),
+    "distutils.dir_util.copy_tree": (1, "dst"),
     "diffusers.utils.export_to_gif": (1, "output_gif_path"),
     "diffusers.utils.export_to_video": (1, "output_video_path"),
     "faiss.write_index": (1, "fname"),
@@ -47,6 +48,9 @@ _WRITES: dict[str, Parameter] = {
     "monai.handlers.write_metrics_reports": (0, "save_dir"),
     "nibabel.save": (1, "filename"),
     "omegaconf.OmegaConf.save": (1, "f"),
+    "open3d.io.write_image": (0, "filename"),
+    "open3d.io.write_point_cloud": (0, "filename"),
+    "open3d.io.write_triangle_mesh": (0, "filename"),
     "pandas.ExcelWriter": (0, "path"),
     "pyarrow.feather.write_feather": (1, "dest"),
     "pyarrow.parquet.write_table": (1, "where"),

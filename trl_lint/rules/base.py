@@ -8,7 +8,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
-from trl_lint.analysis.events import Event, EventT, types_of
+from trl_lint.analysis.event_types import EventT, types_of
+from trl_lint.analysis.events import Event
 from trl_lint.findings import Consequence
 from trl_lint.plugins import has_module
 from trl_lint.rules.cards import CODE, COMMENTS, LAUNCHES, Card

@@ -35,6 +35,7 @@ from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
+from trl_lint.analysis.state.changed_settings import is_switched_by_rank
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, given_numbers, job_flags
@@ -162,7 +163,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     value = attributes.read(frame, receiver, node.attr.value, node)
     if value.rank is ranks.UNKNOWN:
         value = settings.known_by_name(frame, node, receiver, value)
-    elif value is SAME and settings.may_be_set_by_rank(frame, node):
+    elif value is SAME and (settings.may_be_set_by_rank(frame, node) or is_switched_by_rank(frame, node)):
         value = UNKNOWN
     elif isinstance(value, LibraryName):
         value = attributes.of_unknown_library(frame, value)

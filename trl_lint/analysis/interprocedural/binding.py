@@ -14,14 +14,15 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
-from trl_lint.analysis.program.definitions.parameter_uses import by_name
+from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default
+from trl_lint.analysis.program.idioms.never_none import is_never_none
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING
+from trl_lint.domain.constants import MISSING, PRESENT
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, library_name_of
@@ -30,6 +31,9 @@ from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, WORLD_FIELD
 from trl_lint.knowledge.process_starts import ONE_PER_PROCESS
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD
+
+# What a number, or a text, may be as far as it is known.
+_MAY_COUNT = frozenset({Kind.NUMBER, Kind.STRING, Kind.UNKNOWN})
 
 
 def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None) -> dict[str, Value]:
@@ -112,6 +116,7 @@ def _passed(
     parameter: tuple[FunctionInfo, str],
 ) -> Value:
     """An argument, marked with the call that passes it: if the callee stores it, this call counts as the place."""
+    value = _as_there(frame, parameter[0], parameter[1], expression, value)
     value = _as_world_size(parameter[1], _as_rank(parameter[1], value))
     if not is_owner and frame.statement is not None:
         for refine in frame.domains.argument:
@@ -121,6 +126,14 @@ def _passed(
     if value.pending or frame.statement is None:
         return value
     return value.replace(pending=frozenset((frame.write_here(value, "", expression, parameter),)))
+
+
+def _as_there(frame: Frame, function: FunctionInfo, name: str, expression: cst.CSTNode | None, value: Value) -> Value:
+    """The argument of a parameter that is None by default: one that never is tells the call from those without it."""
+    is_open = value.const is MISSING and not value.rank.is_by_rank and value.kind in _MAY_COUNT
+    if not is_open or not is_none_by_default(function, cst.Name(name)) or not is_never_none(frame.root, expression):
+        return value
+    return value.replace(const=PRESENT)
 
 
 def _as_rank(name: str, value: Value) -> Value:

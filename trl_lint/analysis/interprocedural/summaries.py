@@ -46,6 +46,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
+from trl_lint.analysis.state.point_sequences import on_way_to
 from trl_lint.analysis.transfer.data import seeded_orders
 from trl_lint.analysis.transfer.models import frozen_models, gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
@@ -145,7 +146,7 @@ class Runs(Definitions):
         before, listed = len(frame.sync_points), aliases.listed_in(frame, args)
         earlier_points, caller_values = self.earlier_points, self.caller_values
         if frame.memory.control.uniformity is not Uniformity.UNIFORM:
-            self.earlier_points = (*earlier_points, *frame.sync_points)
+            self.earlier_points = (*earlier_points, *on_way_to(frame.root, frame.sync_points, node))
             self.caller_values = (frame.node_values, *caller_values)
         try:
             if function.closure is not None or isinstance(function.node, cst.Lambda):

@@ -34,6 +34,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
+from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.domain import ranks
@@ -336,6 +337,8 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
         return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)
     if not isinstance(row, Function) or synchronises is not BACKWARD:
         return False
+    if frame.cls is not None and trains_outside(frame.cls):
+        return True
     loss = args.expression(0)
     return are_trained_unwrapped(frame) or (loss is not None and is_of_network_made_here(frame, loss))
 

@@ -23,17 +23,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.events import EpochsAlike, Event
-from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, below, last_name, names_in, of_class
-from trl_lint.analysis.state.event_trace import called_traces
+from trl_lint.analysis.program.syntax import assigned_once, assignments, below, last_name, of_class
 from trl_lint.analysis.state.observing import Observer, Reached
-from trl_lint.domain.kinds import LoaderValue
+from trl_lint.analysis.transfer.data.loader_loops import loaders_in, resolved, trains
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN
-from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
-from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TAKES_STEP, TELLS_EPOCH
+from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TELLS_EPOCH
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -98,11 +94,11 @@ class EpochOrders(Observer["Frame"]):
         samplers = list(_looped_over(frame, statement.iter)) if isinstance(statement, cst.For) else []
         if not samplers or not isinstance(statement, cst.For):
             return
-        trains = _trains(frame, statement)
-        if trains or of_class(statement.body, cst.Yield):
+        is_training = trains(frame, statement)
+        if is_training or of_class(statement.body, cst.Yield):
             batches = frame.step(statement.iter, _BATCHES)
             for each in samplers:
-                frame.trace.notes.of(Passes).add(Pass(each, statement, batches, generator=not trains))
+                frame.trace.notes.of(Passes).add(Pass(each, statement, batches, generator=not is_training))
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Batches that a generator yields are trained on if its caller trains."""
@@ -124,13 +120,8 @@ def _is_over_epochs(frame: Frame, loop: _Loop) -> bool:
     """Whether a loop does the same again and again, by a condition or a count, and not just once."""
     if isinstance(loop, cst.While):
         return True
-    counts = [each for each in _calls_in(_resolved(frame, loop.iter)) if last_name(each.func) in COUNTS]
+    counts = [each for each in _calls_in(resolved(frame, loop.iter)) if last_name(each.func) in COUNTS]
     return bool(counts) and not any(_is_one(frame, each) for each in counts)
-
-
-def _resolved(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression that a name stands for, if the function assigns to it only once."""
-    return (assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None) or node
 
 
 def _calls_in(node: cst.BaseExpression) -> Iterator[cst.Call]:
@@ -184,71 +175,11 @@ def _setter(frame: Frame, sampler: ShufflingSampler) -> str:
 # --- passes over a loader -------------------------------------------------------------------------------
 
 
-def _looped_over(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterator[ShufflingSampler]:
-    """The samplers of the loaders that an expression loops over: `enumerate(tqdm(loader))`, `zip(loader, other)`."""
-    value = frame.node_values.get(id(node), UNKNOWN)
-    if isinstance(value, ProjectInstance) and is_loader(value.cls):
-        value = frame.read_attribute(value.cls, LOADER_ITSELF) or UNKNOWN
-    if isinstance(value, LoaderValue):
-        if value.sampler is not None:
-            yield value.sampler
-    elif depth:
-        inner = _resolved(frame, node)
-        if inner is not node:
-            yield from _looped_over(frame, inner, depth - 1)
-        elif isinstance(node, cst.IfExp):
-            yield from _looped_over(frame, node.body, depth - 1)
-            yield from _looped_over(frame, node.orelse, depth - 1)
-        elif isinstance(node, cst.Call) and last_name(node.func) != "len":
-            for each in node.args:
-                yield from _looped_over(frame, each.value, depth - 1)
-
-
-def _trains(frame: Frame, loop: cst.For) -> bool:
-    """Whether a loop trains, whatever is passed to the function around it.
-
-    Gradients alone may be for something else, such as the importance of heads, if the file takes no step.
-    """
-    is_for_steps = frame.module.mentions(TAKES_STEP)
-    by_call: dict[int, list[EventTrace]] = {}
-    for edge, summary in frame.trace.calls.items():
-        by_call.setdefault(edge[0], []).append(summary.trace)
-    trains = {
-        id(call)
-        for call in of_class(loop.body, cst.Call)
-        if (is_for_steps and COMPUTES_GRADIENTS.fits(last_name(call.func)) and id(call) in frame.node_values)
-        or any(each.backward for trace in by_call.get(id(call), ()) for each in called_traces(trace))
-    }
-    bound = _bound_in(loop)
-    return any(
-        _is_always_run(frame, loop, call, trains, bound) for call in of_class(loop.body, cst.Call) if id(call) in trains
-    )
-
-
-def _is_always_run(frame: Frame, loop: cst.For, call: cst.Call, trains: set[int], bound: set[str]) -> bool:
-    """Whether no condition on something from outside of a loop, such as a flag, may skip a call in it."""
-    for each in ancestors(loop.body, call):
-        if not isinstance(each, cst.If) or any(call is inner for inner in (each.test, *below(each.test))):
-            continue
-        is_known = isinstance(frame.node_values.get(id(each.test), UNKNOWN).const, bool)
-        is_of_loop = not bound.isdisjoint(names_in(each.test))
-        if not is_known and not is_of_loop and not _on_both(each, trains):
-            return False
-    return True
-
-
-def _on_both(statement: cst.If, trains: set[int]) -> bool:
-    """Whether gradients are computed in both branches of a condition."""
-    branches = (statement.body, statement.orelse)
-    return all(each is not None and any(id(call) in trains for call in of_class(each, cst.Call)) for each in branches)
-
-
-def _bound_in(loop: cst.For) -> set[str]:
-    """The names that a loop binds, itself or in its body."""
-    targets: list[cst.CSTNode] = [loop.target, *(each.target for each in of_class(loop.body, cst.For))]
-    targets += [target for target, _ in assignments(loop.body)]
-    targets += [each.target for each in of_class(loop.body, cst.AugAssign)]
-    return {part.value for each in targets for part in (each, *below(each)) if isinstance(part, cst.Name)}
+def _looped_over(frame: Frame, node: cst.BaseExpression) -> Iterator[ShufflingSampler]:
+    """The samplers that shuffle of the loaders that an expression loops over."""
+    for loader in loaders_in(frame, node):
+        if isinstance(loader.sampler, ShufflingSampler):
+            yield loader.sampler
 
 
 # --- who tells the sampler ------------------------------------------------------------------------------

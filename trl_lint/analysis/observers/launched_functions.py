@@ -20,6 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.idioms.refused_starts import is_refused
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -34,7 +35,7 @@ from trl_lint.domain.kinds import is_none
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
-from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_GROUP
+from trl_lint.knowledge.process_starts import CALLED_BY_EACH, NEED_GROUP, OF_NO_GROUP, START_GROUP
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Collective
 
@@ -48,7 +49,8 @@ class LaunchedFunctions(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name not in CALLED_BY_EACH or not device_counts.starts_several(frame, name, args):
             return
-        if not (name in START_GROUP and isinstance(node, cst.Call) and is_refused(frame.module.tree, node)):
+        is_open = isinstance(node, cst.Call) and name in START_GROUP and is_refused(frame.module.tree, node)
+        if not is_open and not (name in NEED_GROUP and is_caught(frame.root, node, OF_NO_GROUP)):
             _note_start(frame, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:

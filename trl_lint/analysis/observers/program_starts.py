@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, EpochsAlike, Event, Logged, MetricShown, SideEffect
+from trl_lint.analysis.events import (
+    DatasetDrawn,
+    DatasetPrepared,
+    EpochsAlike,
+    Event,
+    Logged,
+    MetricShown,
+    SideEffect,
+    UnshardedData,
+)
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
 
 
 # Events that do no harm on a single process.
-_OF_SEVERAL = frozenset({DatasetDrawn, DatasetPrepared, EpochsAlike, Logged, MetricShown, SideEffect})
+_OF_SEVERAL = frozenset({DatasetDrawn, DatasetPrepared, EpochsAlike, Logged, MetricShown, SideEffect, UnshardedData})
 
 
 class StartFacts:

@@ -36,7 +36,7 @@ from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_ho
 from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class
 from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
-from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
+from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives, waits_for_others
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exit, Observer
 from trl_lint.analysis.state.point_sequences import (
@@ -131,9 +131,9 @@ class Rendezvous(Observer["Frame"]):
         for mismatch in mismatches:
             if mismatch.is_in_branch and id(mismatch.point.node) in emitted:
                 continue
-            if any(_is_matched_elsewhere(frame, mismatch, other) for other in mismatches) or _is_awaited_outside(
-                frame, mismatch
-            ):
+            if any(_is_matched_elsewhere(frame, mismatch, other) for other in mismatches):
+                continue
+            if _is_matched_at_fork(frame, mismatch) or _is_awaited_outside(frame, mismatch):
                 continue
             if mismatch.is_in_branch:
                 emitted.update(id(each.node) for arm in mismatch.branch_points.arms for each in arm)
@@ -342,7 +342,7 @@ def _is_matched_elsewhere(frame: Frame, one: Mismatch, other: Mismatch) -> bool:
     """Whether the ranks that miss one point reach an equal one elsewhere: `if not main: barrier()` twice."""
     if other.point is one.point or not (one.is_in_branch and other.is_in_branch):
         return False
-    if other.point.kind != one.point.kind or not _is_guard(one.branch_points) or not _is_guard(other.branch_points):
+    if other.point.kind != one.point.kind or not (one.branch_points.is_guard and other.branch_points.is_guard):
         return False
     tests = [each.branch_points.branch.test for each in (one, other)]
     arms = [bool(each.point not in each.branch_points.arms[0]) for each in (one, other)]
@@ -356,6 +356,13 @@ def _is_matched_elsewhere(frame: Frame, one: Mismatch, other: Mismatch) -> bool:
         for guard, is_else in zip(guards, arms, strict=True)
     ]
     return reached[0].isdisjoint(reached[1])
+
+
+def _is_matched_at_fork(frame: Frame, mismatch: Mismatch) -> bool:
+    """Whether the ranks that miss a point reach an equal one where it is not known that only they do."""
+    branch, arms = mismatch.branch_points.branch, mismatch.branch_points.arms
+    is_asked = mismatch.is_in_branch and mismatch.branch_points.is_guard and mismatch.point in arms[0]
+    return is_asked and waits_for_others(frame, branch.test, mismatch.point.kind)
 
 
 def _on_one_process(frame: Frame, node: cst.CSTNode) -> OnOneProcess | None:
@@ -407,14 +414,6 @@ def _is_matched_by_other_half(event: Event) -> bool:
     waits = {} if method is None else event.module.notes.of(HalfWaits).by_method.get(method, {})
     test = event.module.tree.code_for_node(event.condition.node)
     return any(event.sync_point.kind in kinds for text, kinds in waits.items() if text != test)
-
-
-def _is_guard(branch_points: BranchPoints) -> bool:
-    return (
-        branch_points.branch.origins == Origin.RANK
-        and not any(branch_points.branch.may_leave)
-        and not all(branch_points.arms)
-    )
 
 
 def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:

@@ -21,7 +21,6 @@ import libcst as cst
 from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
-from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import assigned_once, last_name, of_class
@@ -29,6 +28,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
+from trl_lint.analysis.state.point_sequences import on_way_to
 from trl_lint.analysis.transfer.processes import (
     before_fits,
     job_flags,
@@ -56,6 +56,7 @@ from trl_lint.knowledge.effects import (
     LOGS_TO_RUN,
     MAKE_SCRIPTS,
     METHODS,
+    MODES,
     NEEDS_RUN,
     OF_LOADED,
     OF_MODELS,
@@ -218,7 +219,7 @@ def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cs
 
 
 def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    effect = _of_mode(args.get(1, "mode"))
+    effect = _of_mode(args.get(1, MODES.get(name, "mode")))
     if name == "builtins.open":
         if effect is not None:
             _emit(frame, effect, "open", args, node)
@@ -307,7 +308,7 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     """
     control = frame.memory.control
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
-        points = (each for each in frame.sync_points if not are_in_opposite_branches(frame.root, each.node, node))
+        points = on_way_to(frame.root, frame.sync_points, node)
         control = control_after(control, (*frame.engine.earlier_points, *points))
     return all(
         _lets_all_ranks_in(frame, each, effect) or wide_conditions.exits_for_other_reasons(each, control, node)

@@ -7,7 +7,7 @@ For example:
     if args.run_name is not None: …          SETTING
     if rank != 0:
         args.run_name = None                 not on all ranks
-    if args.run_name is not None: …          unknown
+    if args.run_name is not None: …          unknown, whether or not the parser is in sight
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import ancestors, identifiers, of_class
 from trl_lint.domain import ranks
-from trl_lint.domain.control import Uniformity
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
+from trl_lint.knowledge.heuristics import MAIN_PROCESS, is_rank_name
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -28,12 +31,14 @@ if TYPE_CHECKING:
 class ChangedSettings:
     """The assignments to fields of unknown objects in one run of a function, by the node of their target.
 
-    seen: all of them so far. differing: those that may not be the same on all ranks.
+    seen: all of them so far. differing: those that may not be the same on all ranks. by_rank: the names of the objects
+    and of their fields that are set under a test of the rank.
     """
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
         self.differing: set[int] = set()
+        self.by_rank: set[tuple[str, str]] = set()
 
 
 def note(frame: Frame, target: cst.Attribute, value: Value) -> None:
@@ -46,6 +51,24 @@ def note(frame: Frame, target: cst.Attribute, value: Value) -> None:
     )
     if not (is_setting and by_settings):
         changes.differing.add(id(target))
+    if isinstance(target.value, cst.Name) and any(map(_is_of_rank, frame.memory.control.conditions)):
+        changes.by_rank.add((target.value.value, target.attr.value))
+
+
+def is_switched_by_rank(frame: Frame, node: cst.Attribute) -> bool:
+    """Whether the function has set a field under a test of the rank: `if not args.is_master: args.log = False`."""
+    owner = node.value
+    return isinstance(owner, cst.Name) and (owner.value, node.attr.value) in frame.notes.of(ChangedSettings).by_rank
+
+
+def _is_of_rank(condition: Control) -> bool:
+    """Whether a condition depends on the rank, or may do so by the names in it, as nothing else is known."""
+    if condition.rank.origins:
+        return condition.rank.origins == Origin.RANK
+    test = place_of(condition)
+    if condition.uniformity is not Uniformity.UNKNOWN or condition.rank.is_uniform or test is None:
+        return False
+    return any(is_rank_name(each) or MAIN_PROCESS.fits(each) for each in identifiers(test))
 
 
 def is_still_a_setting(frame: Frame, node: cst.Attribute, assigned: int) -> bool:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.other_ranks import are_for_other_ranks
 from trl_lint.analysis.program.idioms.path_conditions import branches_around
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.sync_points import SyncPoint
@@ -41,6 +42,15 @@ class Forks:
 
     def __init__(self) -> None:
         self.by_test: dict[int, Fork] = {}
+
+
+def waits_for_others(frame: Frame, test: cst.CSTNode, kind: str) -> bool:
+    """Whether what the first rank reaches under a condition, the others reach under one of which less is known:
+    `if unknown and rank != 0: barrier()`, where the condition is `unknown and rank == 0`.
+    """
+    forks = (each for each in frame.notes.of(Forks).by_test.values() if not each.arms[1])
+    alike = (each for each in forks if [point.kind for point in each.arms[0]] == [kind])
+    return any(are_for_other_ranks(test, each.test) for each in alike)
 
 
 def alternatives(frame: Frame, path: Sequence[SyncPoint]) -> list[list[SyncPoint]]:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
+from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
+from trl_lint.analysis.program.syntax import ancestors, callee_of, exits_before, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
@@ -30,6 +31,37 @@ class BranchPoints(NamedTuple):
     branch: Branch
     arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
     unroll_index: tuple[int, ...]
+
+    @property
+    def is_guard(self) -> bool:
+        """Whether the rank decides, both branches go on, and one of them has no points."""
+        return self.branch.origins == Origin.RANK and not any(self.branch.may_leave) and not all(self.arms)
+
+
+def on_way_to(root: cst.CSTNode, points: Sequence[SyncPoint], node: cst.CSTNode) -> list[SyncPoint]:
+    """The points that whoever gets to a place has passed, of those before it in a function (or module).
+
+    if rank != 0:
+        barrier()                         not this one: the ranks that leave here meet the others at the end
+        return
+    save()
+    barrier()
+    """
+    exits = list(exits_before(root, node))
+    return [
+        each
+        for each in points
+        if not are_in_opposite_branches(root, each.node, node) and not _is_met_by_others(root, exits, each.node)
+    ]
+
+
+def _is_met_by_others(root: cst.CSTNode, exits: Sequence[cst.If], node: cst.CSTNode) -> bool:
+    """Whether a call is in a branch that leaves, and those that go on make the same one."""
+    around = ancestors(root, node) if exits else ()
+    leaving = [each for each in exits if any(each is outer for outer in around)]
+    name = last_name(callee_of(node))
+    again = [each for each in of_class(root, cst.Call) if last_name(each.func) == name] if leaving else []
+    return any(precedes(root, each, call) for each in leaving for call in again)
 
 
 def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:

@@ -107,7 +107,7 @@ class Domain(Generic[FrameT]):
         """A function of the project, called by its name."""
         return value
 
-    def created(self, frame: FrameT, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+    def created(self, frame: FrameT, bases: Iterable[str], args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         """A loader, or an object of a project class with these library bases."""
         return value
 

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, value_names
-from trl_lint.fixes.support.edits import Drop, Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
+from trl_lint.fixes.support.edits import (
+    Drop,
+    Edit,
+    Enclose,
+    ExtendImport,
+    FixPlan,
+    Import,
+    Insert,
+    LeaveOut,
+    Move,
+    Part,
+    Replace,
+)
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.joining import joined
 from trl_lint.fixes.support.node_types import BLOCKS
@@ -64,6 +76,7 @@ class Editing(cst.CSTTransformer):
         self.blocks: dict[int, str] = {}  # the head of each block that was created around a line
         self.moved: set[int] = set()
         self.splits: dict[int, Part] = {}
+        self.left_out: dict[int, frozenset[int]] = {}  # items of each `with`
         self.around: set[int] = set()
         for edit in edits:
             self._note(edit)
@@ -99,6 +112,8 @@ class Editing(cst.CSTTransformer):
                 self.moved.add(id(statement))
             case Part(statement):
                 self.splits[id(statement)] = edit
+            case LeaveOut(statement, items):
+                self.left_out[id(statement)] = self.left_out.get(id(statement), frozenset()).union(map(id, items))
 
     def _lines_at(self, insert: Insert) -> dict[int, list[_New]]:
         """The new lines at each statement that are on the same side as this one."""
@@ -121,6 +136,8 @@ class Editing(cst.CSTTransformer):
         replacement = self.replaced.get(key)
         if replacement is not None:
             return replacement.deep_clone()
+        if key in self.left_out:
+            updated_node = _with_fewer(original_node, updated_node, self.left_out[key])
         if key in self.enclosed:
             deeper = self._deeper(original_node, updated_node)
             updated_node = _enclosed(deeper, self.enclosed[key], self.unit if self.unit != self.default else None)
@@ -222,7 +239,9 @@ def _without_blank_top(block: cst.IndentedBlock) -> cst.IndentedBlock:
 def _touched(edit: Edit) -> list[cst.CSTNode]:
     """The nodes that an edit changes, or puts something next to; none if it only requests an import."""
     match edit:
-        case Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Drop(node) | Part(node):
+        case (
+            Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Drop(node) | Part(node) | LeaveOut(node)
+        ):
             return [node]
         case Move(statement, anchor):
             return [statement, anchor]
@@ -242,6 +261,18 @@ def _enclosed(line: cst.SimpleStatementLine | cst.With, head: str, indent: str |
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])], indent=indent)
     around = cst.parse_statement(f"{head}:\n    pass\n")
     return around.with_changes(body=block, leading_lines=line.leading_lines)
+
+
+def _with_fewer(before: cst.CSTNode, block: cst.With, left_out: frozenset[int]) -> cst.With:
+    """A `with` without some of its items. One that is left alone needs no parentheses around it."""
+    old = cst.ensure_type(before, cst.With).items
+    kept = [new for item, new in zip(old, block.items, strict=True) if id(item) not in left_out]
+    kept[-1] = kept[-1].with_changes(comma=block.items[-1].comma)
+    if len(kept) > 1 or not isinstance(block.lpar, cst.LeftParen):
+        return block.with_changes(items=kept)
+    alone = [kept[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
+    bare = {"lpar": cst.MaybeSentinel.DEFAULT, "rpar": cst.MaybeSentinel.DEFAULT}
+    return block.with_changes(items=alone, whitespace_after_with=cst.SimpleWhitespace(" "), **bare)
 
 
 def _inside(line: cst.EmptyLine) -> cst.EmptyLine:

@@ -88,6 +88,14 @@ class Part:
     inner: cst.BaseExpression
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaveOut:
+    """Remove items of a `with`, but not all."""
+
+    statement: cst.With
+    items: tuple[cst.WithItem, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """A module, or one of its names, that the new code needs."""
@@ -104,7 +112,7 @@ class ExtendImport:
     by: cst.ImportFrom
 
 
-Edit = Replace | Insert | Enclose | Move | Drop | Part | Import | ExtendImport
+Edit = Replace | Insert | Enclose | Move | Drop | Part | LeaveOut | Import | ExtendImport
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -159,7 +159,7 @@ def _completed(callee: PartialCall, args: Arguments) -> Arguments:
 def _call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     for observe in frame.observers.model_call:
         observe(frame, model, node)
-    return forward(frame, model, args)
+    return forward(frame, model, args, node)
 
 
 def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: cst.CSTNode) -> Value:

@@ -82,7 +82,7 @@ def _instantiate(
         _complete(frame, cls, args, node, instance)
         library_calls.note_loader(frame, instance, args, node)
     for refine in frame.domains.created:
-        instance = refine(frame, cls.library_bases(), args, instance)
+        instance = refine(frame, cls.library_bases(), args, node, instance)
     return instance
 
 

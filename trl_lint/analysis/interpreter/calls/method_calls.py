@@ -77,6 +77,7 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
 from trl_lint.knowledge.backends import RANK_IN_GROUP
 from trl_lint.knowledge.evaluation import METRIC
+from trl_lint.knowledge.launcher_variables import ENVIRON
 from trl_lint.knowledge.schema import RANK_INDEX, Collective, Sink
 
 
@@ -354,7 +355,7 @@ def _call_on_library_instance(
         value = attributes.read(frame, receiver, name, callee_of(node), called=True)
         return _prepared_result(frame, receiver, name, value, args)
     cls = library_name_of(receiver)
-    if cls == environment_variables.ENVIRON:
+    if cls == ENVIRON:
         return environment_variables.environment(frame, args.positional[0]) if args.positional else SAME
     if cls.startswith("torch.nn.") and name in models.RETURN_THE_MODEL and name != "requires_grad_":
         return receiver  # `nn.MSELoss().to(device)`; what is frozen is no longer known to be trained

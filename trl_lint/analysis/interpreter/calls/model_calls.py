@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
+from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -40,7 +41,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         inner = attributes.of_model(frame, receiver, name, callee)
         for observe in frame.observers.model_method:
             observe(frame, inner, "forward", node)
-        return forward(frame, receiver, args)
+        return forward(frame, receiver, args, node)
     if own_wrappers.has(frame, receiver, name):
         return UNKNOWN
     attributes.of_model(frame, receiver, name, callee, called=True)
@@ -58,7 +59,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     if _returns_itself(receiver, name):
         return receiver
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
-        return forward(frame, receiver, args)
+        return forward(frame, receiver, args, node)
     return UNKNOWN if output.rank.differs else SAME
 
 
@@ -70,17 +71,37 @@ def _runs_a_part(receiver: Value, name: str) -> bool:
 
 
 def _returns_itself(receiver: Value, name: str) -> bool:
-    """Whether a method of a bare project model configures it and returns it: `Net(config).create()`."""
+    """Whether a method of a bare model returns it: one that configures a project model, or drops an adapter."""
+    if name in models.DROP_ADAPTERS:
+        return receiver.wrapping is Wrapping.BARE
     method = receiver.cls.find(name) if isinstance(receiver, ProjectModel) else None
     return method is not None and method.returns_itself and receiver.wrapping is Wrapping.BARE
 
 
-def forward(frame: Frame, model: Value, args: Arguments) -> Value:
+def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """The result of a model's forward pass."""
     value = output_of(frame, args)
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
-    return _with_learned_parts(frame, model, value)
+    return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)
+
+
+def _with_timings(frame: Frame, model: Value, output: Value, node: cst.CSTNode) -> Value:
+    """The output of a project model whose forward also returns timings, where its parts get names of their own."""
+    cls = class_of(model) if output.kind is Kind.BATCH else None
+    match frame.statement:
+        case cst.Assign(targets=[cst.AssignTarget(cst.Tuple(names))], value=called) if called is node and cls:
+            timed = timed_parts(cls, len(names))
+        case _:
+            timed = ()
+    if not any(timed):
+        return output
+    computed = containers.iterate(frame, output)[0]
+    return TupleValue(
+        output.rank,
+        [computed.replace(rank=ranks.CLOCK_LOCAL) if each else computed for each in timed],
+        provenance=output.provenance,
+    )
 
 
 def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:

@@ -30,6 +30,7 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
+    ContainerValue,
     InstanceValue,
     IterableValue,
     LibraryInstance,
@@ -123,7 +124,9 @@ def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return wrapped_models.copied(_first(frame, args, node))
+    value = wrapped_models.copied(_first(frame, args, node))
+    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
+    return frame.allocate(node, cells[0]) if len(cells) == 1 else value  # what one gets from now on, the other has not
 
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -171,7 +174,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The result of `accelerator.prepare` for one of its arguments."""
     value = as_wrappable(value)
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedModel(value.cls, provenance=Prepared(frame.module, node, _PREPARED))
+        is_trained = not wrapped_models.may_stay_unwrapped(frame, value, node)
+        return PreparedModel(value.cls, provenance=Prepared(frame.module, node, _PREPARED), grad=is_trained)
     if isinstance(value, ModelValue):
         is_other = wrapped_models.may_stay_unwrapped(frame, value, node) or _wraps_in_fsdp(frame, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
@@ -329,7 +333,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     if created.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
         for refine in frame.domains.created:
-            loader = refine(frame, (row.name,), args, loader)
+            loader = refine(frame, (row.name,), args, node, loader)
         return loader
     return created
 

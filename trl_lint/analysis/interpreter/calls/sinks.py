@@ -13,6 +13,7 @@ from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, class_name_of
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.loggers import TAGS, WRITTEN_BY_EACH
 from trl_lint.knowledge.schema import ANY, Sink
@@ -20,7 +21,7 @@ from trl_lint.knowledge.schema import ANY, Sink
 
 def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
     """Report to the rules each value that differs between ranks in a call that logs metrics."""
-    if _is_silent(frame, row, args):
+    if _is_silent(frame, row, args) or _is_named_by_rank(frame, row, args):
         return NONE
     frame.trace.shows = True
     if row.payload is ANY:
@@ -49,13 +50,26 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _name_of(args: Arguments) -> str:
-    """The name that a call gives a metric: a leading string, or one of the keywords for it."""
-    name = (
-        args.positional[0]
-        if args.positional
-        else next((args.keywords[each] for each in TAGS if each in args.keywords), NONE)
-    )
+    """The name that a call gives a metric, if it is known."""
+    name = _tag(args)
     return name.const.replace("\0", "…") if isinstance(name.const, str) else ""
+
+
+def _tag(args: Arguments) -> Value:
+    """What a call gives as the name of a metric: the first argument, or one of the keywords for it."""
+    if args.positional:
+        return args.positional[0]
+    return next((args.keywords[each] for each in TAGS if each in args.keywords), NONE)
+
+
+def _is_named_by_rank(frame: Frame, row: Sink, args: Arguments) -> bool:
+    """Whether each process writes a metric of its own, whose name has the number of the rank in it.
+
+    `writer.add_scalar(f"loss/gpu-{rank}", loss, step)`
+    """
+    if row.name not in WRITTEN_BY_EACH or not _tag(args).rank.is_by_rank:
+        return False
+    return not any(Origin.RANK in each.rank.origins for each in frame.memory.control.conditions)
 
 
 def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:

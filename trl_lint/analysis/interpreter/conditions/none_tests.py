@@ -46,7 +46,8 @@ def answer(value: Value, negated: bool) -> Value:
     """The value of `value is None`, or (negated) of `value is not None`."""
     if value.const is None:
         return flag(not negated)
-    if value.const in (CREATED, PRESENT) or (isinstance(value, LibraryName) and value.name == MODULE):
+    is_text = type(value.const) is str and not value.rank.differs
+    if is_text or value.const in (CREATED, PRESENT) or (isinstance(value, LibraryName) and value.name == MODULE):
         return flag(negated)
     if value.const is WORLD_TRUE and value.kind is Kind.INSTANCE and not value.rank.differs:
         return flag(WORLD_TRUE if negated else WORLD_FALSE)

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects.environment_variables import ENVIRON
 from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
 from trl_lint.analysis.program.syntax import assignments, below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
@@ -23,6 +22,7 @@ from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT
+from trl_lint.knowledge.launcher_variables import ENVIRON
 
 # Names that say nothing about what a test checks. The code's own names with the same spelling are included.
 _BUILTINS = frozenset(vars(builtins))

@@ -29,6 +29,7 @@ from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.control_flow.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.program.idioms import set_before
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
@@ -75,7 +76,7 @@ class BranchEnd:
 def run_if(frame: Frame, node: cst.If) -> bool:
     engine_plugins.exclude_plugin_test(frame, node)
     test = own_tests.as_test(frame, node.test, evaluate(frame, node.test))
-    known = truth(frame, test)
+    known = _known(frame, node, test)
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
@@ -112,6 +113,17 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
     return is_reached
+
+
+def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
+    """The result of a test, if it is known."""
+
+    def of_part(part: cst.CSTNode) -> bool | None:
+        value = frame.node_values.get(id(part))
+        return None if value is None else truth(frame, value)
+
+    known = truth(frame, test)
+    return set_before.decided(frame.root, node.test, of_part) if known is None else known
 
 
 def _note_leader(

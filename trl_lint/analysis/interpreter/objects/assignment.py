@@ -38,6 +38,8 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.launcher_variables import ENVIRON
+from trl_lint.knowledge.models import GENERATED_TOKENS
 
 
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
@@ -52,7 +54,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             given_fields.forget(frame, target.value)
     elif type(target) is cst.Attribute:
         receiver = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))
-        if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
+        if isinstance(receiver, ContainerValue) or _is_output(receiver, target):
             _assign_part(frame, receiver, target, value)
         elif _is_memory_of(receiver, target):
             rebind(frame, target.value, value)
@@ -64,6 +66,12 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         _unpack(frame, target, value)
     elif isinstance(target, cst.StarredElement):
         bind_target(frame, target.value, value)
+
+
+def _is_output(value: Value, target: cst.Attribute) -> bool:
+    """Whether an attribute is a part of a model's output: `outputs.loss`, and `generated.sequences`."""
+    is_generated = value.kind is Kind.BATCH and target.attr.value == GENERATED_TOKENS
+    return is_generated or role_of(value) is BatchRole.OUTPUT
 
 
 def _if_bound_inside(frame: Frame, name: str, value: Value) -> Value:
@@ -151,7 +159,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
         frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
-    elif library_name_of(container) == environment_variables.ENVIRON:
+    elif library_name_of(container) == ENVIRON:
         environment_variables.set_variable(frame, index, value)
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)

@@ -65,6 +65,7 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, K
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.evaluation import RESULTS
+from trl_lint.knowledge.launcher_variables import ENVIRON
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
 from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
@@ -405,7 +406,7 @@ _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 
 def library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """`x[key]` of a library's object: the environment holds the rank and the world size."""
-    if library_name_of(container) == environment_variables.ENVIRON:
+    if library_name_of(container) == ENVIRON:
         return environment_variables.required(frame, index, node)
     if datasets.is_dataset(container) and (index.kind is Kind.STRING or heuristics.SPLIT.fits(_name_of_key(node))):
         return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET

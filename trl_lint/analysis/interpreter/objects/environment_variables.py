@@ -13,7 +13,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.passed_ranks import passed_ranks
+from trl_lint.analysis.program.idioms.passed_ranks import is_set_by_file, passed_ranks
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -30,27 +30,19 @@ from trl_lint.knowledge.launcher_variables import (
     WORLD_VARIABLES,
 )
 
-ENVIRON = "os.environ"
 # What is in one of these may allow for a variable that is not there.
 _HANDLING = (cst.IfExp, cst.Try, cst.TryStar)
 
 
 def required(frame: Frame, name: Value, node: cst.CSTNode) -> Value:
     """`os.environ[name]`: where nothing allows for its absence, a launcher has started each process that gets here."""
-    is_set_by_launcher = name.const in REQUIRED_VARIABLES and not _is_set_here(frame, name)
+    is_set_by_launcher = name.const in REQUIRED_VARIABLES and not is_set_by_file(frame.module, name.const)
     is_certain = frame.memory.control.uniformity is Uniformity.UNIFORM and not is_test(frame.function)
     if is_set_by_launcher and is_certain:
         is_required = not any(isinstance(each, _HANDLING) for each in ancestors(frame.root, node))
         if is_required:
             frame.trace.launch(Step(frame.module, node, "a launcher sets `{}` for each process"))
     return environment(frame, name)
-
-
-def _is_set_here(frame: Frame, name: Value) -> bool:
-    """Whether the file sets a variable itself, in whatever form: for a single process, or for those that it starts."""
-    return frame.module.mentions(
-        rb"environ(?:\[|\.setdefault\(\s*)[\"']%b[\"'](?:\]\s*=[^=]|\s*,)" % name.const.encode()
-    )
 
 
 class RankLocalVariables:

@@ -31,7 +31,13 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.lightning import PREPARES, RUN_BY_ALL, prepares_on_one
+from trl_lint.knowledge.lightning import (
+    OLD_PACKAGE,
+    PREPARES,
+    PREPARES_EVERYWHERE,
+    RUN_BY_ALL,
+    prepares_on_one,
+)
 
 # These set attributes whose names are not in the code.
 _SETS_ATTRIBUTES = frozenset({"__dict__", "setattr"})
@@ -41,7 +47,7 @@ def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence
     """Why processes lack an attribute that a method reads which all of them run; None if they do not."""
     if value.absence is not None or frame.function is None or frame.function.name not in RUN_BY_ALL:
         return value.absence
-    if not prepares_on_one(cls.library_bases()):
+    if not prepares_on_one(cls.library_bases()) or frame.engine.versions.get(OLD_PACKAGE) == PREPARES_EVERYWHERE:
         return None
     method, bound = _bindings(cls).get(name, (None, None))
     if method is None or bound is None or _may_have(frame, cls, name) or _is_named(frame.function, name):

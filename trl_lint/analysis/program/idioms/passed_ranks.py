@@ -128,3 +128,8 @@ def _targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     yield from (each.target for each in of_class(root, cst.AnnAssign))
     yield from (each.target for each in of_class(root, cst.AugAssign))
     yield from (each.target for each in of_class(root, cst.NamedExpr))
+
+
+def is_set_by_file(module: Module, variable: str) -> bool:
+    """Whether a file sets an environment variable, in whatever form: for one process, or for those that it starts."""
+    return module.mentions(rb"environ(?:\[|\.setdefault\(\s*)[\"']%b[\"'](?:\]\s*=[^=]|\s*,)" % variable.encode())

@@ -90,7 +90,7 @@ def _setting(statement: cst.CSTNode) -> Condition | None:
 
 def _is_last(root: cst.CSTNode, name: cst.BaseExpression) -> bool:
     """Whether `name`, the target of an assignment, is the last binding of that name."""
-    *_, last = _bindings(root, name)
+    *_, last = bindings(root, name)
     return isinstance(last, cst.AssignTarget) and last.target is name
 
 
@@ -159,24 +159,24 @@ def exits_in(branch: cst.If) -> list[cst.CSTNode]:
 
 def is_lasting(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
     """Whether a name or attribute has one value in the whole function: it is bound once, and not in a loop."""
-    bindings = list(_bindings(root, subject))
+    found = list(bindings(root, subject))
     if isinstance(subject, cst.Attribute):
-        return not bindings
-    return len(bindings) <= 1 and not any(isinstance(each, _LOOPS) for one in bindings for each in ancestors(root, one))
+        return not found
+    return len(found) <= 1 and not any(isinstance(each, _LOOPS) for one in found for each in ancestors(root, one))
 
 
 def is_bound(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
-    return any(True for _ in _bindings(root, subject))
+    return any(True for _ in bindings(root, subject))
 
 
 def is_bound_once(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
-    return len(list(_bindings(root, subject))) <= 1
+    return len(list(bindings(root, subject))) <= 1
 
 
 _BINDS = frozenset({cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, cst.CompFor, cst.For, cst.NamedExpr})
 
 
-def _bindings(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+def bindings(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.CSTNode]:
     """The statements that bind this name, or assign this attribute."""
     kind = type(subject)
     for node, parts in _all_bindings(root):

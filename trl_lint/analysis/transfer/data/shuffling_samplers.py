@@ -1,7 +1,9 @@
-"""Samplers of torch that shuffle alike on all ranks: found in the code that a loader is made by.
+"""Samplers of torch that shuffle alike on all ranks, and loaders without any: found in the code that makes a loader.
 
 sampler = DistributedSampler(rows) if distributed else None     the call is the sampler of a loader with `sampler`
 DistributedSampler(rows, shuffle=train)                         none, unless `train` is known to be True
+DataLoader(rows, shuffle=True)                                  it certainly has no sampler
+DataLoader(rows, **options)                                     unknown, unless all options are
 """
 
 from __future__ import annotations
@@ -12,18 +14,42 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import assignments, last_name
-from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.loader_samplers import ShufflingSampler
+from trl_lint.analysis.transfer.data.whole_data import rows_of
+from trl_lint.domain.kinds import is_none, library_name_of
+from trl_lint.domain.loader_samplers import NoSampler, Sampling, ShufflingSampler
 from trl_lint.knowledge import library
-from trl_lint.knowledge.torch_distributed import BATCHES_OF_SAMPLER, DISTRIBUTED_SAMPLER, OF_LOADER, SHUFFLES
+from trl_lint.knowledge.torch_distributed import (
+    BATCHES_OF_SAMPLER,
+    DISTRIBUTED_SAMPLER,
+    OF_LOADER,
+    SHUFFLED_LOADER,
+    SHUFFLES,
+)
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
 
-def sampler_of(frame: Frame, args: Arguments) -> ShufflingSampler | None:
-    """The sampler that a loader is given with these arguments, if it is one that shuffles."""
+def sampling_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sampling | None:
+    """The sampler that a loader is given with these arguments, if it is one that shuffles, or that it has none."""
+    is_closed = args.star is None and args.double is None
+    if is_closed and all(is_none(args.get(*each)) for each in OF_LOADER):
+        rows = rows_of(frame, args)
+        shuffles = _whether_shuffled(args)
+        return rows and NoSampler(frame.module, node, rows.data, rows.expression, shuffles, frame.function)
+    return _sampler_of(frame, args)
+
+
+def _whether_shuffled(args: Arguments) -> bool | None:
+    """Whether a loader without a sampler is to shuffle; None if that is not known."""
+    shuffles = args.get(*SHUFFLED_LOADER)
+    if is_none(shuffles) or shuffles is None:
+        return False
+    return shuffles.const if isinstance(shuffles.const, bool) else None
+
+
+def _sampler_of(frame: Frame, args: Arguments) -> ShufflingSampler | None:
     given = next((node for each in OF_LOADER if (node := args.node(*each)) is not None), None)
     calls = [] if given is None else [each for each in _calls(frame, given.value) if _is_sampler(frame, each)]
     if not calls or not all(_shuffles(frame, each) for each in calls):

@@ -48,7 +48,7 @@ class DrawDomain(Domain["Frame"]):
     ) -> Value:
         return draws.of_dataset(frame, row, args, node, receiver, value)
 
-    def created(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+    def created(self, frame: Frame, bases: Iterable[str], args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         return (
             draws.loaded(frame, args, value)
             if value.kind is Kind.LOADER

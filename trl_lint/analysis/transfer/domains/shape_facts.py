@@ -63,7 +63,7 @@ class ShapeDomain(Domain["Frame"]):
         shape = tensor_shapes.of_named(frame, row.name, args)
         return batch_lengths.mapped(frame, receiver, args, value) if shape is None else shaped(value, shape)
 
-    def created(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+    def created(self, frame: Frame, bases: Iterable[str], args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         batch_lengths.note_lengths(frame, args, value)
         return batch_lengths.loaded(frame, args, value)
 

@@ -234,10 +234,12 @@ def _set(frame: Frame, path: Path, on: bool) -> bool:
     while value is not None and attributes and isinstance(value, ProjectInstance) and value.kind is Kind.INSTANCE:
         owner, name = value.cls, attributes.pop(0)
         value = frame.read_attribute(owner, name)
-    if value is None or not (value.kind in _FROZEN or isinstance(value, PreparedObject)) or value.grad is on:
+    if value is None or not (value.kind in _FROZEN or isinstance(value, PreparedObject)):
         return False
     if attributes and not on:
         return False  # a part of it is frozen
+    if value.grad is on and (on or value.device not in _MODES):
+        return False  # a model that is only in evaluation mode is not frozen yet
     device = PARTLY_FROZEN if attributes else "" if value.device in _MODES else value.device
     changed = value.replace(grad=on, device=device)
     if owner is None:

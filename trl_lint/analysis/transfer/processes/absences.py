@@ -184,10 +184,15 @@ def _lacking(
         if theirs is not None and theirs.absence is not None and theirs.absence.is_as(division.text, division.holds):
             is_lacking, is_none = True, theirs.absence.is_none
         else:
-            is_lacking = is_none or theirs is None
+            is_lacking = is_none or (theirs is None and not _is_field(key))
         if is_lacking:
             found[key] = division.absence(_binding(code, key) or division.test, is_none)
     return found
+
+
+def _is_field(key: Hashable) -> bool:
+    """Whether it is a field of an object that is made elsewhere, which may have it without this assignment."""
+    return isinstance(key, str) and "." in key
 
 
 def _is_free_name(frame: Frame) -> Callable[[str], bool]:

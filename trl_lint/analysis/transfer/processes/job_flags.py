@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.idioms.passed_ranks import is_set_by_file
 from trl_lint.analysis.program.syntax import (
     ancestors,
     ends_outside,
@@ -30,6 +31,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
 )
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import (
     ASKS_FOR_GPUS,
@@ -39,7 +41,7 @@ from trl_lint.knowledge.heuristics import (
     RANK_FIELD,
     is_rank_name,
 )
-from trl_lint.knowledge.launcher_variables import REQUIRED_VARIABLES
+from trl_lint.knowledge.launcher_variables import ENVIRON, REQUIRED_VARIABLES, SET_BY_TORCHRUN
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_PROCESSES, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
@@ -105,12 +107,15 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
 
 
 def leaves_one_process(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch that was run has started the group, so that its condition is false for one process only.
+    """Whether a branch that was run has started the group, so that its condition is false for one process only; or
+    whether it asks for a launcher.
 
-    The other branch may start processes itself.
+    The other branch may start processes itself, or be for those of another launcher.
     """
     orelse = node.orelse
     if orelse is None or not _is_true_for_several(frame, node.test) or _starts(frame, orelse):
+        return False
+    if any(each.raw_value in REQUIRED_VARIABLES for each in of_class(orelse, cst.SimpleString)):
         return False
     return not any(last_name(call.func) in START_PROCESSES for call in of_class(orelse, cst.Call))
 
@@ -125,8 +130,20 @@ def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     if value is None or not isinstance(test, (cst.Attribute, cst.Name, cst.Comparison)):
         return False
     if isinstance(test, cst.Comparison):
-        return _counted(test) in frame.engine.job_flags.counts
+        return _counted(test) in frame.engine.job_flags.counts or _asks_for_launcher(frame, test)
     return with_job_flags(frame, test, value).const is WORLD_TRUE
+
+
+def _asks_for_launcher(frame: Frame, test: cst.Comparison) -> bool:
+    """Whether a condition asks for a variable that torchrun sets for each process, and that the file does not set.
+
+    `"WORLD_SIZE" in os.environ`
+    """
+    match test:
+        case cst.Comparison(cst.SimpleString() as text, [cst.ComparisonTarget(cst.In(), place)]):
+            name, is_environment = text.raw_value, library_name_of(frame.node_values.get(id(place))) == ENVIRON
+            return is_environment and name in SET_BY_TORCHRUN and not is_set_by_file(frame.module, name)
+    return False
 
 
 def is_beside_rank(root: cst.CSTNode, node: cst.CSTNode) -> bool:

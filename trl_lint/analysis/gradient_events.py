@@ -1,0 +1,40 @@
+"""Events about gradients, for the rules; see `events.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.events import Event
+from trl_lint.knowledge import mentions
+
+if TYPE_CHECKING:
+    from libcst import BaseExpression, Call
+
+    from trl_lint.analysis.program.idioms.accumulation import Entered
+    from trl_lint.domain.values import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardsClipped(Event):
+    """The gradients of a `model` that FSDP 1 shards are clipped by the norm that this rank's parts of them have.
+
+    owner: the expression for the model. whole: whether all of its parameters are passed.
+    """
+
+    mentions = (mentions.CLIPS_BY_NORM,)
+    anywhere = True  # only a wrapper shards, and what wraps may be in another file
+
+    node: Call
+    model: Value
+    owner: BaseExpression
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchCountedAgain(Event):
+    """An Accelerator's `accumulate`, at or below the node, counts a batch that another one around it has counted."""
+
+    mentions = (mentions.LIBRARIES, mentions.ACCUMULATES)
+
+    entered: Entered

@@ -1,0 +1,138 @@
+"""Loaders that give every rank all rows of a data set, on whose batches a wrapped model is trained.
+
+Events of a program in which no code shares rows out by the rank:
+
+    model = DistributedDataParallel(net)
+    loader = DataLoader(Rows(path), shuffle=True)       UnshardedData, as the loop below trains on it
+    for batch in loader:
+        model(batch).backward()
+
+    for batch in DataLoader(Rows(path)):                none: no gradients are computed
+        model(batch)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+import libcst as cst
+
+from trl_lint.analysis.events import Event, UnshardedData
+from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
+from trl_lint.analysis.transfer.data.whole_data import makers
+from trl_lint.domain.control import Uniformity
+from trl_lint.domain.kinds import PreparedObject, library_name_of
+from trl_lint.domain.loader_samplers import NoSampler
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Value
+from trl_lint.knowledge.engines import ENGINE
+from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS, SHARES_ROWS
+from trl_lint.knowledge.torch_distributed import SHARDS_MODELS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.event_trace import EventTrace
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
+
+_BATCHES = "all batches of the loader are trained on here"
+_LOADER = "the loader is made here, without a sampler: it goes through all rows on each rank"
+
+
+class WrappedRuns:
+    """The calls of wrapped models in a run: their ids, each with whether `prepare` has wrapped the model.
+
+    wraps: whether the run itself wraps one in a way that its value does not show.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[int, bool] = {}
+        self.wraps = False
+
+
+class UnshardedLoaders(Observer["Frame"]):
+    emits = frozenset({UnshardedData})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in SHARDS_MODELS:
+            frame.trace.notes.of(WrappedRuns).wraps = True
+
+    def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
+        if base in SHARDS_MODELS:
+            frame.trace.notes.of(WrappedRuns).wraps = True
+
+    def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
+        if _is_shared(model):
+            frame.trace.notes.of(WrappedRuns).calls[id(node)] = not is_replicated(model)
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if library_name_of(receiver) == ENGINE and COMPUTES_GRADIENTS.fits(name):
+            frame.trace.notes.of(WrappedRuns).calls[id(node)] = False
+
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        if not isinstance(statement, cst.For) or before.uniformity is Uniformity.DIVERGENT:
+            return
+        for loader in loaders_in(frame, statement.iter):
+            sampling = loader.sampler
+            if not isinstance(sampling, NoSampler) or loader.batch is None or loader.batch.rank.differs:
+                continue
+            prepared = _runs_prepared(frame, statement)
+            if prepared is not None and trains(frame, statement):
+                _emit(frame, statement, sampling, prepared)
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """Remove the loaders of programs in which something may share rows out."""
+        if not any(isinstance(event, UnshardedData) for event in events):
+            return events
+        files = list(imported)
+        return [each for each in events if not (isinstance(each, UnshardedData) and _may_share(each, files))]
+
+
+def _is_shared(model: Value) -> bool:
+    """Whether a wrapper, which several ranks have, synchronises the gradients of a model, at least on some way."""
+    is_wrapped = isinstance(model, PreparedObject) or model.wrapping in WRAPPED_ON_SOME_WAY
+    return is_wrapped and not is_data_parallel(model)
+
+
+def _runs_prepared(frame: Frame, loop: cst.For) -> bool | None:
+    """Whether a loop, or what it calls, runs a model that `prepare` has wrapped; None if it runs no wrapper."""
+    here = frame.trace.notes.of(WrappedRuns)
+    if here.wraps:
+        return False
+    found = [here.calls[id(call)] for call in of_class(loop.body, cst.Call) if id(call) in here.calls]
+    for traces in traces_called_in(frame, loop).values():
+        for each in traces:
+            found.extend(each.notes.of(WrappedRuns).calls.values())
+    return all(found) if found else None
+
+
+def _emit(frame: Frame, loop: cst.For, sampling: NoSampler, prepared: bool) -> None:
+    made_by = None if sampling.data is None else makers(frame, sampling.data)
+    if made_by is None:
+        return
+    is_here = sampling.module is frame.module
+    batches = frame.step(loop.iter, _BATCHES)
+    frame.emit(
+        UnshardedData,
+        sampling.call if is_here else loop.iter,
+        tag=id(sampling.call),
+        loader=Step(sampling.module, sampling.call, _LOADER, batches),
+        shuffles=sampling.shuffles,
+        files=made_by,
+        prepared=prepared,
+    )
+
+
+def _may_share(event: UnshardedData, imported: Iterable[Module]) -> bool:
+    """Whether a file that the program may consist of gives the ranks different rows, as far as its text says."""
+    maker = cast("Module", event.loader.module)  # the loader is made in a file of the project
+    files = {id(each): each for each in (event.module, maker, *event.files, *imported)}
+    return any(each.shows(SHARES_ROWS) for each in files.values())
+
+
+OBSERVER = UnshardedLoaders()

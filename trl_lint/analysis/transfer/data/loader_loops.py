@@ -1,0 +1,108 @@
+"""Loops that train: over which loaders they go, and whether they compute gradients whatever is passed to the function.
+
+for i, batch in enumerate(tqdm(loader)):        over `loader`
+    if i < limit: loss.backward()               trains: the condition is on something of the loop
+    if flag: loss.backward()                    may only evaluate
+    step(model, batch)                          trains, if the function computes gradients
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, below, last_name, names_in, of_class
+from trl_lint.analysis.state.event_trace import called_traces
+from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.values import UNKNOWN
+from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+from trl_lint.knowledge.torch_distributed import TAKES_STEP
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.event_trace import EventTrace
+    from trl_lint.analysis.state.frame import Frame
+
+
+def resolved(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression that a name stands for, if the function assigns to it only once."""
+    return (assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None) or node
+
+
+def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterator[LoaderValue]:
+    """The loaders that an expression loops over: `enumerate(tqdm(loader))`, `zip(loader, other)`."""
+    value = frame.node_values.get(id(node), UNKNOWN)
+    if isinstance(value, ProjectInstance) and is_loader(value.cls):
+        value = frame.read_attribute(value.cls, LOADER_ITSELF) or UNKNOWN
+    if isinstance(value, LoaderValue):
+        yield value
+    elif depth:
+        inner = resolved(frame, node)
+        if inner is not node:
+            yield from loaders_in(frame, inner, depth - 1)
+        elif isinstance(node, cst.IfExp):
+            yield from loaders_in(frame, node.body, depth - 1)
+            yield from loaders_in(frame, node.orelse, depth - 1)
+        elif isinstance(node, cst.Call) and last_name(node.func) != "len":
+            for each in node.args:
+                yield from loaders_in(frame, each.value, depth - 1)
+
+
+def traces_called_in(frame: Frame, loop: cst.For) -> dict[int, list[EventTrace]]:
+    """What each call of a function of the project in a loop leads to, by the id of the call."""
+    inside = {id(each) for each in of_class(loop.body, cst.Call)}
+    found: dict[int, list[EventTrace]] = {}
+    for edge, summary in frame.trace.calls.items():
+        if edge[0] in inside:
+            found.setdefault(edge[0], []).extend(called_traces(summary.trace))
+    return found
+
+
+def trains(frame: Frame, loop: cst.For) -> bool:
+    """Whether a loop trains, whatever is passed to the function around it.
+
+    Gradients alone may be for something else, such as the importance of heads, if the file takes no step.
+    """
+    is_for_steps = frame.module.mentions(TAKES_STEP)
+    by_call = traces_called_in(frame, loop)
+    training = {
+        id(call)
+        for call in of_class(loop.body, cst.Call)
+        if (is_for_steps and COMPUTES_GRADIENTS.fits(last_name(call.func)) and id(call) in frame.node_values)
+        or any(each.backward for each in by_call.get(id(call), ()))
+    }
+    bound = _bound_in(loop)
+    return any(
+        _is_always_run(frame, loop, call, training, bound)
+        for call in of_class(loop.body, cst.Call)
+        if id(call) in training
+    )
+
+
+def _is_always_run(frame: Frame, loop: cst.For, call: cst.Call, training: set[int], bound: set[str]) -> bool:
+    """Whether no condition on something from outside of a loop, such as a flag, may skip a call in it."""
+    for each in ancestors(loop.body, call):
+        if not isinstance(each, cst.If) or any(call is inner for inner in (each.test, *below(each.test))):
+            continue
+        is_known = isinstance(frame.node_values.get(id(each.test), UNKNOWN).const, bool)
+        is_of_loop = not bound.isdisjoint(names_in(each.test))
+        if not is_known and not is_of_loop and not _on_both(each, training):
+            return False
+    return True
+
+
+def _on_both(statement: cst.If, training: set[int]) -> bool:
+    """Whether gradients are computed in both branches of a condition."""
+    branches = (statement.body, statement.orelse)
+    return all(each is not None and any(id(call) in training for call in of_class(each, cst.Call)) for each in branches)
+
+
+def _bound_in(loop: cst.For) -> set[str]:
+    """The names that a loop binds, itself or in its body."""
+    targets: list[cst.CSTNode] = [loop.target, *(each.target for each in of_class(loop.body, cst.For))]
+    targets += [target for target, _ in assignments(loop.body)]
+    targets += [each.target for each in of_class(loop.body, cst.AugAssign)]
+    return {part.value for each in targets for part in (each, *below(each)) if isinstance(part, cst.Name)}
