@@ -98,7 +98,13 @@ class ShownMetrics(Observer["Frame"]):
         shown = run.trace.notes.of(ShownParameters)
         if shown.names and isinstance(node, cst.Call):
             texts = [arg.value for arg in node.args if _is_for(function, node, arg, shown.names)]
-            _emit(frame, function.name, node, shown_in(frame.root, texts), of_main=shown.of_main)
+            _emit(
+                frame,
+                _text(frame, node.func) or function.name,
+                node,
+                shown_in(frame.root, texts),
+                of_main=shown.of_main,
+            )
 
     @staticmethod
     def _show(frame: Frame, name: str, node: cst.CSTNode) -> None:
