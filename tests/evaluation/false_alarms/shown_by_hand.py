@@ -113,6 +113,15 @@ def train():
 
 
 @torch.no_grad()
+def estimate():
+    losses = []
+    for _ in range(args.steps):
+        x, y = loader.next_batch()
+        losses.append(model.module(x, y)[1].item())
+    print(f"some batches: {np.mean(losses)}")
+
+
+@torch.no_grad()
 def write_files():
     hits, found = [], []
     for x, y in DataLoader(rows, sampler=DistributedSampler(rows)):
@@ -145,4 +154,6 @@ def write_files():
 evaluate()
 same_for_all()
 train()
+if rank == 0:
+    estimate()  # one rank alone takes as many batches as it wants
 write_files()

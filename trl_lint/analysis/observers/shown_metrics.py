@@ -34,7 +34,6 @@ from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, sho
 from trl_lint.analysis.program.idioms.written_files import path_of
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.analysis.state.observing import CalleeRun, Observer
-from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import PathValue
 from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, Rank, State
@@ -158,7 +157,7 @@ def _emit(
     if passed:
         of_caller = frame.trace.notes.of(ShownParameters)
         of_caller.names.update(passed.values())
-        of_caller.of_main |= of_main or _is_on_some_ranks(frame)
+        of_caller.of_main |= of_main or frame.memory.control.is_chosen_by_rank
     for expression, shown in printed:
         if id(expression) in passed:
             continue
@@ -219,15 +218,7 @@ def _is_of_all(frame: Frame, path: Rank) -> bool:
     """Whether a file at a path is not this rank's own: all ranks know it, or only some of them write to it."""
     if Origin.RANK in path.origins:
         return False
-    return path.is_uniform or _is_on_some_ranks(frame)
-
-
-def _is_on_some_ranks(frame: Frame) -> bool:
-    """Whether the rank decides who gets here."""
-    return any(
-        each.uniformity is Uniformity.DIVERGENT and each.rank.origins == Origin.RANK
-        for each in frame.memory.control.conditions
-    )
+    return path.is_uniform or frame.memory.control.is_chosen_by_rank
 
 
 def _is_direct(event: MetricShown) -> bool:

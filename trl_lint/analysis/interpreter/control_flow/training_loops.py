@@ -41,9 +41,13 @@ def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
 def asking_for_batches(
     frame: Frame, loop: cst.For | cst.While, element: Value | None = None
 ) -> cst.For | cst.While | None:
-    """A loop that evaluates the batches that it asks for: over a number of steps (the element), or a `while`."""
+    """A loop that evaluates the batches that it asks for: over a number of steps (the element), or a `while`.
+
+    One rank alone may do so: some of the batches are enough for it.
+    """
     counts = element is None or (element.kind is Kind.NUMBER and not element.rank.differs)
-    return loop if counts and evaluates(frame, loop) else None
+    of_all = counts and not frame.memory.control.is_chosen_by_rank
+    return loop if of_all and evaluates(frame, loop) else None
 
 
 def _calls_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
