@@ -10,7 +10,7 @@ from trl_lint.findings import Applicability
 SNIPPETS = Snippets("TRL003")
 
 EVALUATION = """\
-import csv, json, os
+import codecs, csv, json, os
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -69,10 +69,7 @@ CONSOLE = "class Console:\n    def say(self, text):\n        print0(text)"
         (LOG, 'log(f"loss {loss}")'),
         (LOG, 'log(text="loss %f" % loss)'),
         (LOG + "\n\ndef log_value(name, value):\n    log(f'{name}: {value}')", 'log_value("loss", loss)'),
-        (
-            PRINT0 + "\n\nclass Console:\n    def say(self, text):\n        print0(text)",
-            'Console().say(f"loss {loss}")',
-        ),
+        (f"{PRINT0}\n\n{CONSOLE}", 'Console().say(f"loss {loss}")'),
         ("def show(text):\n    import logging\n    logging.info(text)", 'show(f"loss {loss}")'),
     ],
 )
@@ -124,7 +121,9 @@ def test_the_message_says_who_shows_it():
         ('with open("log.txt", "a") as file:', 1),
         ('with open(os.path.join(args.folder, "log.txt"), mode="w") as file:', 1),
         ('with Path(args.folder, "log.txt").open("w") as file:', 1),
+        ('with codecs.open("log.txt", mode="w") as file:', 1),
         ('with open(f"log{rank}.txt", "w") as file:', 0),
+        ('with codecs.open(f"log{rank}.txt", mode="w") as file:', 0),
         ("with open(args.path_of(rank), 'w') as file:", 0),
         ('with open("log.txt", "ab") as file:', 0),
     ],

@@ -414,7 +414,7 @@ class Frame:
 
 
 class Loop:
-    """A loop being run: the states at its `break` and `continue`; itself, if it asks for batches and evaluates them."""
+    """A loop being run: the states at its `break` and `continue`; evaluates: its code, if it asks for the batches."""
 
     __slots__ = ("breaks", "continues", "evaluates")
 

@@ -56,7 +56,8 @@ def _opened_as(root: cst.CSTNode, file: cst.Name) -> cst.Call | None:
 
 def _path_opened(call: cst.Call) -> cst.BaseExpression | None:
     """The path of a call that opens a file for writing a text: `open(path, "w")`, `path.open("w")`."""
-    is_method = isinstance(call.func, cst.Attribute) and not (len(call.args) > 1 and call.args[1].keyword is None)
+    said = [arg for arg in call.args if arg.keyword is None or arg.keyword.value in ("file", "mode")]
+    is_method = isinstance(call.func, cst.Attribute) and len(said) == 1
     place = 0 if is_method else 1
     mode = next(
         (arg.value for i, arg in enumerate(call.args) if (arg.keyword.value if arg.keyword else i) in (place, "mode")),

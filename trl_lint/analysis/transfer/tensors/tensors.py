@@ -72,7 +72,7 @@ def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
 
 
 def _is_setting(value: Value) -> bool:
-    """Whether it is a number of which only the program's settings decide, by which a number is divided."""
+    """Whether a value comes from the program's settings alone: what a number is divided by is a number, too."""
     return value.kind is Kind.UNKNOWN and value.rank.is_uniform
 
 
