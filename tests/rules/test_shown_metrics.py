@@ -167,6 +167,15 @@ def test_a_metric_that_is_shown_in_several_ways_is_one_finding():
     assert reported(program(shown, f"{PRINT0}\n\n{LOG}")) == ['print(f"loss {loss}")']
 
 
+def test_a_dict_that_is_written_after_its_entries_are_printed_is_one_finding():
+    shown = 'figures = {"loss": loss, "rows": 5}\nprint(figures["loss"])\nwith open("log.txt", "a") as file:\n'
+    assert reported(program(f"{shown}    json.dump(figures, file)")) == ['print(figures["loss"])']
+    entry = "for key in figures:\n    print(key, figures[key])\n"
+    assert reported(program(shown.replace('print(figures["loss"])\n', entry) + "    file.write(str(figures))")) == [
+        "print(key, figures[key])"
+    ]
+
+
 def test_what_a_caller_writes_is_reported_where_it_is_printed():
     text = program('print(f"loss {loss}")\nreturn loss').replace(
         "\nevaluate()\n", '\nmean = evaluate()\nwith open("log.txt", "a") as file:\n    file.write(str(mean))\n'

@@ -135,7 +135,7 @@ class ShownMetrics(Observer["Frame"]):
                 if not _is_direct(event) and any(loop == place[1] and one != place[0] for one, loop, _ in seen_in):
                     continue
                 seen_in.add((*place, ""))
-                reported.update({(*place, names[0] or " "), (*place, names[2])})
+                reported.update({(*place, names[0] or " "), *((*place, name) for name in names[2:])})
             remaining.append(event)
         return remaining
 
@@ -226,10 +226,14 @@ def _is_direct(event: MetricShown) -> bool:
     return not event.in_file and (event.sink in SHOWS or f"builtins.{event.sink}" in SHOWS)
 
 
-def _names(event: MetricShown) -> tuple[str, str, str]:
-    """What a metric is called: by the whole expression, the dict that it is an entry of, the variable in it (`=x`)."""
+def _names(event: MetricShown) -> tuple[str, str, str, str]:
+    """What a metric is called: by the whole expression, the dict that it is an entry of, the variable in it (`=x`).
+
+    The last is for all entries of a dict (`x[`), to know the dict by when it is written after one of them is printed.
+    """
     scaled = _SCALED.fullmatch(event.what)
-    return event.what, event.what.partition("[")[0], f"={scaled[1] if scaled else event.what}"
+    whole = event.what.partition("[")[0]
+    return event.what, whole, f"={scaled[1] if scaled else event.what}", f"{whole}["
 
 
 def _values_in(frame: Frame, shown: Value) -> Iterator[Value]:
