@@ -91,7 +91,7 @@ SINKS = either(
     named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
 )
 EVALUATIONS = named((*torch.WITHOUT_GRADIENTS, torch.SETS_GRADIENTS))
-SHOWN = named(loggers.SHOWS, "{}(")
+SHOWN = named((*loggers.SHOWS, *loggers.DUMPS, *effects.WRITE_TEXTS), "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 
 
