@@ -73,7 +73,7 @@ def test_a_finding_is_at_the_sampler_of_the_loader():
     assert shown(text, finding) == "sampler"
     assert finding.message == (
         "a sampler gives each rank its share of the rows, and `prepare` deals them to the ranks again: on several GPUs "
-        "each rank gets a share of its share, and most rows are never trained on"
+        "each rank gets a share of its share, and an epoch leaves out all other rows"
     )
     assert [each.text for each in finding.because] == [
         "the sampler of this loader deals the rows to the ranks",
@@ -284,7 +284,7 @@ def test_the_rest_of_the_rows_in_steps():
 def test_rows_of_an_evaluation():
     text = program("own = rows[rank::world]\n", "Trainer(model, training_args, eval_dataset=own)\n")
     finding = SNIPPETS.finding(text)
-    assert finding.message.endswith("and most rows are never evaluated on")
+    assert finding.message.endswith("and an evaluation leaves out all other rows")
     assert finding.consequence is Consequence.WRONG_NUMBER
 
 

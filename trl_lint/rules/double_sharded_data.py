@@ -14,12 +14,12 @@ rows. The second is
 - the sampler that Lightning's trainer injects for such rows.
 
 ## Why is this bad?
-On N processes, each gets 1/N of its 1/N of the rows. All ranks together train on 1/N of the data, and never see the
-rest: an epoch is N times too short, and the schedule counts N times too few steps. Nothing fails, and on one process
-all rows are there. `prepare` does not look at the sampler: it wraps the batch sampler in a `BatchSamplerShard`, which
-gives each process every N-th batch. With `split_batches` each rank gets a part of each of its batches, and with
-`dispatch_batches` a part of the first rank's: that is no more. No release of Accelerate up to 1.15 tests for a
-`DistributedSampler`.
+On N processes, each gets 1/N of its 1/N of the rows. In an epoch, all ranks together train on 1/N of the data: it is N
+times too short, and the schedule counts N times too few steps. Where each epoch has the same order, the rest of the
+rows are never seen. Nothing fails, and on one process all rows are there. `prepare` does not look at the sampler: it
+wraps the batch sampler in a `BatchSamplerShard`, which gives each process every N-th batch. With `split_batches` each
+rank gets a part of each of its batches, and with `dispatch_batches` a part of the first rank's: that is no more. No
+release of Accelerate up to 1.15 tests for a `DistributedSampler`.
 
 ## Example
 ```python
@@ -95,10 +95,10 @@ class DoubleShardedData(Rule[DealtTwice]):
 
 def _message(event: DealtTwice) -> str:
     first = "a sampler gives each rank its share of the rows" if event.by_sampler else "each rank takes its own rows"
-    used = "evaluated" if event.evaluates else "trained"
+    used = "an evaluation" if event.evaluates else "an epoch"
     return (
         f"{first}, and {event.again} deals them to the ranks again: on several GPUs each rank gets a share of its "
-        f"share, and most rows are never {used} on"
+        f"share, and {used} leaves out all other rows"
     )
 
 
