@@ -22,14 +22,16 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, assignments, used_names
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.kinds import IterableValue, is_none
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import LOADED_BATCH
+from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -133,6 +135,12 @@ def batch_of(frame: Frame, args: Arguments) -> Value | None:
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
         return None
     return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
+
+
+def are_for_all(args: Arguments, place: int = RANKS_OF_SAMPLER[0]) -> bool:
+    """Whether a sampler with these arguments deals to all ranks. place: that of the parameter for their number."""
+    size = args.get(place, RANKS_OF_SAMPLER[1])
+    return args.star is None and args.double is None and (size is None or is_none(size) or size.const is WORLD_SIZE)
 
 
 def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:
