@@ -79,6 +79,7 @@ class DoubleShardedData(Rule[DealtTwice]):
     code = "TRL022"
     name = "double-sharded-data"
     consequences = (Consequence.WRONG_TRAINING, Consequence.WRONG_NUMBER)
+    preview = True
 
     def check(self, event: DealtTwice) -> Iterator[Violation]:
         if event.module.one_process:
