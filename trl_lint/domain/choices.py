@@ -16,6 +16,11 @@
 
     getattr(models, args.kind)                              NamedIn: each class of the module, once it is called
 
+    if args.distributed:
+        rows = DistributedSampler(data)
+    else:
+        rows = RandomSampler(data)                          the first, which several processes have
+
 Too many options make an unknown value.
 """
 
@@ -24,6 +29,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_TRUE
 from trl_lint.domain.kinds import (
     InstanceValue,
     LibraryInstance,
@@ -156,7 +162,7 @@ def _is_name(value: Value) -> bool:
 
 def one_object(a: Value, b: Value) -> Value | None:
     """What is known of an object that is one of these; None if it is nothing."""
-    return one_of_project_objects(a, b) or one_of_modules(a, b) or one_of_library_class(a, b)
+    return one_of_project_objects(a, b) or one_of_modules(a, b) or one_of_library_class(a, b) or of_several(a, b)
 
 
 def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
@@ -178,6 +184,15 @@ def one_of_library_class(a: Value, b: Value) -> LibraryInstance | None:
             return one
         if type(one) is LibraryInstance and isinstance(heir, LibraryInstance) and one.name == heir.name:
             return one
+    return None
+
+
+def of_several(a: Value, b: Value) -> LibraryInstance | None:
+    """The object that only several processes have, if the other one is not: a sampler that shards, or a random one."""
+    for one, other in ((a, b), (b, a)):
+        known = one if isinstance(one, LibraryInstance) and isinstance(other, LibraryInstance) else None
+        if known is not None and not known.rank.differs and known.const is WORLD_TRUE is not other.const:
+            return known
     return None
 
 

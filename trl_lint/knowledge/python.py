@@ -30,7 +30,15 @@ _SAYS_CLASS = ("typing.cast", "typing_extensions.cast")
 # They show text to the user; each rank has its own output, so that they are no sinks of metrics.
 _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 # Dicts whose entries are attributes as well. Some programs keep a network in each entry.
-DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch", "munch.Munch")
+DICTS_OF_ATTRIBUTES = (
+    "addict.Dict", "attrdict.AttrDict", "box.Box", "dotmap.DotMap", "easydict.EasyDict", "ml_collections.ConfigDict",
+    "ml_collections.config_dict.ConfigDict", "munch.DefaultMunch", "munch.Munch",
+)  # fmt: skip
+# Parsers of the command line.
+_PARSERS = (
+    "argparse.ArgumentParser", "configargparse.ArgParser", "configargparse.ArgumentParser", "configargparse.Parser",
+    "jsonargparse.ArgumentParser", "simple_parsing.ArgumentParser",
+)  # fmt: skip
 # Functions that return a copy of the objects that they get, with all fields of these.
 COPIES_WITH_FIELDS = frozenset({"copy.copy", "copy.deepcopy", "omegaconf.OmegaConf.merge"})
 # Functions that read a clock in seconds, by the last part of their names.
@@ -101,9 +109,16 @@ ROWS: tuple[Row, ...] = (
     *(Class(name=name, source="documentation", makes=instance(name, ranks.UNKNOWN)) for name in DICTS_OF_ATTRIBUTES),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
-    Class(name="argparse.ArgumentParser", source="library/argparse"),
-    Function(name="argparse.ArgumentParser.parse_args", source="library/argparse", returns=SAME),
-    Function(name="argparse.ArgumentParser.parse_known_args", source="library/argparse", returns=items(SAME, SAME)),
+    *(Class(name=name, source="library/argparse") for name in _PARSERS),
+    *(Function(name=f"{name}.parse_args", source="library/argparse", returns=SAME) for name in _PARSERS),
+    *(
+        Function(name=f"{name}.{method}", source="library/argparse", returns=items(SAME, SAME))
+        for name in _PARSERS
+        for method in ("parse_known_args", "parse_known_intermixed_args")
+    ),
+    Class(name="optparse.OptionParser", source="library/optparse"),
+    Function(name="optparse.OptionParser.parse_args", source="library/optparse", returns=items(SAME, SAME)),
+    Function(name="docopt.docopt", source="docopt.py", returns=SAME),
     Class(name="logging.Logger", source="library/logging", others=SAME),
     *(
         Function(name=name, source="documentation", returns=instance("logging.Logger"))
@@ -118,19 +133,28 @@ ROWS: tuple[Row, ...] = (
 
 # Functions that return the contents of the file that their first argument is, or names.
 READ_FILES = frozenset({
-    "dill.load", "joblib.load", "json.load", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt", "pickle.load",
-    "ruamel.yaml.safe_load", "safetensors.torch.load_file", "scipy.io.loadmat", "toml.load", "tomli.load",
-    "tomllib.load", "torch.load", "yaml.full_load", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
+    "csv.DictReader", "csv.reader", "dill.load", "hjson.load", "joblib.load", "json.load", "numpy.genfromtxt",
+    "numpy.load", "numpy.loadtxt", "pandas.read_csv", "pandas.read_excel", "pandas.read_feather", "pandas.read_json",
+    "pandas.read_parquet", "pandas.read_pickle", "pandas.read_table", "pickle.load", "ruamel.yaml.safe_load",
+    "safetensors.torch.load_file", "scipy.io.loadmat", "toml.load", "tomli.load", "tomllib.load", "torch.load",
+    "yaml.full_load", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
 })  # fmt: skip
 # Functions that return what a text says: settings, if it is the content of a file that all ranks read.
 PARSE_TEXT = frozenset({"json.loads", "toml.loads", "tomli.loads", "tomllib.loads"})
+# Functions that make a name for what they are passed. Without arguments they begin one, which gets more later.
+MAKE_NAMES = frozenset({
+    "hashlib.blake2b", "hashlib.md5", "hashlib.sha1", "hashlib.sha256", "hashlib.sha512", "xxhash.xxh32",
+    "xxhash.xxh64",
+})  # fmt: skip
 # Functions that create settings from their argument: a file's name, other settings, a class of settings.
 MAKE_SETTINGS = frozenset({
-    "argparse.Namespace", "draccus.parse", "mmcv.Config", "mmcv.Config.fromfile", "mmengine.Config",
+    "argparse.Namespace", "detectron2.config.CfgNode", "detectron2.config.get_cfg", "draccus.parse",
+    "fvcore.common.config.CfgNode", "hydra.compose", "mmcv.Config", "mmcv.Config.fromfile", "mmengine.Config",
     "mmengine.Config.fromfile", "mmengine.config.Config", "mmengine.config.Config.fromfile",
     "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli", "omegaconf.OmegaConf.load",
     "omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.structured", "omegaconf.OmegaConf.to_container",
     "omegaconf.OmegaConf.to_object", "pyrallis.parse", "simple_parsing.parse", "types.SimpleNamespace",
+    "yacs.config.CfgNode",
 })  # fmt: skip
 
 # Decorators that pass the settings of the command line to the function for arguments that its caller omits

@@ -71,6 +71,7 @@ ORIGINS: dict[str, Rank] = {
     "multiprocessing.cpu_count": ranks.SAME,
     "os.access": ranks.IO_LOCAL,
     "os.cpu_count": ranks.SAME,
+    "hydra.utils.get_original_cwd": ranks.SAME,
     "os.getcwd": ranks.SAME,
     "os.getpid": ranks.RANK_LOCAL,
     "os.listdir": ranks.IO_LOCAL,
@@ -148,11 +149,13 @@ SAME_FUNCTIONS = frozenset({
 
 # Calls under these are pure (a result as its arguments) unless another table has them.
 PURE_ROOTS = frozenset({
-    "bisect", "collections", "copy", "dataclasses", "einops", "functools", "heapq", "itertools", "json",
-    "math",
-    "numbers", "numpy", "operator", "os.path", "re", "scipy", "sklearn", "statistics", "string", "textwrap",
-    "torch",
-    "torch.nn", "torch.nn.functional", "torchvision", "typing",
+    "ast", "base64", "binascii", "bisect", "collections", "copy", "dataclasses", "datetime.timedelta", "decimal",
+    "difflib", "distutils.util", "einops", "fnmatch", "fractions", "functools", "heapq", "html",
+    "hydra.utils.to_absolute_path", "itertools",
+    "json", "math", "natsort", "numbers", "numpy", "omegaconf.OmegaConf.select", "omegaconf.OmegaConf.to_yaml",
+    "operator", "os.path", "packaging", "re", "scipy", "shlex", "sklearn", "statistics", "string", "struct",
+    "textwrap", "torch", "torch.nn", "torch.nn.functional", "torchvision", "typing", "unicodedata", "urllib.parse",
+    "zlib",
 })
 # In a text that contains the rank, a pattern may match another part: `step_100` in `step_100_rank_3.pt`.
 FIND_PARTS = "re."

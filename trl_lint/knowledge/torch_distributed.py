@@ -164,7 +164,7 @@ _CLASSES: tuple[Row, ...] = (
     # One process has none, and its number of rows is not 0.
     Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER.replace(rank=ranks.SAME, const=WORLD_TRUE)),
     *(
-        Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", makes=SAME)
+        Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", others=SAME)
         for name in ("RandomSampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler")
     ),
     # Its batches are of the rows that its sampler picks.

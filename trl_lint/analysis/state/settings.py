@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -24,7 +24,8 @@ import libcst as cst
 from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import identifiers, is_literal_none, last_name, of_class
-from trl_lint.analysis.state import changed_settings
+from trl_lint.analysis.state import changed_settings, field_assignments
+from trl_lint.analysis.state.field_assignments import word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -259,8 +260,10 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
     if _is_rank_name(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
+    defaults = _defaults(frame)
     return all(
-        text.startswith("self.") or _copies(text, name) or _extends(text, name) for text in _assigned(frame, name)
+        text in defaults or text.startswith("self.") or _copies(text, name) or _extends(text, name)
+        for text in _assigned(frame, name)
     )
 
 
@@ -280,6 +283,9 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
 _ASSIGNMENT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
 
+_KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
+_KEY_ASSIGNMENT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
+_OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 # Words for the time of day.
 _TIME = re.compile(r"(?i)\w*(?:time|date|now)\w*")
 # Methods that derive a text from a text: `.split(",")`, `.strip().lower()`.
@@ -344,7 +350,7 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
         (owner, match[1])
         for text in texts
         for match in _ASSIGNMENT.finditer(text)
-        if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start()))
+        if SETTINGS_OBJECT.fits(owner := word_before(text, match.start()))
         and SETTING_OF_RANK.fits(match[2])
         and _is_set_by_rank(f"{owner}{match[0]}", match[1])
     )
@@ -384,47 +390,10 @@ def _more_than_options(text: str) -> Iterator[str]:
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
     module = frame.module
-    return module.notes.cached(_assigned, lambda: _all_assigned(module.text)).get(name, ())
+    return module.notes.cached(_assigned, lambda: field_assignments.by_field(module.text)).get(name, ())
 
 
-# `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with the rare part, or at a
-# line: a file is scanned once.
-_TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
-_TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
-_SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
-_KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
-_KEY_ASSIGNMENT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
-_OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
-_OWNED = re.compile(r"\.(\w+)[ \t]*,")
-# The endings of a line that continues on the next one.
-_OPEN = ("(", "[", "{", ",")
-# How many characters of a line are searched for a word that refers to the rank.
-_MOST_READ = 400
-
-
-@lru_cache(maxsize=64)  # checked at every key, for all files of the project
-def _all_assigned(text: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for match in _TARGET.finditer(text):
-        found[match[1]].append(_from_owner(text, match.start()))
-    for match in _SET_BY_NAME.finditer(text):
-        found[match[2]].append(f"{match[1]}.{match[2]} ={match[3]}")
-    for match in _TARGETS.finditer(text):
-        if text[max(0, match.start() - _MOST_READ) : match.start()].rstrip().endswith(_OPEN):
-            continue  # a call's arguments: `args.output_dir, is_main_process=accelerator.is_main_process`
-        for target in _OWNED.finditer(text, match.start(1), match.end(1)):
-            found[target[1]].append(_from_owner(text, target.start()))
-    return found
-
-
-def _word_before(text: str, dot: int) -> str:
-    start = dot
-    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
-        start -= 1
-    return text[start:dot]
-
-
-def _from_owner(text: str, dot: int) -> str:
-    """The rest of a line from the word before a dot on."""
-    end = text.find("\n", dot, dot + _MOST_READ)
-    return _word_before(text, dot) + text[dot : end if end >= 0 else dot + _MOST_READ]
+def _defaults(frame: Frame) -> frozenset[str]:
+    """A file's assignments that give a field a literal when it is imported, and are nowhere else: `_C.LR = 0.1`."""
+    module = frame.module
+    return module.notes.cached(_defaults, lambda: field_assignments.defaults(module.text))

@@ -35,7 +35,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.python import COMMAND_LINES, DICTS_OF_ATTRIBUTES, MAKE_SETTINGS, READ_FILES
+from trl_lint.knowledge.python import COMMAND_LINES, DICTS_OF_ATTRIBUTES, MAKE_NAMES, MAKE_SETTINGS, READ_FILES
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -72,6 +72,11 @@ def _settings_object(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return settings.SETTING if _are_uniform(args) else UNKNOWN
 
 
+def _name_of_contents(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`md5(text)`."""
+    return _settings_object(frame, args, node) if args.all() else UNKNOWN
+
+
 def _dict_of_attributes(name: str, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`EasyDict(options)`, in which programs store other things than settings, too."""
     frame.engine.unresolved(frame, args, node)
@@ -86,6 +91,7 @@ HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     **dict.fromkeys(COMMAND_LINES, _command_line),
     **dict.fromkeys(MAKE_SETTINGS, _settings_object),
     **dict.fromkeys(READ_FILES, _read),
+    **dict.fromkeys(MAKE_NAMES, _name_of_contents),
     **{name: partial(_dict_of_attributes, name) for name in DICTS_OF_ATTRIBUTES},
 }
 

@@ -1,0 +1,71 @@
+"""The assignments to fields of objects in the text of a file, by the names in them alone.
+
+    cfg.out, cfg.debug = out, False         by_field: {"out": ["cfg.out, cfg.debug = …"], "debug": ["cfg.debug = …"]}
+    _C.LR = 0.1                             defaults: {"_C.LR = 0.1"}
+    if debug:
+        _C.LR = 0.2                         no default
+
+A file is scanned once, however many fields are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import lru_cache
+
+# `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with the rare part, or at a
+# line: a file is scanned once.
+_TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
+_TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
+_SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
+_OWNED = re.compile(r"\.(\w+)[ \t]*,")
+# A literal, the beginning of a list of literals, or an empty node of a configuration.
+_LITERAL = r"""(?:"[^"]*"|'[^']*'|[-+\d.][\w.+-]*|True|False|None)"""
+_DEFAULT = re.compile(
+    rf"\w+\.\w+[ \t]*=[ \t]*(?:{_LITERAL}|[\[(](?:{_LITERAL},?[ \t]*)*[\])]?|(?:CN|CfgNode)\(\))[ \t]*(?:#.*)?"
+)
+# The endings of a line that continues on the next one.
+_OPEN = ("(", "[", "{", ",")
+# How many characters of a line are searched for a word that refers to the rank.
+_MOST_READ = 400
+
+
+@lru_cache(maxsize=64)  # checked at every key, for all files of the project
+def by_field(text: str) -> dict[str, list[str]]:
+    """The assignments to each field, of any object: each line from the last word before the dot on."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for match in _TARGET.finditer(text):
+        found[match[1]].append(_from_owner(text, match.start()))
+    for match in _SET_BY_NAME.finditer(text):
+        found[match[2]].append(f"{match[1]}.{match[2]} ={match[3]}")
+    for match in _TARGETS.finditer(text):
+        if text[max(0, match.start() - _MOST_READ) : match.start()].rstrip().endswith(_OPEN):
+            continue  # a call's arguments: `args.output_dir, is_main_process=accelerator.is_main_process`
+        for target in _OWNED.finditer(text, match.start(1), match.end(1)):
+            found[target[1]].append(_from_owner(text, target.start()))
+    return found
+
+
+@lru_cache(maxsize=64)
+def defaults(text: str) -> frozenset[str]:
+    """The assignments, as in `by_field`, that give a field a literal whenever the file runs."""
+    found: dict[bool, set[str]] = {False: set(), True: set()}
+    for match in _TARGET.finditer(text):
+        is_indented = text[text.rfind("\n", 0, match.start()) + 1].isspace()
+        found[is_indented].add(_from_owner(text, match.start()))
+    return frozenset(each for each in found[False] - found[True] if _DEFAULT.fullmatch(each))
+
+
+def word_before(text: str, dot: int) -> str:
+    """The word that ends at a dot; "" if none does."""
+    start = dot
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    return text[start:dot]
+
+
+def _from_owner(text: str, dot: int) -> str:
+    """The rest of a line from the word before a dot on."""
+    end = text.find("\n", dot, dot + _MOST_READ)
+    return word_before(text, dot) + text[dot : end if end >= 0 else dot + _MOST_READ]
