@@ -181,3 +181,71 @@ def test_help_names_what_lightning_has():
         text = SAVES.format(test="1 > 2", folder='"out"', package="lightning.pytorch", **parts)
         (finding,) = WRITERS.findings(text)
         assert finding.help == f"do it on the main process only: `if {trainer}.is_global_zero:`"
+
+
+MADE = """\
+import os
+import {package} as pl
+
+
+class Base(pl.Callback):
+    def __init__(self, folder="here"):
+        {line}
+
+    def on_train_end(self, trainer, pl_module):
+        pass
+{below}"""
+
+
+def is_made_by_all(line: str, below: str = "", package: str = "lightning.pytorch") -> bool:
+    return bool(WRITERS.findings(MADE.format(line=line, below=below, package=package)))
+
+
+@pytest.mark.parametrize("package", ["lightning", "lightning.pytorch", "pytorch_lightning", "somewhere"])
+def test_each_process_makes_its_callbacks(package):
+    is_known = package != "somewhere"
+    assert is_made_by_all("os.makedirs(folder)", package=package) is is_known
+    assert is_made_by_all('self.file = open(os.path.join(folder, "log.txt"), "w")', package=package) is is_known
+    assert is_made_by_all('os.path.exists(f"{folder}/a") or os.makedirs(f"{folder}/a")', package=package) is is_known
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "os.makedirs(folder, exist_ok=True)",
+        'self.file = open(folder, "r")',
+        'self.file = open(f"{folder}/{os.environ[\'RANK\']}.txt", "w")',
+        "if int(os.environ['RANK']) == 0:\n            os.makedirs(folder)",
+    ],
+)
+def test_a_right_constructor(line):
+    assert not is_made_by_all(line)
+
+
+@pytest.mark.parametrize(
+    ("below", "is_reported"),
+    [
+        ('def main(args):\n    return Base("out")', True),
+        ('def main(args):\n    if args.rank == 0:\n        return Base("out")', False),
+        ('def main(args):\n    pl.Trainer(devices=1, callbacks=[Base("out")]).fit(args.model)', False),
+        ('def main(args):\n    pl.Trainer(devices=args.n, callbacks=[Base("out")]).fit(args.model)', True),
+        ("class Heir(Base):\n    pass", True),
+    ],
+)
+def test_who_makes_a_callback(below, is_reported):
+    assert is_made_by_all("os.makedirs(folder)", f"\n\n{below}\n") is is_reported
+
+
+def test_an_heir_that_one_rank_makes_makes_nothing_of_its_base():
+    heir = "\n\nclass Heir(Base):\n    def __init__(self):\n        super().__init__('out')\n\n\n"
+    made = "def main(args):\n    if args.rank == 0:\n        return {}\n"
+    of_heir = 'if folder == "here":\n            return\n        os.makedirs(os.path.join("here", folder))'
+    assert is_made_by_all(of_heir, heir + made.format("object()"))
+    assert not is_made_by_all(of_heir, heir + made.format("Heir(), Base('in')"))
+
+
+def test_hooks_of_a_callback_that_one_rank_makes():
+    made = "\n\ndef main(args):\n    if args.{}:\n        return Saves()\n"
+    text = SAVES.format(test="not self.every", folder='"out"', package="lightning.pytorch", **OF_CALLBACK)
+    assert WRITERS.findings(text + made.format("save"))
+    assert not WRITERS.findings(text + made.format("rank == 0"))
