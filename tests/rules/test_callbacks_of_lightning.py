@@ -114,6 +114,23 @@ def test_others_write_no_predictions():
     assert not WRITERS.findings(text.replace("from lightning.pytorch.callbacks", "from somewhere"))
 
 
+@pytest.mark.parametrize("event", ["start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end"])
+def test_hooks_around_predictions_are_of_those_who_write_them(event):
+    batch = ", outputs, batch, batch_idx" if event == "batch_end" else ""
+    parts = {"hook": f"on_predict_{event}(self, trainer, pl_module{batch})", "body": 'torch.save(self.rows, "all.pt")'}
+    assert WRITERS.findings(WRITES.format(base="BasePredictionWriter", **parts))
+    assert not WRITERS.findings(WRITES.format(base="Callback", **parts))
+    guarded = parts | {"body": f"if trainer.is_global_zero:\n            {parts['body']}"}
+    assert not WRITERS.findings(WRITES.format(base="BasePredictionWriter", **guarded))
+
+
+def test_what_a_batch_is_predicted_of_is_of_each_rank():
+    hook = "on_predict_batch_end(self, trainer, pl_module, outputs, batch, batch_idx)"
+    assert WRITERS.findings(WRITES.format(base="BasePredictionWriter", hook=hook, body='torch.save(outputs, "all.pt")'))
+    named = 'torch.save(outputs, batch["name"][0])'
+    assert not WRITERS.findings(WRITES.format(base="BasePredictionWriter", hook=hook, body=named))
+
+
 def test_a_module_may_be_made_with_anything():
     assert not saves("not self.every", **OF_MODULE)
 

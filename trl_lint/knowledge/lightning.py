@@ -10,7 +10,7 @@ strategy and of `LightningModule` from lightning 2.6.0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from trl_lint.domain.values import Value
 from trl_lint.findings import Consequence
@@ -105,6 +105,12 @@ _OF_DATA = ("setup", TRAIN_DATA, VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
+# Around these it is called on each process that predicts, as any callback is; others may be for one device.
+# Source: lightning/pytorch/callbacks/callback.py `Callback.on_predict_start` and below
+_WRITER = "BasePredictionWriter"
+_AROUND_WRITES = frozenset(
+    f"on_predict_{each}" for each in ("start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end")
+)
 _HOOKS = frozenset(
     (*_STEPS, *_STEP_ENDS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
 )
@@ -298,8 +304,10 @@ def prepares_on_one(bases: Iterable[str]) -> bool:
     return not _PREPARED.isdisjoint(bases)
 
 
-def hooks_of(bases: Iterable[str]) -> frozenset[str]:
+def hooks_of(bases: Collection[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
+    if any(_package_of_callback(each) and each.endswith(f".{_WRITER}") for each in bases):
+        return _HOOKS | _AROUND_WRITES
     if is_module(bases) or is_callback(bases):
         return _HOOKS
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
@@ -320,7 +328,7 @@ def is_callback(bases: Iterable[str]) -> bool:
     return any(map(_package_of_callback, bases))
 
 
-def runs(bases: Iterable[str]) -> bool:
+def runs(bases: Collection[str]) -> bool:
     """Whether Lightning calls methods of a class with these bases, which has or gets its trainer."""
     return bool(hooks_of(bases))
 
