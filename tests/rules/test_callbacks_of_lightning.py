@@ -227,6 +227,23 @@ def test_each_process_makes_its_callbacks(package):
 
 
 @pytest.mark.parametrize(
+    ("parameter", "is_reported"),
+    [
+        ("folder: str", True),
+        ("folder: str | pathlib.Path | None", True),
+        ("folder: Optional[str]", True),
+        ("folder: Optional[Folder]", False),
+        ("folder", False),
+        ("folder: Folder", False),
+        ("rank: int, folder: str = f'{here}'", True),
+    ],
+)
+def test_a_callback_is_made_with_the_same_texts(parameter, is_reported):
+    text = MADE.format(line="os.makedirs(folder)", below="", package="lightning.pytorch")
+    assert bool(WRITERS.findings(text.replace('folder="here"', parameter))) is is_reported
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "os.makedirs(folder, exist_ok=True)",
