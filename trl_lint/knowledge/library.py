@@ -21,6 +21,7 @@ from trl_lint.knowledge import (
     datasets,
     engines,
     evaluation,
+    file_systems,
     heuristics,
     hub,
     ignite,
@@ -38,7 +39,6 @@ from trl_lint.knowledge import (
     trl,
     writers,
 )
-from trl_lint.knowledge.effects import PATH_MANAGERS
 from trl_lint.knowledge.models import PLAIN_CLASSES
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -93,9 +93,10 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
-    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS,
-    *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *file_systems.ROWS, *hub.ROWS,
+    *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS,
+    *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS,
+    *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -194,17 +195,7 @@ _ALIASES: dict[str, str] = {
             "os_split_path": "os.path.split",
         }.items()
     },
-    **{
-        f"{manager}.{name}": target
-        for manager in PATH_MANAGERS
-        for name, target in {
-            "exists": "os.path.exists",
-            "isdir": "os.path.isdir",
-            "isfile": "os.path.isfile",
-            "ls": "os.listdir",
-            "rm": "os.remove",
-        }.items()
-    },
+    **file_systems.ALIASES,
     "apex.parallel.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "apex.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, schedules, torch
+from trl_lint.knowledge import (
+    effects,
+    file_systems,
+    heuristics,
+    library,
+    loggers,
+    models,
+    random_draws,
+    schedules,
+    torch,
+)
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
 from trl_lint.knowledge.lightning import PREPARES, TRAINS
 from trl_lint.knowledge.python import RANK_DECORATORS
@@ -118,9 +128,15 @@ DRAWS = either(
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
 # For `log` and `update` the library's name is required, as these words are common.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
+_OF_SYSTEMS = [row.name for row in file_systems.ROWS if row.name.endswith(file_systems.COMMON)]
 _BY_LIBRARY = tuple(f".{name}" for name in ("log", "update"))
 SIDE_EFFECTS = either(
-    named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(_BY_LIBRARY)),
+    named(
+        name
+        for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS)
+        if not name.endswith(_BY_LIBRARY) and name not in _OF_SYSTEMS
+    ),
+    file_systems.NAMED,
     named(effects.ONLY_PATHS_HAVE),
     (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(_BY_LIBRARY)),
     named(effects.OPENERS, "{}("),

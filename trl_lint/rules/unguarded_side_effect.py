@@ -6,7 +6,8 @@ Reports effects on shared things that all processes of a distributed run perform
 - writing a file whose path is the same on all ranks: `open(path, "w")`, `torch.save`, `save_image`, `cv2.imwrite`,
   `DataFrame.to_csv`, `Path.write_text`, `save_pretrained` of a model, tokenizer, processor or config, and the like;
   downloading one, as data sets of torchvision do with `download=True`;
-- creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file;
+- creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file, also with a file
+  system of fsspec (`fs.makedirs`), iopath's `PathManager` or `tf.io.gfile`;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
   and uses of a run that only the main process has, `wandb.run.id`, `wandb.config.x = 1` and
