@@ -21,6 +21,7 @@ from trl_lint.knowledge import (
     datasets,
     engines,
     evaluation,
+    fastai,
     file_systems,
     heuristics,
     hub,
@@ -93,10 +94,10 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *file_systems.ROWS, *hub.ROWS,
-    *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS,
-    *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS,
-    *writers.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS, *file_systems.ROWS,
+    *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS,
+    *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS,
+    *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -110,9 +111,11 @@ _HOOKS: dict[str, dict[str, tuple[Hook, ...]]] = {}
 _STORES: dict[str, tuple[Store, ...]] = {}
 # Library functions by root and last part of the name: re-exports differ between releases, names do not.
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
-_UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
+_UNIQUE: dict[str, str] = (
+    accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | fastai.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
+)
 # Libraries whose classes keep their name wherever they are imported from.
-_FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "tokenizers", "transformers", "trl"})
+_FLAT_ROOTS = frozenset({"accelerate", "datasets", "fastai", "peft", "tokenizers", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)
 _T = TypeVar("_T")
 

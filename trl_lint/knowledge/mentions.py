@@ -67,8 +67,8 @@ def _rows(kind: type[Row]) -> list[str]:
 # A file with code for several ranks names one of these, or a helper that starts the process group for it, such as
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
-    b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric init_dist lightning setup_dist "
-    b"wandb trl".split()
+    b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed fastai Fabric init_dist lightning "
+    b"setup_dist wandb trl".split()
 )
 
 # A file whose program is started elsewhere tests the rank, or reads the variables of a launcher.
