@@ -284,6 +284,9 @@ ROWS: tuple[Row, ...] = (
 )
 # fmt: on
 
+# Classes whose objects code often knows by a test of their class alone.
+_TOLD_BY_TEST = frozenset((*_TRAINERS.values(), *(f"{package}.loggers.WandbLogger" for package in _PACKAGES[1:])))
+
 # The first process of each node alone runs this method: "if you assign states here then they won't be available for
 # other processes". All run those.
 # Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
@@ -316,6 +319,11 @@ def hooks_of(bases: Collection[str]) -> frozenset[str]:
 def is_module(bases: Iterable[str]) -> bool:
     """Whether a class with these bases is a LightningModule."""
     return not _MODULES.isdisjoint(bases)
+
+
+def is_told_by_test(name: str) -> bool:
+    """Whether an object of which a test says that it is of the class with this name has what the rows say."""
+    return name in _TOLD_BY_TEST
 
 
 def is_of_fabric(name: str) -> bool:
