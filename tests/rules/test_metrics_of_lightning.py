@@ -453,7 +453,7 @@ def test_a_metric_returns_the_result_of_this_rank_s_batch(made, logged, is_repor
     [
         "score = self.accuracy(outputs, targets)\n        self.log('score', score, sync_dist=True)",
         "score = self.accuracy(outputs, targets)\n        self.log('score', score, on_step=True, on_epoch=False)",
-        "outputs, targets = self.all_gather((outputs, targets))\n        self.log('a', self.accuracy(outputs, targets))",
+        "both = self.all_gather((outputs, targets))\n        self.log('score', self.accuracy(both[0], both[1]))",
         "self.accuracy(outputs, targets)\n        self.log('score', self.accuracy.compute())",
     ],
 )
