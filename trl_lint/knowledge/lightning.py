@@ -68,6 +68,8 @@ COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_requires_distributed_sampler`
 SHARE_DATA_OUT = frozenset({"replace_sampler_ddp", "use_distributed_sampler"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
+# The method by which a Fabric starts the other processes.
+LAUNCHES = "launch"
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
 # What seeds all generators and, by the variable PL_GLOBAL_SEED, the samplers that the trainer injects where several
 # processes train; and a file whose trainer injects none.

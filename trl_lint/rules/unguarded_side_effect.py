@@ -68,7 +68,8 @@ except:
 - `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in;
 - `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
   downloaded after it, that rarely happens, so it is not in the default set. Nor is what a program makes if it is
-  missing, before a Trainer of Lightning starts the other processes (in `fit`), if no command starts them all at once;
+  missing, before a Trainer of Lightning (in `fit`) or a Fabric (in `launch`) starts the other processes, if no command
+  starts them all at once;
 - a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`), or
   makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen. `except FileNotFoundError` may be that only
   if something in it is taken away (`os.rename(job, mine)`);
