@@ -114,6 +114,23 @@ def test_others_write_no_predictions():
     assert not WRITERS.findings(text.replace("from lightning.pytorch.callbacks", "from somewhere"))
 
 
+@pytest.mark.parametrize("event", ["start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end"])
+def test_hooks_around_predictions_are_of_those_who_write_them(event):
+    batch = ", outputs, batch, batch_idx" if event == "batch_end" else ""
+    parts = {"hook": f"on_predict_{event}(self, trainer, pl_module{batch})", "body": 'torch.save(self.rows, "all.pt")'}
+    assert WRITERS.findings(WRITES.format(base="BasePredictionWriter", **parts))
+    assert not WRITERS.findings(WRITES.format(base="Callback", **parts))
+    guarded = parts | {"body": f"if trainer.is_global_zero:\n            {parts['body']}"}
+    assert not WRITERS.findings(WRITES.format(base="BasePredictionWriter", **guarded))
+
+
+def test_what_a_batch_is_predicted_of_is_of_each_rank():
+    hook = "on_predict_batch_end(self, trainer, pl_module, outputs, batch, batch_idx)"
+    assert WRITERS.findings(WRITES.format(base="BasePredictionWriter", hook=hook, body='torch.save(outputs, "all.pt")'))
+    named = 'torch.save(outputs, batch["name"][0])'
+    assert not WRITERS.findings(WRITES.format(base="BasePredictionWriter", hook=hook, body=named))
+
+
 def test_a_module_may_be_made_with_anything():
     assert not saves("not self.every", **OF_MODULE)
 
@@ -181,3 +198,88 @@ def test_help_names_what_lightning_has():
         text = SAVES.format(test="1 > 2", folder='"out"', package="lightning.pytorch", **parts)
         (finding,) = WRITERS.findings(text)
         assert finding.help == f"do it on the main process only: `if {trainer}.is_global_zero:`"
+
+
+MADE = """\
+import os
+import {package} as pl
+
+
+class Base(pl.Callback):
+    def __init__(self, folder="here"):
+        {line}
+
+    def on_train_end(self, trainer, pl_module):
+        pass
+{below}"""
+
+
+def is_made_by_all(line: str, below: str = "", package: str = "lightning.pytorch") -> bool:
+    return bool(WRITERS.findings(MADE.format(line=line, below=below, package=package)))
+
+
+@pytest.mark.parametrize("package", ["lightning", "lightning.pytorch", "pytorch_lightning", "somewhere"])
+def test_each_process_makes_its_callbacks(package):
+    is_known = package != "somewhere"
+    assert is_made_by_all("os.makedirs(folder)", package=package) is is_known
+    assert is_made_by_all('self.file = open(os.path.join(folder, "log.txt"), "w")', package=package) is is_known
+    assert is_made_by_all('os.path.exists(f"{folder}/a") or os.makedirs(f"{folder}/a")', package=package) is is_known
+
+
+@pytest.mark.parametrize(
+    ("parameter", "is_reported"),
+    [
+        ("folder: str", True),
+        ("folder: str | pathlib.Path | None", True),
+        ("folder: Optional[str]", True),
+        ("folder: Optional[Folder]", False),
+        ("folder", False),
+        ("folder: Folder", False),
+        ("rank: int, folder: str = f'{here}'", True),
+    ],
+)
+def test_a_callback_is_made_with_the_same_texts(parameter, is_reported):
+    text = MADE.format(line="os.makedirs(folder)", below="", package="lightning.pytorch")
+    assert bool(WRITERS.findings(text.replace('folder="here"', parameter))) is is_reported
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "os.makedirs(folder, exist_ok=True)",
+        'self.file = open(folder, "r")',
+        'self.file = open(f"{folder}/{os.environ[\'RANK\']}.txt", "w")',
+        "if int(os.environ['RANK']) == 0:\n            os.makedirs(folder)",
+    ],
+)
+def test_a_right_constructor(line):
+    assert not is_made_by_all(line)
+
+
+@pytest.mark.parametrize(
+    ("below", "is_reported"),
+    [
+        ('def main(args):\n    return Base("out")', True),
+        ('def main(args):\n    if args.rank == 0:\n        return Base("out")', False),
+        ('def main(args):\n    pl.Trainer(devices=1, callbacks=[Base("out")]).fit(args.model)', False),
+        ('def main(args):\n    pl.Trainer(devices=args.n, callbacks=[Base("out")]).fit(args.model)', True),
+        ("class Heir(Base):\n    pass", True),
+    ],
+)
+def test_who_makes_a_callback(below, is_reported):
+    assert is_made_by_all("os.makedirs(folder)", f"\n\n{below}\n") is is_reported
+
+
+def test_an_heir_that_one_rank_makes_makes_nothing_of_its_base():
+    heir = "\n\nclass Heir(Base):\n    def __init__(self):\n        super().__init__('out')\n\n\n"
+    made = "def main(args):\n    if args.rank == 0:\n        return {}\n"
+    of_heir = 'if folder == "here":\n            return\n        os.makedirs(os.path.join("here", folder))'
+    assert is_made_by_all(of_heir, heir + made.format("object()"))
+    assert not is_made_by_all(of_heir, heir + made.format("Heir(), Base('in')"))
+
+
+def test_hooks_of_a_callback_that_one_rank_makes():
+    made = "\n\ndef main(args):\n    if args.{}:\n        return Saves()\n"
+    text = SAVES.format(test="not self.every", folder='"out"', package="lightning.pytorch", **OF_CALLBACK)
+    assert WRITERS.findings(text + made.format("save"))
+    assert not WRITERS.findings(text + made.format("rank == 0"))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytorch_lightning as pl
 import torch.distributed as dist
+from lightning.fabric import Fabric
 
 
 def table(path, rows):
@@ -71,11 +72,24 @@ def train_again(args, model, rows):
         pl.Trainer(devices=args.devices, strategy="ddp").fit(model, fold)
 
 
+def sample(args, model, rows):
+    table("sampled.npy", rows)
+    if not os.path.exists("early.npy"):
+        np.save("early.npy", rows)  # on request
+    np.save("each.npy", rows)  # reported
+    fabric = Fabric(devices=args.devices)
+    fabric.launch()
+    if not os.path.exists("late.npy"):
+        np.save("late.npy", rows)  # reported
+
+
 def main(args):
     if args.run == "train":
         train(args, args.model, args.rows)
     elif args.run == "group":
         train_in_group(args, args.model, args.rows)
+    elif args.run == "sample":
+        sample(args, args.model, args.rows)
     else:
         train_again(args, args.model, args.rows)
 
@@ -106,3 +120,33 @@ def test_a_launcher_starts_all_processes_at_once(tmp_path):
 def test_so_does_what_runs_several_tasks(tmp_path):
     files = {"train.py": PROGRAM, "run.sh": "srun --ntasks=4 python train.py\n"}
     assert len([each for each in findings_in(tmp_path, files, "train.py") if each.by_default]) > 5
+
+
+LIBRARY = """
+import os
+
+import numpy as np
+from lightning.fabric import Fabric
+
+
+def table(path, rows):
+    if not os.path.exists(path):
+        np.save(path, rows)
+    return np.load(path)
+
+
+def sample(args, rows):
+    {}
+    fabric = Fabric(devices=args.devices)
+    fabric.launch()
+    {}
+"""
+
+
+def test_another_file_may_call_what_starts_the_processes(tmp_path):
+    made, nothing = 'table("x.npy", rows)', "print(rows)"
+    for name, parts, is_default in (("before", (made, nothing), False), ("after", (nothing, made), True)):
+        files = {"main.py": "from library import sample\n\nsample(read(), 3)\n", "library.py": LIBRARY.format(*parts)}
+        (tmp_path / name).mkdir()
+        found = findings_in(tmp_path / name, files, "library.py")
+        assert [each.by_default for each in found] == [is_default]

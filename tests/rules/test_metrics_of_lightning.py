@@ -418,3 +418,44 @@ def test_own_states_of_a_metric_in_another_file_are_reduced(tmp_path, given, add
     (tmp_path / "module.py").write_text(LOGS_OWN_METRIC.format(logged))
     findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL003",), preview=True))
     assert bool(findings) is is_reported
+
+
+MADE = "torchmetrics.Accuracy(task='binary')"
+
+
+@pytest.mark.parametrize(
+    ("made", "logged", "is_reported"),
+    [
+        (MADE, "score", True),
+        (MADE, "2 * score", True),
+        (f"{MADE}.to('cpu')", "score", True),
+        ("torchmetrics.classification.BinaryAccuracy()", "score", True),
+        ("pl.metrics.Accuracy()", "score", True),
+        (MADE, "self.accuracy", False),
+        ("torchmetrics.Accuracy(task='binary', dist_sync_on_step=True)", "score", False),
+        ("torchmetrics.Accuracy(task='binary', dist_sync_on_step=True).to('cpu')", "score", False),
+        ("torchmetrics.Accuracy(**options())", "score", False),
+        ("own.Accuracy()", "score", False),
+    ],
+)
+def test_a_metric_returns_the_result_of_this_rank_s_batch(made, logged, is_reported):
+    text = MODULE.format(
+        f"score = self.accuracy(outputs, targets)\n        self.log('score', {logged}, on_epoch=True)", "pass"
+    )
+    text = text.replace(MADE.replace("'", '"'), made).replace("import torch\n", "import pytorch_lightning as pl\n", 1)
+    findings = SNIPPETS.findings(text)
+    assert bool(findings) is is_reported
+    assert all("`score`" in each.message for each in findings)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "score = self.accuracy(outputs, targets)\n        self.log('score', score, sync_dist=True)",
+        "score = self.accuracy(outputs, targets)\n        self.log('score', score, on_step=True, on_epoch=False)",
+        "both = self.all_gather((outputs, targets))\n        self.log('score', self.accuracy(both[0], both[1]))",
+        "self.accuracy(outputs, targets)\n        self.log('score', self.accuracy.compute())",
+    ],
+)
+def test_a_right_use_of_what_a_metric_returns(step):
+    assert not SNIPPETS.findings(MODULE.format(step, "pass"))

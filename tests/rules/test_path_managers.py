@@ -8,6 +8,7 @@ from snippets import Snippets
 SNIPPETS = Snippets("TRL008")
 
 OWN = "from iopath.common.file_io import PathManager as Base\n\nPathManager = Base()"
+OF_FACTORY = 'from iopath.common.file_io import PathManagerFactory\n\nPathManager = PathManagerFactory.get("x")'
 PROGRAM = """\
 import torch.distributed as dist
 {}
@@ -24,6 +25,7 @@ def convert(args):
     "imported",
     [
         OWN,
+        OF_FACTORY,
         "from detectron2.utils.file_io import PathManager",
         "from fvcore.common.file_io import PathManager",
         "from iopath.common.file_io import g_pathmgr as PathManager",
@@ -37,6 +39,8 @@ def convert(args):
         ("args.path", 'PathManager.open(args.path, "r")', False),
         ("args.path", 'PathManager.open(f"{args.path}-{dist.get_rank()}", "w")', False),
         ("args.path", "PathManager.mkdirs(args.path)", False),
+        ("args.path", "PathManager.copy(args.path, args.other, overwrite=True)", True),
+        ("args.path", "PathManager.copy_from_local(args.path, f'{args.other}{dist.get_rank()}')", False),
         ("dist.get_rank() == 0", "PathManager.rm(args.path)", False),
     ],
 )

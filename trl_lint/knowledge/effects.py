@@ -45,6 +45,8 @@ OF_PATHS: dict[str, Effect] = {
     "rename": Effect("renames the same file", fails=True),
     "replace": Effect("renames the same file", fails=True),
     "rmdir": Effect("removes the same folder", fails=True),
+    # Of a path of etils (epath/abstract_path.py).
+    "rmtree": Effect("removes the same folder", fails=True, unless=("missing_ok",)),
     "symlink_to": Effect("creates the same link", fails=True, makes=True),
     "unlink": Effect("removes the same file", fails=True, unless=("missing_ok",)),
     "write_bytes": Effect("writes the same file"),
@@ -96,11 +98,13 @@ WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # Methods by which a table adds its rows to a file, if their `mode` is that of `open`.
 ADD_ROWS = {name: APPENDED._replace(path=METHODS[name].path) for name in ("to_csv", "to_json")}
 # Objects that work on paths with the functions of os; the last is a class of such objects.
-# Source: iopath 0.1.9, common/file_io.py `NativePathHandler`
+# Source: iopath 0.1.10, common/file_io.py `NativePathHandler`
 PATH_MANAGERS = (
     "detectron2.utils.file_io.PathManager", "fvcore.common.file_io.PathManager", "iopath.common.file_io.g_pathmgr",
     "iopath.common.file_io.PathManager",
 )
+# A file system of fsspec, of this machine or another one.
+FILE_SYSTEM = "fsspec.AbstractFileSystem"
 # Functions that open a file in the mode of their second argument, as `open` does, with the parameter for the path;
 # for those without positions, the name of the mode.
 OPENERS: dict[str, Parameter] = {
@@ -122,6 +126,12 @@ OPENERS: dict[str, Parameter] = {
     "wave.open": (0, "f"),
     "zarr.open": (0, "store"),
     "zipfile.ZipFile": (0, "file"),
+    "tensorflow.compat.v1.gfile.GFile": (0, "name"),
+    "tensorflow.compat.v1.gfile.Open": (0, "name"),
+    "tensorflow.gfile.GFile": (0, "name"),
+    "tensorflow.gfile.Open": (0, "name"),
+    "tensorflow.io.gfile.GFile": (0, "name"),
+    f"{FILE_SYSTEM}.open": (0, "path"),
     **{f"{manager}.open": (0, "path") for manager in PATH_MANAGERS},
 }
 MODES = {"logging.basicConfig": "filemode"}

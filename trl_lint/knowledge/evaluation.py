@@ -27,6 +27,8 @@ from trl_lint.knowledge.schema import (
 
 # Represents all classes of torchmetrics: their instances are metrics, or collections of metrics.
 METRIC = "torchmetrics.Metric"
+# The same for those of which a call returns no result of this rank's batch alone, or may return another one.
+METRIC_OF_STEPS = "torchmetrics.MetricOfSteps"
 # The same for those whose results are dicts, made anew each time, which code adds its own metrics to.
 METRICS = "torchmetrics.MetricCollection"
 _GIVE_DICTS = frozenset({"ClasswiseWrapper", "MetricCollection"})
@@ -39,6 +41,11 @@ RESULTS_OF_BATCH = BatchValue(ranks.UNKNOWN, BatchRole.METRICS)
 _ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
 WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
+# Those by which a call synchronises as well, or returns nothing; `**` stands for arguments that may be any of these.
+OPEN_ARGUMENTS = "**"
+_OF_CALLS = frozenset({OPEN_ARGUMENTS, "compute_on_step", "dist_sync_on_step"})
+# The package of the classes of torchmetrics before it was one of its own: in releases 1.0 to 1.5, which have `log`.
+_PACKAGES = ("pytorch_lightning.metrics.", "torchmetrics.")
 
 # What its classes count with: a confusion matrix, or the true and false positives and negatives. And the methods with
 # which a class says itself what is computed of that, and what reduces it without them.
@@ -63,6 +70,7 @@ ROWS: tuple[Row, ...] = (
              synchronises=Synchronisation("metric")),
     Collective(name="torchmetrics.utilities.distributed.gather_all_tensors", operand=(0, "result"), fails="always",
                source="torchmetrics/utilities/distributed.py::gather_all_tensors", groups=((1, "group"),)),
+    Class(name=METRIC_OF_STEPS, source=f"{_SOURCE}._forward_reduce_state_update", bases=(METRIC,)),
     Class(name=METRICS, source=_METRICS_SOURCE, bases=(METRIC,)),
     Function(name=f"{METRICS}.compute", source=f"{_METRICS_SOURCE}.compute",
              returns=BatchValue(ranks.REDUCED, BatchRole.METRICS), synchronises=Synchronisation("metric")),
@@ -82,8 +90,8 @@ ROWS: tuple[Row, ...] = (
         for name in ("reset", "update")
     ),
     *(
-        Function(name=f"{METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=instance(METRIC))
-        for name in ("clone", "cpu", "cuda", "eval", "to", "train")
+        Function(name=f"{cls}.{name}", source=f"{_SOURCE}.{name}", returns=instance(cls))
+        for cls in (METRIC, METRIC_OF_STEPS) for name in ("clone", "cpu", "cuda", "eval", "to", "train")
     ),
 )
 # Methods that update such a metric, and that compute its result.
@@ -97,12 +105,13 @@ RESULTS = frozenset({"avg", "sum", "val"})
 
 def is_metric_class(name: str) -> bool:
     """Whether a name is that of a class of torchmetrics."""
-    return name.startswith("torchmetrics.") and name.rpartition(".")[2][:1].isupper()
+    return name.startswith(_PACKAGES) and name.rpartition(".")[2][:1].isupper()
 
 
 def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
     """An instance of a class of torchmetrics; unknown if the arguments say with whom it synchronises."""
     if not is_metric_class(name):
         return None
-    made = METRICS if name.rpartition(".")[2] in _GIVE_DICTS else METRIC
+    made = METRIC if _OF_CALLS.isdisjoint(keywords) else METRIC_OF_STEPS
+    made = METRICS if name.rpartition(".")[2] in _GIVE_DICTS else made
     return instance(made) if WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN

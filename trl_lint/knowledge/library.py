@@ -21,6 +21,8 @@ from trl_lint.knowledge import (
     datasets,
     engines,
     evaluation,
+    fastai,
+    file_systems,
     heuristics,
     hub,
     ignite,
@@ -39,7 +41,6 @@ from trl_lint.knowledge import (
     trl,
     writers,
 )
-from trl_lint.knowledge.effects import PATH_MANAGERS
 from trl_lint.knowledge.models import PLAIN_CLASSES
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -94,8 +95,9 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
-    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *other_launchers.ROWS, *peft.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS, *file_systems.ROWS,
+    *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
+    *other_launchers.ROWS, *peft.ROWS,
     *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS,
     *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
@@ -111,9 +113,11 @@ _HOOKS: dict[str, dict[str, tuple[Hook, ...]]] = {}
 _STORES: dict[str, tuple[Store, ...]] = {}
 # Library functions by root and last part of the name: re-exports differ between releases, names do not.
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
-_UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
+_UNIQUE: dict[str, str] = (
+    accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | fastai.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
+)
 # Libraries whose classes keep their name wherever they are imported from.
-_FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "tokenizers", "transformers", "trl"})
+_FLAT_ROOTS = frozenset({"accelerate", "datasets", "fastai", "peft", "tokenizers", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)
 _T = TypeVar("_T")
 
@@ -196,17 +200,7 @@ _ALIASES: dict[str, str] = {
             "os_split_path": "os.path.split",
         }.items()
     },
-    **{
-        f"{manager}.{name}": target
-        for manager in PATH_MANAGERS
-        for name, target in {
-            "exists": "os.path.exists",
-            "isdir": "os.path.isdir",
-            "isfile": "os.path.isfile",
-            "ls": "os.listdir",
-            "rm": "os.remove",
-        }.items()
-    },
+    **file_systems.ALIASES,
     "apex.parallel.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "apex.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",

@@ -10,7 +10,7 @@ strategy, of `LightningModule` and of `LightningDataModule` from lightning 2.6.0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from trl_lint.domain.values import Value
 from trl_lint.findings import Consequence
@@ -69,6 +69,8 @@ COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_requires_distributed_sampler`
 SHARE_DATA_OUT = frozenset({"replace_sampler_ddp", "use_distributed_sampler"})
 RUNS_OF_TRAINER = frozenset({"fit", "predict", "test", "validate"})
+# The method by which a Fabric starts the other processes.
+LAUNCHES = "launch"
 ONLY_TRAINERS_TAKE = frozenset({"ckpt_path", "datamodule", "train_dataloaders", "val_dataloaders"})
 # What seeds all generators and, by the variable PL_GLOBAL_SEED, the samplers that the trainer injects where several
 # processes train; and a file whose trainer injects none.
@@ -106,6 +108,12 @@ _OF_DATA = ("setup", TRAIN_DATA, VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
+# Around these it is called on each process that predicts, as any callback is; others may be for one device.
+# Source: lightning/pytorch/callbacks/callback.py `Callback.on_predict_start` and below
+_WRITER = "BasePredictionWriter"
+_AROUND_WRITES = frozenset(
+    f"on_predict_{each}" for each in ("start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end")
+)
 _HOOKS = frozenset(
     (*_STEPS, *_STEP_ENDS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
 )
@@ -283,6 +291,9 @@ ROWS: tuple[Row, ...] = (
 )
 # fmt: on
 
+# Classes whose objects code often knows by a test of their class alone.
+_TOLD_BY_TEST = frozenset((*_TRAINERS.values(), *(f"{package}.loggers.WandbLogger" for package in _PACKAGES[1:])))
+
 # The first process of each node alone runs this method: "if you assign states here then they won't be available for
 # other processes". All run those.
 # Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
@@ -303,8 +314,10 @@ def prepares_on_one(bases: Iterable[str]) -> bool:
     return not _PREPARED.isdisjoint(bases)
 
 
-def hooks_of(bases: Iterable[str]) -> frozenset[str]:
+def hooks_of(bases: Collection[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
+    if any(_package_of_callback(each) and each.endswith(f".{_WRITER}") for each in bases):
+        return _HOOKS | _AROUND_WRITES
     if is_module(bases) or is_callback(bases):
         return _HOOKS
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
@@ -313,6 +326,11 @@ def hooks_of(bases: Iterable[str]) -> frozenset[str]:
 def is_module(bases: Iterable[str]) -> bool:
     """Whether a class with these bases is a LightningModule."""
     return not _MODULES.isdisjoint(bases)
+
+
+def is_told_by_test(name: str) -> bool:
+    """Whether an object of which a test says that it is of the class with this name has what the rows say."""
+    return name in _TOLD_BY_TEST
 
 
 def is_of_fabric(name: str) -> bool:
@@ -325,7 +343,7 @@ def is_callback(bases: Iterable[str]) -> bool:
     return any(map(_package_of_callback, bases))
 
 
-def runs(bases: Iterable[str]) -> bool:
+def runs(bases: Collection[str]) -> bool:
     """Whether Lightning calls methods of a class with these bases, which has or gets its trainer."""
     return bool(hooks_of(bases))
 

@@ -11,7 +11,18 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, schedules, sharding, torch
+from trl_lint.knowledge import (
+    effects,
+    file_systems,
+    heuristics,
+    library,
+    loggers,
+    models,
+    random_draws,
+    schedules,
+    sharding,
+    torch,
+)
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
 from trl_lint.knowledge.lightning import PREPARES, TRAINS
@@ -58,8 +69,8 @@ def _rows(kind: type[Row]) -> list[str]:
 # A file with code for several ranks names one of these, or a helper that starts the process group for it, such as
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
-    b"accelerat Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed Fabric horovod "
-    b"ignite init_dist lightning megatron mpi4py setup_dist wandb trl".split()
+    b"accelerat Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed fastai Fabric "
+    b"horovod ignite init_dist lightning megatron mpi4py setup_dist wandb trl".split()
 )
 
 # A file whose program is started elsewhere tests the rank, or reads the variables of a launcher.
@@ -124,9 +135,15 @@ DEALERS = either(
 )
 # For `log` and `update` the library's name is required, as these words are common.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
+_OF_SYSTEMS = [row.name for row in file_systems.ROWS if row.name.endswith(file_systems.COMMON)]
 _BY_LIBRARY = tuple(f".{name}" for name in ("log", "update"))
 SIDE_EFFECTS = either(
-    named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(_BY_LIBRARY)),
+    named(
+        name
+        for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS)
+        if not name.endswith(_BY_LIBRARY) and name not in _OF_SYSTEMS
+    ),
+    file_systems.NAMED,
     named(effects.ONLY_PATHS_HAVE),
     (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(_BY_LIBRARY)),
     named(effects.OPENERS, "{}("),

@@ -210,8 +210,8 @@ RANK_DECORATORS = frozenset({
 })  # fmt: skip
 # Decorators that compile the function, or run it again: a collective in it would be traced or called twice.
 COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
-# Decorators that make the function a command with options (click, typer), and those that are used with them.
-COMMAND_DECORATORS = frozenset({"command"})
+# Decorators that make the function a command with options (click, typer, fastcore), and those that are used with them.
+COMMAND_DECORATORS = frozenset({"call_parse", "command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
 # Decorators of functions that have other bodies for other types of their first argument.
 CHOOSES_BY_TYPE = frozenset({"singledispatch", "singledispatchmethod"})

@@ -12,8 +12,7 @@ that ranks which do so at the same time leave a mixture, or fail.
 from __future__ import annotations
 
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.effects import PATH_MANAGERS
-from trl_lint.knowledge.schema import Class, Effect, OpaqueCall, Parameter, Row
+from trl_lint.knowledge.schema import Effect, OpaqueCall, Parameter, Row
 
 # The layout of a table is by hand: one line per row.
 # fmt: off
@@ -102,7 +101,6 @@ _FETCHED = {
 # fmt: on
 
 ROWS: tuple[Row, ...] = (
-    Class(name=PATH_MANAGERS[-1], source="common/file_io.py::PathManager"),
     *(
         OpaqueCall(name=name, source="documentation", effect=Effect("writes the same file", path))
         for name, path in _WRITES.items()

@@ -6,7 +6,8 @@ Reports effects on shared things that all processes of a distributed run perform
 - writing a file whose path is the same on all ranks: `open(path, "w")`, `torch.save`, `save_image`, `cv2.imwrite`,
   `DataFrame.to_csv`, `Path.write_text`, `save_pretrained` of a model, tokenizer, processor or config, and the like;
   downloading one, as data sets of torchvision do with `download=True`;
-- creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file;
+- creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file, also with a file
+  system of fsspec (`fs.makedirs`), iopath's `PathManager` or `tf.io.gfile`;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
   and uses of a run that only the main process has, `wandb.run.id`, `wandb.config.x = 1` and
@@ -51,10 +52,10 @@ Pure waste, such as all ranks saving the same model at the end of a script, is n
 `--extend-select TRL008` reports it.
 
 Only code that every process is known to run is checked: hooks of a Trainer, functions passed to it (reward functions,
-`compute_metrics`) and what they call, training and validation hooks of Lightning, programs that create an
-`Accelerator`, a process group, a DDP, FSDP or DeepSpeed model or a trainer, and functions in which all ranks
-synchronise or that check for the rank, themselves or in another method of their class. A finding in a helper names what
-shows that there are several processes, and the call that leads there.
+`compute_metrics`) and what they call, training and validation hooks of Lightning, constructors of its callbacks,
+programs that create an `Accelerator`, a process group, a DDP, FSDP or DeepSpeed model or a trainer, and functions in
+which all ranks synchronise or that check for the rank, themselves or in another method of their class. A finding in a
+helper names what shows that there are several processes, and the call that leads there.
 
 Paths that may differ between ranks are not reported; values made only of settings (`args.output_dir`, `cfg["name"]`,
 command options, files that all ranks read) are assumed to be equal. Files that all ranks list in one folder are the
@@ -67,7 +68,8 @@ except:
 - `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in;
 - `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
   downloaded after it, that rarely happens, so it is not in the default set. Nor is what a program makes if it is
-  missing, before a Trainer of Lightning starts the other processes (in `fit`), if no command starts them all at once;
+  missing, before a Trainer of Lightning (in `fit`) or a Fabric (in `launch`) starts the other processes, if no command
+  starts them all at once;
 - a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`), or
   makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen. `except FileNotFoundError` may be that only
   if something in it is taken away (`os.rename(job, mine)`);

@@ -64,7 +64,8 @@ in a way that is not understood, or only under a condition: whoever writes that 
 
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
-memory figures, learning rates, counters that all ranks share, what `Trainer` and torchmetrics reduce themselves, a
+memory figures, learning rates, counters that all ranks share, what `Trainer` and torchmetrics reduce themselves (a
+metric that is logged, and its `compute()`, but not what a call of it in a `LightningModule` returns for a batch), a
 metric store whose `log` reduces it, values printed or written during training, values printed next to the rank, in a
 file of each rank or logged under a name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that
 each process has for itself as one of a `group`, and models loaded with `device_map="auto"`, which one process trains.

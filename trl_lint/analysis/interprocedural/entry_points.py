@@ -10,7 +10,14 @@ from trl_lint.analysis.events import Event, StepReturned
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
 from trl_lint.analysis.interpreter.control_flow import statements
-from trl_lint.analysis.interprocedural import annotated_only, early_runs, epoch_outputs, reachability, unseen_makers
+from trl_lint.analysis.interprocedural import (
+    annotated_only,
+    early_runs,
+    epoch_outputs,
+    reachability,
+    run_by_all,
+    unseen_makers,
+)
 from trl_lint.analysis.interprocedural.binding import bind, rest_from
 from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS, CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
@@ -30,7 +37,7 @@ from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter, is_module_class
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state import settings
-from trl_lint.analysis.state.event_trace import EventTrace, called_traces
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
@@ -43,8 +50,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library, lightning
-from trl_lint.knowledge.python import RANK_DECORATORS
+from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import EVALUATION_HOOKS, LOOPS_OVER_STEPS, LOSSES
 
@@ -256,30 +262,11 @@ class Engine(Runs):
             if all(summary.is_current() for summary in summaries):
                 break
         self.in_rounds = False
-        self._note_created_by_all(cls)
-        for name in lightning.hooks_of(cls.library_bases()):
-            for run in cls.methods[name].summaries.values() if name in cls.methods else ():
-                run.trace.launched = True
+        run_by_all.note(self, cls)
         cls.traces = [summary.trace for summary in summaries]
         cls.traces.extend(self._logged_stores(cls))
         cls.traces.extend(self._returned_metrics(cls))
         cls.state = "done"
-
-    def _note_created_by_all(self, cls: ClassInfo) -> None:
-        """An object whose methods all ranks call, or a library calls, was created by each of them, and the reverse."""
-        makes = cls.methods.get("__init__")
-        if makes is None:
-            return
-        runs = [run for method in cls.methods.values() for run in method.summaries.values()]
-        if any(run.trace.launched for run in makes.summaries.values()):
-            # An object that starts the group of processes when it is created trains on each of them.
-            for run in runs:
-                run.trace.launched |= any(each.backward for each in called_traces(run.trace))
-        # A method whose decorator lets only some ranks run it is called by all of them.
-        lets_some_in = any(method.decorators & RANK_DECORATORS for method in cls.methods.values())
-        if lets_some_in or self.is_entry_class(cls) or any(run.trace.of_all_ranks for run in runs):
-            for run in makes.summaries.values():
-                run.trace.launched = True
 
     def _class_roots(self, cls: ClassInfo) -> Iterator[Summary]:
         hooks = self._hooks_of(cls)

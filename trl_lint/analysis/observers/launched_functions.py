@@ -37,10 +37,11 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH, NEED_GROUP, OF_NO_GROUP, START_GROUP
 from trl_lint.knowledge.python import RANK_DECORATORS
-from trl_lint.knowledge.schema import Collective
+from trl_lint.knowledge.schema import Collective, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
 
 class LaunchedFunctions(Observer["Frame"]):
@@ -51,6 +52,13 @@ class LaunchedFunctions(Observer["Frame"]):
             return
         is_open = isinstance(node, cst.Call) and name in START_GROUP and is_refused(frame.module.tree, node)
         if not is_open and not (name in NEED_GROUP and is_caught(frame.root, node, OF_NO_GROUP)):
+            _note_start(frame, node)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
+    ) -> None:
+        """A method by which each process adapts an object to several: `learn.distrib_ctx()`."""
+        if receiver is not None and name in CALLED_BY_EACH:
             _note_start(frame, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:

@@ -23,7 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import identifiers, is_literal_none, last_name, of_class
+from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments
 from trl_lint.analysis.state.field_assignments import word_before
 from trl_lint.domain import ranks
@@ -57,8 +57,8 @@ _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
 _COUNTED = frozenset({ranks.UNKNOWN, ranks.IO_LOCAL})
 # What a trainer's settings are annotated with.
 _PLAIN_TYPES = frozenset({
-    "Dict", "List", "None", "Optional", "Path", "Sequence", "Tuple", "Union", "bool", "dict", "float", "int", "list",
-    "str", "tuple",
+    "Dict", "List", "Literal", "None", "Optional", "Path", "PathLike", "Sequence", "Tuple", "Union", "bool", "dict",
+    "float", "int", "list", "os", "pathlib", "str", "tuple", "typing",
 })  # fmt: skip
 _KINDS_OF_COUNTERS = _KINDS | {Kind.BATCH, Kind.TENSOR}
 
@@ -145,11 +145,9 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
     """The parameters of a constructor, which no known code calls, that have the same arguments on all ranks.
 
     Those of a callback of Lightning are usually settings, such as `every_n_steps=None`: each rank makes the same one.
-    So are the texts, numbers and tables that a trainer gets which wraps its model itself: `fold: int`.
+    So are the texts, numbers and tables that it gets, or a trainer which wraps its model itself: `fold: int`.
     """
-    if is_callback(cls.library_bases()):
-        plain = [each.name for each in constructor.parameters if _is_plain(each.default)]
-    elif self_trained.wraps_own_part(cls):
+    if is_callback(cls.library_bases()) or self_trained.wraps_own_part(cls):
         plain = [each.name for each in constructor.parameters if _is_plain(each.default) or _is_plain_type(each)]
     else:
         return _flags_of_program(constructor)
@@ -158,7 +156,7 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
 
 def _is_plain_type(parameter: Parameter) -> bool:
     """Whether it is annotated as a text, a number, a path or a built-in container of these: `dict[str, int] | None`."""
-    names = set() if parameter.annotation is None else set(identifiers(parameter.annotation))
+    names = set() if parameter.annotation is None else names_in(parameter.annotation)
     return bool(names) and names <= _PLAIN_TYPES
 
 

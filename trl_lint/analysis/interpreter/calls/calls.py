@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter.calls import (
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
 from trl_lint.analysis.interpreter.calls.model_calls import forward
 from trl_lint.analysis.interpreter.objects import assignment, present_on_some, trained_losses
-from trl_lint.analysis.interpreter.operations import pure_calls
+from trl_lint.analysis.interpreter.operations import metrics, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
@@ -172,6 +172,8 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
                 return method_calls.call_method(frame, callee, cls, method, args, node)
         case PreparedObject():
             return _call_model(frame, callee, args, node)
+        case LibraryInstance(name=evaluation.METRIC) if (of_batch := metrics.of_batch(frame, args, node)) is not None:
+            return of_batch
         case LibraryInstance(name=engines.ENGINE):
             return _call_model(frame, SOME_MODEL, args, node)
         case LibraryInstance(name=evaluation.METRICS):

@@ -37,7 +37,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.effects import OPENERS
-from trl_lint.knowledge.evaluation import synchronised_metric
+from trl_lint.knowledge.evaluation import OPEN_ARGUMENTS, synchronised_metric
 from trl_lint.knowledge.lhotse import sharing_sampler
 from trl_lint.knowledge.process_starts import LAUNCHERS, START_GROUP
 from trl_lint.knowledge.python import PARSE_TEXT
@@ -67,7 +67,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     for observe_row in frame.observers.row:
         observe_row(frame, name, row, args, node, None)
     created: Value | str | None = library.maker(name)
-    created = created or synchronised_metric(name, args.keywords) or sharing_sampler(name, args.keywords)
+    keywords = args.keywords if args.double is None else {*args.keywords, OPEN_ARGUMENTS}
+    created = created or synchronised_metric(name, keywords) or sharing_sampler(name, args.keywords)
     if created is None:
         created = library.constructor(name, frame.engine.versions)
     if isinstance(created, Value):

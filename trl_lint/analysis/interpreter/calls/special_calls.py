@@ -172,6 +172,8 @@ SPECIAL = {
     "dataclasses.asdict": dict_constructors.of_record,
     "dataclasses.fields": dict_constructors.listed_fields,
     "dataclasses.replace": _replaced,
+    "fsspec.filesystem": paths.file_system,
+    "fsspec.url_to_fs": paths.file_system_and_path,
     "functools.partial": _partial,
     "os.environ.get": _getenv,
     "torch.distributed.init_process_group": _started,

@@ -7,6 +7,7 @@ For example:
     isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
     isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
     isinstance(task, Caption)          of several objects of the project those of this class; else the others
+    isinstance(self.logger, WandbLogger)   a logger of that class, if nothing was known of it
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain.choices import OneOfProjectObjects
+from trl_lint.domain.kinds import LibraryInstance, LibraryName
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import Kind, Value, Wrapping
-from trl_lint.knowledge import datasets
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import datasets, library
+from trl_lint.knowledge.lightning import is_told_by_test
 from trl_lint.knowledge.models import MODEL_CLASSES, WRAPPER_CLASSES
 from trl_lint.knowledge.schema import SOME_MODEL
 
 
 def narrow(frame: Frame, test: cst.Call, outcome: bool) -> None:
-    """Narrow a name for which `isinstance` or `hasattr` has returned true, or false."""
+    """Narrow what `isinstance` or `hasattr` has returned true for, or false."""
+    if _is_call_of(test, "isinstance") and len(test.args) > 1:
+        _narrow_to_library(frame, test.args[0].value, test.args[1].value, outcome)
     name = _subject(test, "isinstance", "hasattr")
     value = frame.memory.names.get(name) if name else None
     if isinstance(value, OneOfProjectObjects):
@@ -36,6 +41,25 @@ def narrow(frame: Frame, test: cst.Call, outcome: bool) -> None:
             frame.memory.names[name] = _those_of(value, classes, outcome)
     elif name and outcome:
         _refine(frame, name, _classes(frame, test) if _is_call_of(test, "isinstance") else None)
+
+
+def _narrow_to_library(frame: Frame, subject: cst.BaseExpression, asked: cst.BaseExpression, outcome: bool) -> None:
+    """Let a name, or an attribute of `self`, of unknown class be an object of the library's class that is asked for."""
+    cls = frame.node_values.get(id(asked))
+    name = library.canonical(cls.name) if isinstance(cls, LibraryName) else ""
+    value = frame.node_values.get(id(subject), UNKNOWN)
+    if not is_told_by_test(name) or value.kind is not Kind.UNKNOWN or value.rank.state is not State.UNKNOWN:
+        return
+    known = LibraryInstance(name, value.rank) if outcome else value
+    match subject:
+        case cst.Name(value=key):
+            if outcome and key in frame.memory.names:
+                frame.memory.names[key] = known
+        case cst.Attribute(value=cst.Name() as owner, attr=cst.Name(value=attribute)):
+            receiver = frame.node_values.get(id(owner))
+            if isinstance(receiver, ProjectInstance) and receiver.cls.find(attribute) is None:
+                # Where the test fails it is what it was: then the two ways join to this.
+                frame.memory.attributes[receiver.cls, attribute] = known
 
 
 def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:

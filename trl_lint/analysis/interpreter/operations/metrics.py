@@ -8,6 +8,8 @@ For example:
     meter = timm.utils.AverageMeter()
     meter.update(loss.item(), len(batch))                      loss.item(): partial(mean)
     meter.avg                                                  local(data)
+    self.accuracy = torchmetrics.Accuracy()
+    self.accuracy(preds, labels)                               local(data), in a LightningModule
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import NONE, MetricObject, NumberValue
-from trl_lint.domain.ranks import METRIC, Rank, State
+from trl_lint.domain.kinds import NONE, MetricObject, NumberValue, TensorValue
+from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.evaluation import COMPUTES, FEEDS, UPDATES
+from trl_lint.knowledge.lightning import is_module
 
 
 def result(frame: Frame, metric: MetricObject) -> Value:
@@ -68,6 +71,20 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
     found = [*_fed(frame, receiver), *([] if fed_now is None else [fed_now])]
     frame.update(receiver, lambda cell: Cell("list"))
     return frame.allocate(node, Cell("dict", rest=reduce(_merged, found))) if found else UNKNOWN
+
+
+def of_batch(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """The result of a metric of torchmetrics for these arguments alone, in a module that gets this rank's share.
+
+    The metric itself, if that is what is logged, gathers what all ranks have added. Source: torchmetrics/metric.py
+    `Metric.forward`; lightning/pytorch/core/module.py `LightningModule.log`.
+    """
+    if frame.cls is None or not is_module(frame.cls.library_bases()):
+        return None
+    value = _counted(frame, args, node)
+    if value is None or value.rank.state is not State.LOCAL or value.rank.origins != Origin.DATA:
+        return None
+    return TensorValue(value.rank, scalar=True, dtype="float", provenance=value.provenance)
 
 
 def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:

@@ -26,8 +26,18 @@ from trl_lint.domain.kinds import IterableValue, PathValue, flag
 from trl_lint.domain.provenance import RankLocalFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.effects import ASK_DISK, COPIES, LIST_FOLDERS, PARTS_OF_PATHS, READ_PATHS, RETURN_PATHS
+from trl_lint.knowledge.effects import (
+    ASK_DISK,
+    COPIES,
+    FILE_SYSTEM,
+    LIST_FOLDERS,
+    PARTS_OF_PATHS,
+    READ_PATHS,
+    RETURN_PATHS,
+)
+from trl_lint.knowledge.file_systems import IN_MEMORY
 from trl_lint.knowledge.heuristics import SHOWS_PATH
+from trl_lint.knowledge.schema import created, items
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -46,6 +56,19 @@ def new_path(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`os.path.join(folder, name)`."""
     return derived(ranks.nonlinear(args.rank()), Kind.STRING, *args.all(), device="")
+
+
+def file_system(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`fsspec.filesystem("file")`."""
+    protocol = args.get(0, "protocol")
+    return UNKNOWN if protocol is not None and protocol.const == IN_MEMORY else created(FILE_SYSTEM)
+
+
+def file_system_and_path(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`fsspec.url_to_fs("s3://bucket/folder")`: the path is the URL without its protocol."""
+    url = args.get(0, "url")
+    path = UNKNOWN if url is None else derived(ranks.nonlinear(url.rank), Kind.STRING, url, device="")
+    return items(created(FILE_SYSTEM), path)
 
 
 def joined(left: Value, right: Value) -> Value | None:

@@ -18,21 +18,27 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import import_lines, imported_files
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import identifiers, inwards, last_name, of_class
-from trl_lint.knowledge.backends import SINGLE_PROCESS
+from trl_lint.knowledge.backends import SINGLE_PROCESS, TEST_FILES
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_LOCAL_PATH, is_rank_name
 from trl_lint.knowledge.launcher_variables import RANK_VARIABLES
 
 
 class Creation(NamedTuple):
-    """A call of a class: the code of its arguments, and whether a condition around it may ask for the rank."""
+    """A call of a class: the code of its arguments, and whether a condition around it may ask for the rank.
+
+    on_one_device: whether all Trainers of Lightning in its file have one device. in_test: whether it is in a unit test.
+    """
 
     positional: tuple[str, ...]
     keywords: tuple[tuple[str, str], ...]
     of_some_ranks: bool
+    on_one_device: bool
+    in_test: bool
 
 
 def is_created(project: Project, cls: ClassInfo) -> bool:
@@ -44,6 +50,12 @@ def is_of_some_ranks(project: Project, cls: ClassInfo) -> bool:
     """Whether each known creation of an object of a class is under a condition that may ask for the rank."""
     known = _creations(project, cls.name)
     return bool(known) and all(each.of_some_ranks for each in known)
+
+
+def is_of_one_device(project: Project, cls: ClassInfo) -> bool:
+    """Whether each known creation, but for those of tests, is in a file whose Trainers of Lightning have one device."""
+    known = [each for each in _creations(project, cls.name) if not each.in_test]
+    return bool(known) and all(each.on_one_device for each in known)
 
 
 def programs_of(project: Project, cls: ClassInfo) -> tuple[cst.Module, ...]:
@@ -97,7 +109,9 @@ def _creation(module: Module, call: cst.Call) -> Creation:
     positional = tuple(_code_of(module, each.value) for each in call.args if each.keyword is None)
     named = ((each.keyword, each.value) for each in call.args)
     keywords = tuple((keyword.value, _code_of(module, value)) for keyword, value in named if keyword is not None)
-    return Creation(positional, keywords, any(map(_may_ask_for_rank, _tests_around(module, call))))
+    of_some_ranks = any(map(_may_ask_for_rank, _tests_around(module, call)))
+    in_test = any(map(module.path.match, TEST_FILES))
+    return Creation(positional, keywords, of_some_ranks, trains_on_one_device(module), in_test)
 
 
 def _code_of(module: Module, value: cst.BaseExpression) -> str:

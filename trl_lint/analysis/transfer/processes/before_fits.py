@@ -9,6 +9,8 @@ For example:
 
     torchrun --nproc_per_node 4 …     all of them are started at once, and may get there
 
+A Fabric starts them in its `launch`.
+
 Source: lightning/fabric/strategies/launchers/subprocess_script.py `_SubprocessScriptLauncher.launch`
 """
 
@@ -26,7 +28,7 @@ from trl_lint.domain.control import Control
 from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
-from trl_lint.knowledge.lightning import MAKE_TRAINERS, RUNS_OF_TRAINER, TRAINERS
+from trl_lint.knowledge.lightning import FABRIC, LAUNCHES, MAKE_TRAINERS, RUNS_OF_TRAINER, TRAINERS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -44,11 +46,24 @@ class BeforeFit:
 def note(frame: Frame, receiver: Value, name: str) -> None:
     """A method of an object is called."""
     found = frame.trace.notes.of(BeforeFit)
-    if found.is_started or name not in RUNS_OF_TRAINER or class_name_of(receiver) not in TRAINERS:
+    if found.is_started or not _starts_others(receiver, name):
         return
     found.is_started = True
-    if not frame.loops and _is_left_to_trainer(frame.trace):
-        found.nodes = {id(event.node) for trace in called_traces(frame.trace) for event in trace.events.values()}
+    if frame.loops or not _is_left_to_trainer(frame.trace):
+        return
+    early = [event.node for trace in called_traces(frame.trace) for event in trace.events.values()]
+    found.nodes = set(map(id, early))
+    if frame.function is None or frame.module.trace is None:
+        return
+    # Another file may call this function: nothing in this one leads to it then.
+    frame.module.trace.notes.of(BeforeFit).nodes |= found.nodes
+    for node in early:
+        frame.engine.note_stored(BeforeFit, frame.function, node)
+
+
+def _starts_others(receiver: Value, name: str) -> bool:
+    cls = class_name_of(receiver)
+    return (name in RUNS_OF_TRAINER and cls in TRAINERS) or (name == LAUNCHES and cls == FABRIC)
 
 
 def nodes_of(program: EventTrace) -> set[int]:
@@ -92,6 +107,9 @@ def _is_plain(test: cst.BaseExpression) -> bool:
 
 
 def _is_left_to_trainer(trace: EventTrace) -> bool:
-    """Whether nothing before has shown that there are several processes, but that a Trainer is made."""
+    """Whether nothing before has shown that there are several processes, but that a Trainer or a Fabric is made."""
     node = None if trace.start is None else trace.start.node
-    return node is None or (isinstance(node, cst.Call) and last_name(node.func) in MAKE_TRAINERS)
+    return node is None or (isinstance(node, cst.Call) and last_name(node.func) in _MAKE_THEM)
+
+
+_MAKE_THEM = MAKE_TRAINERS | {FABRIC.rpartition(".")[2]}
