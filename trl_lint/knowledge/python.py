@@ -146,6 +146,12 @@ MAKE_NAMES = frozenset({
     "hashlib.blake2b", "hashlib.md5", "hashlib.sha1", "hashlib.sha256", "hashlib.sha512", "xxhash.xxh32",
     "xxhash.xxh64",
 })  # fmt: skip
+# Functions that draw a text, another one in each process, and those that tell the time.
+DRAW_NAMES = frozenset({"secrets.token_hex", "secrets.token_urlsafe", "uuid.uuid1", "uuid.uuid4"})
+READ_CLOCKS = frozenset({
+    "datetime.datetime.now", "datetime.datetime.utcnow", "time.monotonic", "time.perf_counter", "time.time",
+    "time.time_ns",
+})  # fmt: skip
 # Functions that create settings from their argument: a file's name, other settings, a class of settings.
 MAKE_SETTINGS = frozenset({
     "argparse.Namespace", "detectron2.config.CfgNode", "detectron2.config.get_cfg", "draccus.parse",

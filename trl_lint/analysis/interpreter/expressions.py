@@ -34,7 +34,7 @@ from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import last_name
-from trl_lint.analysis.state import containers, settings
+from trl_lint.analysis.state import containers, own_texts, settings
 from trl_lint.analysis.state.changed_settings import is_switched_by_rank
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
@@ -167,6 +167,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = UNKNOWN
     elif isinstance(value, LibraryName):
         value = attributes.of_unknown_library(frame, value)
+    value = own_texts.unless_own(frame, node.attr.value, value)
     value = given_numbers.with_given_number(frame, node, named_fields.with_flag_of_one(node, value))
     flags = frame.engine.job_flags
     return job_flags.with_job_flags(frame, node, value) if flags.attributes or flags.counts else value
@@ -187,6 +188,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         value = settings.item_of(frame, index)
     elif settings.is_unknown(value) and settings.is_uniform_item(frame, node.value, container, index):
         value = settings.SETTING
+    value = own_texts.unless_own(frame, index.const, value)
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
     value = value.as_present()

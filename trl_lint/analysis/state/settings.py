@@ -24,7 +24,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
-from trl_lint.analysis.state import changed_settings, field_assignments
+from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
 from trl_lint.analysis.state.field_assignments import word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
@@ -94,7 +94,8 @@ def may_be_set_by_rank(frame: Frame, node: cst.Attribute) -> bool:
     if owner in ("", "self"):
         return False
     texts = (text for text in _assigned(frame, name) if text.startswith(f"{owner}."))
-    return any(_is_set_by_rank(text, name) for text in texts) or (owner, name) in _set_by_rank(frame)
+    is_set_here = any(_is_set_by_rank(text, name) for text in texts)
+    return is_set_here or (owner, name) in _set_by_rank(frame) or own_texts.is_own(frame, name)
 
 
 def is_assigned(frame: Frame, name: str) -> bool:
@@ -238,7 +239,7 @@ def unless_rank_name(name: str, value: Value) -> Value:
 def spread(frame: Frame, name: str, value: Value) -> Value:
     """The value of a parameter in `**vars(args)`; unknown if any file sets an attribute of this name by the rank."""
     is_rank_local = value.rank == ranks.SETTING and any(field == name for _, field in _set_by_rank(frame))
-    return UNKNOWN if is_rank_local else unless_rank_name(name, value)
+    return UNKNOWN if is_rank_local else unless_rank_name(name, own_texts.unless_own(frame, name, value))
 
 
 def _is_changed_setting(frame: Frame, node: cst.Attribute, owner: Value) -> bool:

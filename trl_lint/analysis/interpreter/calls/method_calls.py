@@ -34,7 +34,7 @@ from trl_lint.analysis.program.idioms import reset_metrics
 from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
-from trl_lint.analysis.state import settings
+from trl_lint.analysis.state import own_texts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import frozen_models, paces
@@ -255,7 +255,7 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     result = frame.engine.unresolved(frame, args, node)
     of_settings = (is_same or receiver.rank == ranks.SETTING) and settings.returns_setting(receiver, args)
     if of_settings or (name == "get" and settings.is_unknown(result) and _reads_settings(frame, receiver, args, node)):
-        result = settings.SETTING
+        result = own_texts.unless_own(frame, next((each.const for each in args.all()), None), settings.SETTING)
     if (
         {receiver.kind, result.kind} <= _NO_KIND
         and heuristics.GENERATES_TEXT.fits(name)

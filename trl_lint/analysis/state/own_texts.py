@@ -1,0 +1,122 @@
+"""Settings to which a program gives a text that each process has of its own: drawn, or made from its clock.
+
+digest = hashlib.sha1(str(datetime.now()).encode()).hexdigest()
+args.name = f"{args.name}_{digest}"              `args.name` and `vars(args)["name"]` unknown, in its files
+config["run"] = uuid.uuid4().hex                 `config["run"]`, too
+args.name = f"{args.name}_{date}"                the time itself is often the same one, as text
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.program.project.import_lines import files_in_reach
+from trl_lint.domain import ranks
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.backends import TEST_FILES
+from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
+from trl_lint.knowledge.python import DRAW_NAMES, MAKE_NAMES, READ_CLOCKS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Project
+    from trl_lint.analysis.state.frame import Frame
+
+
+def _calls(names: frozenset[str]) -> str:
+    return rf"\b(?:{'|'.join(sorted(each.rpartition('.')[2] for each in names))})\("
+
+
+_DRAWN = re.compile(_calls(DRAW_NAMES))
+_MADE = re.compile(_calls(MAKE_NAMES))
+_CLOCK = re.compile(_calls(READ_CLOCKS))
+_NAMED = re.compile(r"^[ \t]*(\w+)[ \t]*=(?!=)[ \t]*([^\n]*)", re.MULTILINE)
+_FIELD = re.compile(r"\b(\w+)\.(\w+)[ \t]*\+?=(?!=)[ \t]*([^\n]*)")
+_KEY = re.compile(r"""\[[ \t]*["'](\w+)["'][ \t]*\][ \t]*\+?=(?!=)[ \t]*([^\n]*)""")
+_CALLED = re.compile(r"(\w+)\(")
+_WORD = re.compile(r"\w+")
+_TEXT_CALLS = frozenset({
+    "date", "digest", "encode", "format", "hexdigest", "int", "isoformat", "join", "lower", "replace", "str",
+    "strftime", "time", "timestamp", "upper",
+}) | {each.rpartition(".")[2] for each in DRAW_NAMES | MAKE_NAMES | READ_CLOCKS}  # fmt: skip
+# How many names a text may pass through before it is put into the settings.
+_MOST_STEPS = 3
+
+
+def unless_own(frame: Frame, name: object, value: Value) -> Value:
+    """What is read from settings under a name; unknown instead if its program puts a text of its own there."""
+    return UNKNOWN if value.rank == ranks.SETTING and isinstance(name, str) and is_own(frame, name) else value
+
+
+def is_own(frame: Frame, name: str) -> bool:
+    """Whether a program that a file is part of puts a text of the process's own into settings under a name."""
+    project, path = frame.engine.project, frame.module.path
+    setters = project.of_linted(_setters, partial(_setters, project)).get(name, ())
+    return any(_reaches(project, setter, path) or _reaches(project, path, setter) for setter in setters)
+
+
+def _reaches(project: Project, importer: Path, path: Path) -> bool:
+    """Whether a file imports another one, even indirectly, as far as is known."""
+    reached = project.notes.cached((_reaches, importer), partial(files_in_reach, project, importer))
+    return reached is None or path in reached
+
+
+def _setters(project: Project) -> dict[str, list[Path]]:
+    """The linted files that put such a text into settings, by the name that it has there."""
+    found: dict[str, list[Path]] = defaultdict(list)
+    for path in sorted(project.linted):
+        text = project.text(path).decode("utf-8", "replace")
+        if _may_have_own(text) and not any(map(path.match, TEST_FILES)):
+            for name in set(_fields_of(text)):
+                found[name].append(path)
+    return found
+
+
+def _may_have_own(text: str) -> bool:
+    return _DRAWN.search(text) is not None or (_MADE.search(text) is not None and _CLOCK.search(text) is not None)
+
+
+def _fields_of(text: str) -> Iterator[str]:
+    """The names under which a file puts a text of its own into settings."""
+    own = _own_names(text)
+    for owner, field, value in _FIELD.findall(text):
+        if SETTINGS_OBJECT.fits(owner) and own.are_in(value):
+            yield field
+    yield from (key for key, value in _KEY.findall(text) if own.are_in(value))
+
+
+class _OwnNames:
+    """The variables of a file that hold the time, and those that hold a text of the process's own."""
+
+    def __init__(self) -> None:
+        self.clocks: set[str] = set()
+        self.own: set[str] = set()
+
+    def add(self, name: str, value: str) -> None:
+        """Note the assignment `name = value`."""
+        if self.tell_time_in(value):
+            self.clocks.add(name)
+        if self.are_in(value):
+            self.own.add(name)
+
+    def are_in(self, value: str) -> bool:
+        """Whether it is a text with one of its own, or the digest of a clock, and nothing else is made of that."""
+        if not set(_CALLED.findall(value)) <= _TEXT_CALLS:
+            return False
+        is_digest = _MADE.search(value) is not None and self.tell_time_in(value)
+        return is_digest or _DRAWN.search(value) is not None or not self.own.isdisjoint(_WORD.findall(value))
+
+    def tell_time_in(self, value: str) -> bool:
+        return _CLOCK.search(value) is not None or not self.clocks.isdisjoint(_WORD.findall(value))
+
+
+def _own_names(text: str) -> _OwnNames:
+    names = _OwnNames()
+    for _ in range(_MOST_STEPS):
+        for name, value in _NAMED.findall(text):
+            names.add(name, value)
+    return names
