@@ -47,8 +47,8 @@ class Pace(IntEnum):
     UNEVEN = 2  # `join()`: ranks that have run out of batches answer for the others
 
 
-# What holds inside certain `with` blocks: gradients, gathered parameters, pace.
-Modes = tuple[bool, bool, Pace]
+# What holds inside certain `with` blocks: gradients, gathered parameters, pace; and whether other ranks have failed.
+Modes = tuple[bool, bool, Pace, bool]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -78,6 +78,7 @@ class Control:
         grad: False if nothing that is computed here gets a gradient.
         parameters_gathered: Whether sharded parameters have been gathered.
         pace: Whether the ranks wait for each other in a training step.
+        others_failed: Whether the ranks that lack a value have failed on the way here, as they used it.
     """
 
     uniformity: Uniformity
@@ -89,10 +90,11 @@ class Control:
     grad: bool = True
     parameters_gathered: bool = False
     pace: Pace = Pace.TOGETHER
+    others_failed: bool = False
 
     @property
     def modes(self) -> Modes:
-        return self.grad, self.parameters_gathered, self.pace
+        return self.grad, self.parameters_gathered, self.pace, self.others_failed
 
     @property
     def conditions(self) -> tuple[Control, ...]:
@@ -120,12 +122,16 @@ class Control:
     def at_pace(self, pace: Pace) -> Control:
         return self if self.pace is pace else replace(self, pace=pace)
 
+    def once_others_failed(self, failed: bool = True) -> Control:
+        """This point, where the ranks that lack a value do not get."""
+        return self if self.others_failed is failed else replace(self, others_failed=failed)
+
     def with_modes(self, modes: Modes) -> Control:
         """This point, in the modes of another one."""
         if self.modes == modes:
             return self
-        grad, parameters_gathered, pace = modes
-        return replace(self, grad=grad, parameters_gathered=parameters_gathered, pace=pace)
+        grad, parameters_gathered, pace, failed = modes
+        return replace(self, grad=grad, parameters_gathered=parameters_gathered, pace=pace, others_failed=failed)
 
     def under(self, inner: Control) -> Control:
         """This point, under further conditions."""

@@ -197,7 +197,8 @@ class Memory:
             mine = heap.get(identity)
             if mine is not cell:
                 heap[identity] = cell if mine is None else join_cells(mine, cell, divided)
-        self.control = self.control.under(other.control)
+        others_failed = self.control.others_failed and other.control.others_failed
+        self.control = self.control.under(other.control).once_others_failed(others_failed)
         return self
 
     def _note_held(self, other: Memory) -> None:

@@ -136,7 +136,7 @@ def modes_for(names: Mapping[str, Value], control: Control) -> Modes:
     """The modes in which a function runs. Gradients matter only to one that is passed a model or an object."""
     if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
         return control.modes
-    return UNIFORM.at_pace(control.pace).modes
+    return UNIFORM.at_pace(control.pace).once_others_failed(control.others_failed).modes
 
 
 # --- without constants ----------------------------------------------------------------------------------
@@ -273,6 +273,7 @@ class Joined:
             grad=known.grad and control.grad,
             parameters_gathered=known.parameters_gathered or control.parameters_gathered,
             pace=max(known.pace, control.pace),
+            others_failed=known.others_failed and control.others_failed,
             first_rank=known.first_rank or control.first_rank,
         )
         if _facts_of(merged) == _facts_of(known):

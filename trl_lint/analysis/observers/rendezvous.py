@@ -23,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.events import Divergence, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
+from trl_lint.analysis.program.idioms.endless_loops import start_over
 from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_rank
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
@@ -196,7 +197,10 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     ):
         return None
     is_in_branch = id(found) in inside
+    nodes = (each.node for each in frame.sync_points)
     if is_in_branch and _takes_turns(frame, branch, found):
+        return None
+    if not is_in_branch and start_over(frame.root, branch.exits[branch.continuing ^ 1], nodes):
         return None
     return Mismatch(
         branch_points,

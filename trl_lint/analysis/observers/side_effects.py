@@ -307,6 +307,8 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     on_disk: the effect changes files. What a tracker logs after a gather is for one rank to log.
     """
     control = frame.memory.control
+    if control.others_failed:
+        return False
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
         points = on_way_to(frame.root, frame.sync_points, node)
         control = control_after(control, (*frame.engine.earlier_points, *points))

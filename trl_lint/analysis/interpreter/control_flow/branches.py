@@ -381,7 +381,9 @@ def join_branches(
             reached = memory if reached is None else reached.merge(memory, divided)
     if reached is None:
         return False
-    reached.control = paces.after_branches(after, (memory for through, memory in branches if through))
+    ends = [memory.control for through, memory in branches if through]
+    after = after.once_others_failed(all(each.others_failed for each in ends))
+    reached.control = paces.after_branches(after, ends)
     frame.memory = reached
     return True
 

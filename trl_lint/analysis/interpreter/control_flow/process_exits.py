@@ -25,7 +25,7 @@ from trl_lint.analysis.program.syntax import last_name, last_statement
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Exits
-from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
@@ -109,12 +109,16 @@ def _end(frame: Frame, statement: cst.Expr | cst.Raise) -> None:
 def ends_in(frame: Frame, entry: Control) -> tuple[Control, ...]:
     """The conditions under which a function that has run ends the process without an error, for each place.
 
-    An `except` clause that does has removed it from the exits: it has failed.
+    An `except` clause that does has removed it from the exits: it has failed. If all the ways out come after a use of a
+    value that some ranks lack, these have failed there, too.
     """
     noted = frame.notes.of(ProcessEnds)
     controls = [noted.controls[id(each)] for each in frame.exits if id(each) in noted.controls]
     before = frozenset(id(each.provenance) for each in entry.conditions)
-    return tuple(each.without_conditions(before) for each in (*controls, *noted.called))
+    ends = [each.without_conditions(before).once_others_failed(False) for each in (*controls, *noted.called)]
+    if frame.returned and all(memory.control.others_failed for _, memory in frame.returned):
+        ends.append(UNIFORM.once_others_failed())
+    return tuple(ends)
 
 
 def note_call(frame: Frame, node: cst.CSTNode, result: Value, ended: Iterable[Control]) -> None:
@@ -124,7 +128,9 @@ def note_call(frame: Frame, node: cst.CSTNode, result: Value, ended: Iterable[Co
     """
     for control in ended:
         noted = frame.notes.of(ProcessEnds)
-        if control.uniformity is Uniformity.UNIFORM:
+        if control.others_failed:
+            frame.memory.control = frame.memory.control.once_others_failed()
+        elif control.uniformity is Uniformity.UNIFORM:
             if result is BOTTOM:
                 noted.calls.add(id(node))
         elif any(Origin.RANK in each.rank.origins for each in control.conditions if each.rank.differs):

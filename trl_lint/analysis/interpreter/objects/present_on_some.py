@@ -18,6 +18,7 @@ from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import below, names_in, self_attribute
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.processes import lacking_ranks
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.equality import same_facts
 from trl_lint.domain.ranks import Origin, State
@@ -156,6 +157,8 @@ def _present_if_true(part: cst.CSTNode) -> cst.CSTNode:
 def _emit(frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
     for observe in frame.observers.lacked:
         observe(frame, node, absence)
+    if lacking_ranks.fail_at(frame, node, absence):
+        frame.memory.control = frame.memory.control.once_others_failed()
 
 
 def _plain(value: Value) -> Value:

@@ -9,7 +9,7 @@ from collections.abc import Container, Hashable, Mapping
 from itertools import accumulate, islice
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
+from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.model_roles import wrapping_of
@@ -91,7 +91,10 @@ def may_be_wrapped(value: Value) -> bool:
 
 
 def without_plain_constant(value: Value) -> Value:
-    """Drop a plain constant, as other code may change the attribute; keep one that depends on the world."""
-    if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
+    """Drop a plain constant, as other code may change the attribute; keep one that depends on the world.
+
+    That an object has been created is kept: what else is assigned to the attribute is joined with it.
+    """
+    if value.const in (CREATED, MISSING, NONE_ON_SOME) or isinstance(value.const, World):
         return value
     return value.replace(const=MISSING)

@@ -21,7 +21,6 @@ from trl_lint.analysis.program.syntax import assignments
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.control import Control, Pace
-from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import BoundMethod
 from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.domain.values import Kind, Value
@@ -80,6 +79,6 @@ def switched(frame: Frame, receiver: Value, name: str, value: Value) -> None:
     frame.memory.control = control.at_pace(Pace.UNREDUCED if value.const is False else Pace.TOGETHER)
 
 
-def after_branches(after: Control, ends: Iterable[Memory]) -> Control:
+def after_branches(after: Control, ends: Iterable[Control]) -> Control:
     """The control after a condition: if gradients are reduced after one branch, they may be after all."""
-    return after.at_pace(min((each.control.pace for each in ends), default=after.pace))
+    return after.at_pace(min((each.pace for each in ends), default=after.pace))
