@@ -19,26 +19,32 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import ancestors, assignments, used_names
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.kinds import IterableValue, LoaderValue
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import LOADED_BATCH
+from trl_lint.knowledge.sharing_loaders import shares_itself
+from trl_lint.knowledge.torch_distributed import ROWS_OF_LOADER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.knowledge.schema import Parameter
 
 # Kinds of values that are rows if they differ by the rank; a tensor may as well be a generator or a mask.
 _ROWS = frozenset({Kind.BATCH, Kind.NUMBER_LIST, Kind.UNKNOWN})
 # Kinds of what picks rows: the number of the rank, and indices that begin with it.
 _PICKS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.UNKNOWN})
 _OF_SHARE = Origin.RANK | Origin.DATA
+# The number of the rank, times a number of files.
+_OF_PLACE = Origin.RANK | Origin.IO
 
 
 def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
@@ -59,11 +65,11 @@ def of_module(frame: Frame, args: Arguments, output: Value) -> Value:
 
 def is_share(frame: Frame, value: Value) -> bool:
     """Whether a value is data that this rank has chosen by its number."""
-    element = _element(frame, value)
+    element = element_of(frame, value)
     return element.rank.is_by_rank and element.kind in _ROWS
 
 
-def _element(frame: Frame, value: Value) -> Value:
+def element_of(frame: Frame, value: Value) -> Value:
     """An element of a list or an iterable; any other value itself."""
     if isinstance(value, IterableValue):
         return value.element
@@ -118,12 +124,20 @@ def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
     return value is not None and value.kind is Kind.NUMBER and value.rank.is_by_rank
 
 
-def batch_of(frame: Frame, args: Arguments) -> Value | None:
-    """A batch of a loader of data that this rank has chosen; None for other loaders."""
-    data = args.get(0, "dataset")
-    if data is None:
-        return None
-    rows = _element(frame, data)
+def batch_of(frame: Frame, args: Arguments, parameter: Parameter = ROWS_OF_LOADER) -> Value | None:
+    """A batch of a loader of this rank's own data; None for other loaders. parameter: the one for the data."""
+    data = args.get(*parameter)
+    return None if data is None else batch_of_data(frame, data)
+
+
+def batch_of_data(frame: Frame, data: Value) -> Value | None:
+    """A batch of data that this rank has chosen, or that a library divides; None for other data."""
+    if isinstance(data, ProjectInstance):
+        divides = shares_itself(data.cls.library_bases()) and data.cls.find("__iter__") is None
+        return LOADED_BATCH if divides else None
+    rows = element_of(frame, data)
+    if isinstance(rows, LoaderValue):
+        return rows.batch if rows.batch is not None and rows.batch.rank.differs else None
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
         return None
     return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
@@ -136,7 +150,7 @@ def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:
     """
     if not heuristics.PICKS_ROWS.fits(name):
         return None
-    picks = (_element(frame, each) for each in args.all())
+    picks = (element_of(frame, each) for each in args.all())
     by_rank = next((each for each in picks if each.rank.is_by_rank and each.kind in _PICKS), None)
     return None if by_rank is None else derived(ranks.RANK_LOCAL, Kind.UNKNOWN, by_rank)
 
@@ -146,4 +160,4 @@ def starts_apart(frame: Frame, node: cst.CSTNode) -> bool:
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
     start = index.lower if isinstance(index, cst.Slice) else None
     value = None if start is None else frame.node_values.get(id(start))
-    return value is not None and value.rank.is_by_rank
+    return value is not None and Origin.RANK in value.rank.origins and not value.rank.origins & ~_OF_PLACE
