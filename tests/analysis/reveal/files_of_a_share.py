@@ -32,3 +32,8 @@ for step, file in enumerate(files):
 for file in files:
     reveal_rank(torch.load(file))  # revealed: unknown
 reveal_rank(torch.load(f"state_{rank}.pt"))  # revealed: unknown
+reveal_rank(torch.load(args.folder + f"/state_{rank}.pt"))  # revealed: unknown
+state = args.folder + f"/state_{rank}.pt"
+reveal_rank(torch.load(state))  # revealed: unknown
+mine = files[rank]
+reveal_rank(torch.load(mine))  # revealed: local(rank)

@@ -55,6 +55,14 @@ def of_webdataset():
         reveal_rank(x)  # revealed: shard
     for x in wds.DataPipeline(*[wds.ResampledShards(args.urls), wds.tarfile_to_samples(), wds.batched(8)]):
         reveal_rank(x)  # revealed: shard
+    steps = [wds.SimpleShardList(args.urls), wds.split_by_node, *args.steps, wds.batched(8)]
+    for x in wds.WebLoader(wds.DataPipeline(*steps)):
+        reveal_rank(x)  # revealed: shard
+    few = [wds.SimpleShardList(args.urls)]
+    if args.split:
+        few.extend([wds.split_by_node, wds.tarfile_to_samples()])
+    for x in wds.WebLoader(wds.DataPipeline(*few)):
+        reveal_rank(x)  # revealed: unknown
     for x in wds.DataPipeline(wds.SimpleShardList(args.urls), wds.split_by_worker, wds.tarfile_to_samples()):
         reveal_rank(x)  # revealed: unknown
     for x, y in DataLoader(wds.WebDataset(args.urls, nodesplitter=None).decode("pil")):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import assigned_once, last_name, names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import explain
 from trl_lint.analysis.transfer.data import own_shares
@@ -34,7 +34,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import LoaderValue, is_none, library_name_of
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import sharing_loaders as table
 from trl_lint.knowledge.datasets import COUNT_OF_PARTS, NUMBER_OF_PART, NUMBERED_PART
@@ -131,14 +131,24 @@ def _contents(frame: Frame, args: Arguments) -> Value | None:
 
     A path that is made of the number of the rank is one of a checkpoint, or of a log, as likely as of data.
     """
-    file = args.positional[0] if args.positional else None
-    given = args.expression(0)
+    given, file = args.expression(0), args.positional[0] if args.positional else None
     if isinstance(given, cst.Call) and last_name(given.func) == "open" and given.args:
-        file = frame.node_values.get(id(given.args[0].value))
-    if file is None or not file.rank.differs:
+        given = given.args[0].value
+        file = frame.node_values.get(id(given))
+    if file is None or given is None or not file.rank.differs:
         return None
-    is_share = file.rank.origins == _OF_SHARE or (file.kind is Kind.UNKNOWN and file.rank.is_by_rank)
+    is_share = file.rank.origins == _OF_SHARE or (file.rank.is_by_rank and _is_item(frame, given))
     return derived(ranks.RANK_LOCAL, Kind.UNKNOWN, file) if is_share else None
+
+
+def _is_item(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression is what a loop goes through, or an item of something."""
+    if isinstance(node, cst.Name):
+        loops = (*of_class(frame.root, cst.For), *of_class(frame.root, cst.CompFor))
+        if any(node.value in names_in(loop.target) for loop in loops):
+            return True
+        return isinstance(assigned_once(frame.root, node.value), cst.Subscript)
+    return isinstance(node, cst.Subscript)
 
 
 # Of the files that a folder lists, those that the rank has chosen.
@@ -176,11 +186,20 @@ def _is_splitter(value: Value | None) -> bool:
 
 
 def _starred(frame: Frame, args: Arguments, node: cst.CSTNode) -> Iterator[Value]:
-    """The values of a list that is passed as the steps: `DataPipeline(*steps)`."""
-    if args.star is not None and isinstance(node, cst.Call):
-        for each in node.args:
-            if each.star == "*":
-                yield from containers.positions_of(frame, frame.node_values.get(id(each.value), Value())) or ()
+    """The values of a list that is passed as the steps, `DataPipeline(*steps)`: those that it certainly has."""
+    if args.star is None or not isinstance(node, cst.Call):
+        return
+    for each in node.args:
+        if each.star == "*":
+            steps = containers.positions_of(frame, frame.node_values.get(id(each.value), UNKNOWN))
+            yield from _displayed(frame, each.value) if steps is None else steps
+
+
+def _displayed(frame: Frame, node: cst.BaseExpression) -> Iterator[Value]:
+    """The values of a list, or of the one that a name is first bound to, as its code gives them."""
+    node = (assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None) or node
+    if isinstance(node, cst.List):
+        yield from (frame.node_values.get(id(each.value), UNKNOWN) for each in node.elements)
 
 
 def with_step(receiver: Value, name: str, value: Value) -> Value:
