@@ -122,6 +122,10 @@ READ_FILES = frozenset({
     "torchvision.io.read_image",
 })
 
+# Loaders of DALI's pipelines, and what a reader in one is told: which of how many parts of the files it reads.
+# Source: nvidia/dali/plugin/pytorch/__init__.py; `fn.readers.file`: "Index of the shard to read"
+PIPELINES = frozenset({("nvidia", "DALIClassificationIterator"), ("nvidia", "DALIGenericIterator")})
+PART_OF_PIPELINE, PARTS_OF_PIPELINE = "shard_id", "num_shards"
 # What makes the items of an iterator ahead, in a thread of its own, and gives them on.
 # Source: prefetch_generator/__init__.py::BackgroundGenerator
 MADE_AHEAD = frozenset({"BackgroundGenerator"})

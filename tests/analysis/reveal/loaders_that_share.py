@@ -9,9 +9,11 @@ from detectron2.data import build_detection_test_loader, build_detection_train_l
 from ffcv.loader import Loader
 from mmdet.datasets import build_dataloader
 from monai.data import CacheDataset, Dataset, partition_dataset
+from nvidia.dali.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator
 from somebody import create_loader as made_elsewhere
 from timm.data import create_loader
 from torch import arange, distributed
+from torch.utils import data
 from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
 from torch_geometric.loader import NeighborLoader
 from transformers.trainer_pt_utils import DistributedLengthGroupedSampler
@@ -41,14 +43,14 @@ def of_timm():
 
 
 def of_webdataset():
-    data = wds.WebDataset(args.urls, nodesplitter=wds.split_by_node).shuffle(100).decode("pil").to_tuple("jpg", "cls")
-    for x, y in DataLoader(data.batched(8)):
+    web = wds.WebDataset(args.urls, nodesplitter=wds.split_by_node).shuffle(100).decode("pil").to_tuple("jpg", "cls")
+    for x, y in DataLoader(web.batched(8)):
         reveal_rank(x)  # revealed: shard
-    for x, y in wds.WebLoader(data, batch_size=8).unbatched().shuffle(100).batched(8).with_epoch(10):
+    for x, y in wds.WebLoader(web, batch_size=8).unbatched().shuffle(100).batched(8).with_epoch(10):
         reveal_rank(x)  # revealed: shard
-    for x, y in data:
+    for x, y in web:
         reveal_rank(x)  # revealed: shard
-    reveal_rank(data.n_samples)  # revealed: unknown
+    reveal_rank(web.n_samples)  # revealed: unknown
     for x, y in DataLoader(wds.WebDataset(args.urls, resampled=True).decode("pil")):
         reveal_rank(x)  # revealed: shard
     for x in wds.DataPipeline(wds.SimpleShardList(args.urls), wds.split_by_node, wds.tarfile_to_samples()):
@@ -94,6 +96,14 @@ def of_streaming():
         reveal_rank(x)  # revealed: unknown
 
 
+class OwnRows(data.Dataset):
+    def __init__(self, files, transform=None, device=None):
+        self.files, self.transform, self.device = files, transform, device
+
+    def __getitem__(self, index):
+        return loaded(self.files[index])
+
+
 def of_data_sets():
     part = partition_dataset(rows, num_partitions=world, even_divisible=True)[rank]
     for x in DataLoader(CacheDataset(data=part, transform=args.transform), batch_size=2):
@@ -111,6 +121,13 @@ def of_data_sets():
         reveal_rank(x)  # revealed: unknown
     for x in DataLoader(Subset(rows, list(range(rank, 100, world)))):
         reveal_rank(x)  # revealed: shard
+    for x in DataLoader(OwnRows(rows.files[rank::world], args.transform)):
+        reveal_rank(x)  # revealed: shard
+    mine = OwnRows(files=rows.files[rank::world])
+    for x in DataLoader(mine, batch_size=2):
+        reveal_rank(x)  # revealed: shard
+    for x in DataLoader(OwnRows(rows.files, device=rank)):
+        reveal_rank(x)  # revealed: unknown
     stream = load_dataset(args.name, split="train", streaming=True)
     for x in DataLoader(stream.shard(world, rank).map(encoded)):
         reveal_rank(x)  # revealed: shard
@@ -141,19 +158,24 @@ def of_others():
         reveal_rank(x)  # revealed: shard
     for x in build_dataloader(rows, 2, 2):
         reveal_rank(x)  # revealed: shard
+    pipeline = make_pipeline(args.folder, batch_size=8, shard_id=rank, num_shards=world)
+    for x in DALIGenericIterator([pipeline], ["image"], reader_name="Reader"):
+        reveal_rank(x[0]["image"])  # revealed: shard
+    for x in DALIClassificationIterator(make_pipeline(args.folder, device_id=rank), reader_name="Reader"):
+        reveal_rank(x[0]["data"])  # revealed: unknown
     for x in build_dataloader(rows, 2, 2, dist=False):
         reveal_rank(x)  # revealed: unknown
 
 
-def of_graphs(graph, data):
+def of_graphs(graph, whole):
     nodes = arange(100)
-    for x in NeighborLoader(data, [9], input_nodes=nodes[rank::world], batch_size=8):
+    for x in NeighborLoader(whole, [9], input_nodes=nodes[rank::world], batch_size=8):
         reveal_rank(x)  # revealed: shard
-    for x in NeighborLoader(data, [9], input_nodes=nodes.split(len(nodes) // world)[rank], batch_size=8):
+    for x in NeighborLoader(whole, [9], input_nodes=nodes.split(len(nodes) // world)[rank], batch_size=8):
         reveal_rank(x)  # revealed: shard
-    for x in NeighborLoader(data, [9], input_nodes=nodes, batch_size=8):
+    for x in NeighborLoader(whole, [9], input_nodes=nodes, batch_size=8):
         reveal_rank(x)  # revealed: unknown
-    for x in NeighborLoader(data, [9], batch_size=8):
+    for x in NeighborLoader(whole, [9], batch_size=8):
         reveal_rank(x)  # revealed: unknown
     for x in dgl.dataloading.DataLoader(graph, nodes, sampler_of(args), use_ddp=True):
         reveal_rank(x)  # revealed: shard

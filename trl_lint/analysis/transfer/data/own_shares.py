@@ -7,7 +7,7 @@ For example, each of these is local to the rank, and what a model returns for it
     [row for i, row in enumerate(rows) if i % size == rank]
     rows[i]                                      in a loop over `range(rank, len(rows), size)`
     rows.shard(size, rank)
-    DataLoader(rows[rank::size])                 the batches of this loader
+    DataLoader(rows[rank::size])                 the batches of this loader, and of one of `Rows(files[rank::size])`
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
 
 The number of the rank itself, and an object or a text that is made of it, is no data (`model(x, rank)`).
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import ancestors, assignments, used_names
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, used_names
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
@@ -126,8 +126,19 @@ def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
 
 def batch_of(frame: Frame, args: Arguments, parameter: Parameter = ROWS_OF_LOADER) -> Value | None:
     """A batch of a loader of this rank's own data; None for other loaders. parameter: the one for the data."""
-    data = args.get(*parameter)
-    return None if data is None else batch_of_data(frame, data)
+    data, given = args.get(*parameter), args.node(*parameter)
+    if data is None:
+        return None
+    share = _given_to(frame, given.value) if isinstance(data, ProjectInstance) and given is not None else None
+    return batch_of_data(frame, data) if share is None else _batch_of_rows(share)
+
+
+def _given_to(frame: Frame, node: cst.BaseExpression) -> Value | None:
+    """The rows that a data set is made of, if this rank has chosen them: `Rows(files[rank::size])`."""
+    made = assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else node
+    given = [frame.node_values.get(id(each.value)) for each in made.args] if isinstance(made, cst.Call) else []
+    share = next((each for each in given if each is not None and is_share(frame, each)), None)
+    return None if share is None else element_of(frame, share)
 
 
 def batch_of_data(frame: Frame, data: Value) -> Value | None:
@@ -140,6 +151,10 @@ def batch_of_data(frame: Frame, data: Value) -> Value | None:
         return rows.batch if rows.batch is not None and rows.batch.rank.differs else None
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
         return None
+    return _batch_of_rows(rows)
+
+
+def _batch_of_rows(rows: Value) -> Value:
     return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
 
 

@@ -64,6 +64,8 @@ def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value
     data = table.DATA.get(key)
     if data is not None:
         return _rows(frame, node) if _shares(frame, data, args) else None
+    if key in table.PIPELINES:
+        return _of_pipeline(frame, args, node)
     if key[0] == table.WEBDATASET:
         return _of_webdataset(frame, key[1], args, node)
     if key[1] in table.OF_OTHER_ROWS.get(key[0], ()):
@@ -144,8 +146,9 @@ def _contents(frame: Frame, args: Arguments) -> Value | None:
 def _is_item(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether an expression is what a loop goes through, or an item of something."""
     if isinstance(node, cst.Name):
-        loops = (*of_class(frame.root, cst.For), *of_class(frame.root, cst.CompFor))
-        if any(node.value in names_in(loop.target) for loop in loops):
+        targets = [each.target for each in of_class(frame.root, cst.For)]
+        targets += [each.target for each in of_class(frame.root, cst.CompFor)]
+        if any(node.value in names_in(target) for target in targets):
             return True
         return isinstance(assigned_once(frame.root, node.value), cst.Subscript)
     return isinstance(node, cst.Subscript)
@@ -153,6 +156,19 @@ def _is_item(frame: Frame, node: cst.BaseExpression) -> bool:
 
 # Of the files that a folder lists, those that the rank has chosen.
 _OF_SHARE = Origin.RANK | Origin.IO
+
+
+def _of_pipeline(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """A loader of a pipeline of DALI that is told here which part to read, by the number of the rank."""
+    given = args.expression(0)
+    if isinstance(given, cst.List) and given.elements:
+        given = given.elements[0].value
+    made = assigned_once(frame.root, given.value) if isinstance(given, cst.Name) else given
+    told = {each.keyword.value: each.value for each in made.args if each.keyword} if isinstance(made, cst.Call) else {}
+    part = frame.node_values.get(id(told.get(table.PART_OF_PIPELINE)))
+    if part is None or not part.rank.is_by_rank or table.PARTS_OF_PIPELINE not in told:
+        return None
+    return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), None)
 
 
 # --- webdataset ---
