@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from trl_lint.knowledge.schema import Parameter
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 Name = tuple[str, str]
 
@@ -139,7 +140,7 @@ WEB_DATA, WEB_LOADER, WEB_PIPELINE = "WebDataset", "WebLoader", "DataPipeline"
 WEB_RESAMPLED = frozenset({"ResampledShardList", "ResampledShards"})
 WEB_SPLITTERS = frozenset({"split_by_node"})
 # Of a data set: the parameters for the function that divides its shards, and for whether it resamples them.
-SPLITTER, RESAMPLED = (-1, "nodesplitter"), (3, "resampled")
+SPLITTER, RESAMPLED = (-1, "nodesplitter"), (-1, "resampled")
 # The methods of data and of its loader that return it with one more step, or with another length.
 # Source: webdataset/compat.py::FluidInterface, webdataset/pipeline.py::DataPipeline
 WEB_STEPS = frozenset({
@@ -153,6 +154,11 @@ WEB_STEPS = frozenset({
 def key_of(name: str) -> Name:
     """The first and the last part of a dotted name."""
     return name.partition(".")[0], name.rpartition(".")[2]
+
+
+def is_sharing_sampler(name: str) -> bool:
+    """Whether a class of samplers of a library gives each rank its own rows."""
+    return name == DISTRIBUTED_SAMPLER or key_of(name) in SAMPLERS or key_of(name) in SAMPLERS_OF_ANY_RUN
 
 
 def shares_itself(bases: Iterable[str]) -> bool:

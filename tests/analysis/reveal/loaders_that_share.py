@@ -139,12 +139,19 @@ def of_data_sets():
         reveal_rank(x)  # revealed: unknown
 
 
+class Balanced(DistributedSamplerWrapper):
+    def set_weights(self, weights):
+        self.sampler.weights = weights
+
+
 def of_others():
     for x in Loader(args.file, 8, 4, distributed=args.distributed):
         reveal_rank(x)  # revealed: shard
     for x in Loader(args.file, batch_size=8):
         reveal_rank(x)  # revealed: unknown
     for x in DataLoader(rows, sampler=DistributedSamplerWrapper(balanced(rows))):
+        reveal_rank(x)  # revealed: shard
+    for x in DataLoader(rows, sampler=Balanced(rows.sampler)):
         reveal_rank(x)  # revealed: shard
     for x in DataLoader(rows, sampler=DistributedLengthGroupedSampler(8, dataset=rows)):
         reveal_rank(x)  # revealed: shard
