@@ -1,8 +1,11 @@
 """Which loaders and data sets of libraries give each rank data of its own.
 
-create_loader(rows, distributed=args.distributed)       a loader with this rank's own batches
-WebDataset(urls, nodesplitter=split_by_node).decode()   the same
-CacheDataset(rows[rank::size])                          a data set with this rank's own rows
+    create_loader(rows, distributed=args.distributed)       a loader with this rank's own batches
+    WebDataset(urls, nodesplitter=split_by_node).decode()   the same
+    CacheDataset(rows[rank::size])                          a data set with this rank's own rows
+    rows.shard(10, 0)                                       rows that all ranks have
+
+The tables are in `trl_lint/knowledge/sharing_loaders.py`.
 """
 
 from __future__ import annotations
