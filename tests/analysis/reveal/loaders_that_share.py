@@ -32,6 +32,10 @@ def of_timm():
         reveal_rank(x)  # revealed: shard
     for x, y in create_loader(rows, 224, 8, distributed=world > 1):
         reveal_rank(x)  # revealed: shard
+    for x, y in create_loader(rows, 224, 8, distributed=args.distributed, **args.of_loader):
+        reveal_rank(x)  # revealed: shard
+    for x, y in create_loader(rows, 224, 8, **args.of_loader):
+        reveal_rank(x)  # revealed: unknown
     for x, y in create_loader(rows, 224, 8, distributed=is_training):
         reveal_rank(x)  # revealed: unknown
     for x, y in create_loader(rows, 224, 8, distributed=False):

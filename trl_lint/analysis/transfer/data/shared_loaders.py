@@ -93,7 +93,8 @@ def _loader(frame: Frame, row: table.Sharing, args: Arguments, node: cst.CSTNode
 
 
 def _shares(frame: Frame, row: table.Sharing, args: Arguments) -> bool:
-    if not row.unless.isdisjoint(args.keywords) or args.double is not None:
+    is_said = row.given is not None and args.get(*row.given) is not None
+    if not row.unless.isdisjoint(args.keywords) or (args.double is not None and not is_said):
         return False
     return row.given is None or _is_true(frame, args, row.given, default=row.default)
 
