@@ -31,6 +31,7 @@ NAMES_IGNITE = rb"\bignite\b"
 ROWS: tuple[Row, ...] = (
     # A sampler of its own gives each rank a share, or shares out what another one picks; not so a batch sampler.
     Function(name=f"{_DIST}.auto_dataloader", source=f"{_AUTO}auto_dataloader", returns="shared out"),
+    Class(name=f"{_DIST}.Parallel", source="ignite/distributed/launcher.py::Parallel"),
     # A function that makes a DistributedDataParallel; on one process with several GPUs, a DataParallel.
     Class(name=f"{_DIST}.auto_model", source=f"{_AUTO}auto_model", makes=REPLICATED_MODEL, synchronises=WRAP),
     Collective(name=f"{_DIST}.all_gather", source=f"{_SOURCE}all_gather", operand=(0, "tensor"), lists=True, fails="",

@@ -28,6 +28,7 @@ from trl_lint.knowledge import (
     loggers,
     model_libraries,
     openmmlab,
+    other_launchers,
     peft,
     python,
     ray_train,
@@ -94,8 +95,9 @@ __all__ = [
 
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *ignite.ROWS,
-    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS,
-    *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
+    *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS, *other_launchers.ROWS, *peft.ROWS,
+    *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS,
+    *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, schedules, torch
+from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, schedules, sharding, torch
+from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
 from trl_lint.knowledge.lightning import PREPARES, TRAINS
 from trl_lint.knowledge.python import RANK_DECORATORS
@@ -57,8 +58,8 @@ def _rows(kind: type[Row]) -> list[str]:
 # A file with code for several ranks names one of these, or a helper that starts the process group for it, such as
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
-    b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric init_dist lightning setup_dist "
-    b"wandb trl".split()
+    b"accelerat Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed Fabric horovod "
+    b"ignite init_dist lightning megatron mpi4py setup_dist wandb trl".split()
 )
 
 # A file whose program is started elsewhere tests the rank, or reads the variables of a launcher.
@@ -91,7 +92,7 @@ SINKS = either(
     named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
 )
 EVALUATIONS = named((*torch.WITHOUT_GRADIENTS, torch.SETS_GRADIENTS))
-SHOWN = named(loggers.SHOWS, "{}(")
+SHOWN = named((*loggers.SHOWS, *loggers.DUMPS, *effects.WRITE_TEXTS), "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 
 
@@ -116,6 +117,11 @@ DRAWS = either(
     (b"data_module", random_draws.INJECTED.encode()),
 )
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
+# A file in which rows are dealt, or that has a loader prepared, passes data to a trainer, or makes loaders for one.
+DEALERS = either(
+    named((*sharding.SAMPLER_HOOKS, *sharding.SPLITS, "torch.utils.data.DataLoader", PREPARE, *random_draws.SHARDS)),
+    TRAINED_ON,
+)
 # For `log` and `update` the library's name is required, as these words are common.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
 _BY_LIBRARY = tuple(f".{name}" for name in ("log", "update"))

@@ -2,13 +2,16 @@
 
 Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
 launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py), pytorch-ignite 0.5.5
-(distributed/utils.py), lightning-fabric 2.6, lightning 2.6 (pytorch/trainer/trainer.py), mmcv 1.7
-(runner/dist_utils.py), and mmengine 0.11 (dist/utils.py).
+(distributed/utils.py, distributed/launcher.py), lightning-fabric 2.6, lightning 2.6 (pytorch/trainer/trainer.py),
+mmcv 1.7 (runner/dist_utils.py), mmengine 0.11 (dist/utils.py), bmtrain 1.0 (init.py), colossalai 0.5 (initialize.py),
+detectron2 0.6 (engine/launch.py), fairseq 0.12 (distributed/utils.py), horovod 0.28 (torch/mpi_ops.py), Megatron-LM
+core 0.14 (megatron/training/initialize.py), ray 2.51 (train/torch/torch_trainer.py), and torch_xla 2.9 (torch_xla.py,
+distributed/xla_multiprocessing.py).
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from trl_lint.knowledge.lightning import FABRIC, OLD_PACKAGE, OLD_TRAINER, TRAINERS
@@ -62,15 +65,25 @@ STARTS = (
     ProcessStart("accelerate.Accelerator", Shows.SCRIPT),
     ProcessStart("accelerate.InitProcessGroupKwargs", Shows.NOTHING, backend=(0, "backend")),
     ProcessStart("accelerate.PartialState", Shows.FUNCTION),
+    ProcessStart("bmtrain.init_distributed", Shows.SCRIPT),
+    *(
+        ProcessStart(f"colossalai.{name}", Shows.GROUP)
+        for name in ("launch", "launch_from_openmpi", "launch_from_slurm", "launch_from_torch")
+    ),
     ProcessStart("composer.Trainer", Shows.SCRIPT),
     ProcessStart("composer.utils.dist.initialize_dist", Shows.SCRIPT),
     ProcessStart("deepspeed.init_distributed", Shows.GROUP, backend=(0, "dist_backend")),
     ProcessStart("deepspeed.initialize", Shows.FUNCTION),
+    ProcessStart("horovod.torch.init", Shows.SCRIPT),
     ProcessStart("ignite.distributed.initialize", Shows.GROUP, backend=(0, "backend")),
     ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION, devices="devices"),
     *(
         ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=_STRATEGIES)
         for name in ("lightning.pytorch.Trainer", "pytorch_lightning.Trainer")
+    ),
+    *(
+        ProcessStart(f"megatron.{package}initialize_megatron", Shows.GROUP)
+        for package in ("initialize.", "training.", "training.initialize.")
     ),
     ProcessStart("mmcv.parallel.MMDistributedDataParallel", Shows.FUNCTION),
     ProcessStart("mmcv.runner.init_dist", Shows.GROUP, backend=(1, "backend")),
@@ -81,6 +94,58 @@ STARTS = (
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
     ProcessStart("torch.nn.parallel.DistributedDataParallel", Shows.FUNCTION),
 )
+
+
+class Gets(Enum):
+    """What a launched function gets before its own arguments."""
+
+    NOTHING = "nothing"
+    RANK = "the number of the process"
+    OBJECT = "the object whose method launches it"
+    FIRST = "the first argument of the launcher"
+
+
+class ProcessLauncher(NamedTuple):
+    """A function that runs another one in several processes.
+
+    arguments: the parameter with a tuple of the arguments; None if they follow by position.
+    """
+
+    function: Parameter
+    arguments: Parameter | None = None
+    gets: Gets = Gets.NOTHING
+
+
+_SPAWN = ProcessLauncher((0, "fn"), (1, "args"), Gets.RANK)
+LAUNCHERS = {
+    **dict.fromkeys(
+        ("accelerate.debug_launcher", "accelerate.notebook_launcher"), ProcessLauncher((0, "function"), (1, "args"))
+    ),
+    **dict.fromkeys(
+        ("detectron2.engine.launch", "detectron2.engine.launch.launch"), ProcessLauncher((0, "main_func"), (5, "args"))
+    ),
+    **dict.fromkeys(
+        ("fairseq.distributed.utils.call_main", "fairseq.distributed_utils.call_main"),
+        ProcessLauncher((1, "main"), gets=Gets.FIRST),
+    ),
+    "ignite.distributed.Parallel.run": ProcessLauncher((0, "func"), gets=Gets.RANK),
+    "ignite.distributed.spawn": ProcessLauncher((1, "fn"), (2, "args"), Gets.RANK),
+    f"{FABRIC}.launch": ProcessLauncher((0, "function"), gets=Gets.OBJECT),
+    **dict.fromkeys(
+        ("ray.train.torch.TorchTrainer", "ray.train.torch.torch_trainer.TorchTrainer"),
+        ProcessLauncher((0, "train_loop_per_worker")),
+    ),
+    **dict.fromkeys(
+        ("torch.distributed.launcher.api.elastic_launch", "torch.distributed.launcher.elastic_launch"),
+        ProcessLauncher((1, "entrypoint")),
+    ),
+    **dict.fromkeys(
+        (
+            "torch.multiprocessing.spawn", "torch_xla.distributed.xla_multiprocessing.spawn", "torch_xla.launch",
+        ),
+        _SPAWN,
+    ),
+}
 # Libraries that take nccl if no backend is named. Of `InitProcessGroupKwargs`, accelerate passes on only what is not
 # the default (accelerate: utils/dataclasses.py `to_kwargs`, state.py `_prepare_backend`).
 TAKE_NCCL = ("accelerate.", "deepspeed.", "mmcv.", "mmengine.")

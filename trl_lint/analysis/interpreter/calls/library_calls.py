@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers, special_calls
+from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers, special_calls, started_processes
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
@@ -39,7 +39,7 @@ from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.effects import OPENERS
 from trl_lint.knowledge.evaluation import synchronised_metric
 from trl_lint.knowledge.lhotse import sharing_sampler
-from trl_lint.knowledge.process_starts import START_GROUP
+from trl_lint.knowledge.process_starts import LAUNCHERS, START_GROUP
 from trl_lint.knowledge.python import PARSE_TEXT
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, OpaqueCall, Row, Sink
 from trl_lint.knowledge.torch_distributed import DATA_LOADER
@@ -104,6 +104,9 @@ def _explained(frame: Frame, value: Value, node: cst.CSTNode, name: str) -> Valu
 
 def call_method(frame: Frame, receiver: Value, cls: str, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an instance of a library's class."""
+    launcher = LAUNCHERS.get(f"{cls}.{name}")
+    if launcher is not None:
+        started_processes.launch(frame, launcher, args, node, receiver)
     found = frame.engine.library_method(cls, name)
     if found is not None:
         return apply(frame, found[1], args, node, receiver)

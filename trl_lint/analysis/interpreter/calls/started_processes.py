@@ -11,6 +11,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -22,6 +23,7 @@ from trl_lint.domain.kinds import LibraryName, PartialCall
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
+from trl_lint.knowledge.process_starts import LAUNCHERS, Gets, ProcessLauncher
 from trl_lint.knowledge.schema import RANK_INDEX
 
 if TYPE_CHECKING:
@@ -32,15 +34,20 @@ if TYPE_CHECKING:
 _READ_ONCE = Origin.CLOCK | Origin.IO | Origin.MEMORY | Origin.RNG
 
 
-def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`spawn`: runs a function in one process per rank, with the rank as its first argument."""
-    _enter(frame, args.get(0, "fn"), (_number(frame, node), *map(_read_before, _items(args.get(1, "args")))))
-    return frame.engine.unresolved(frame, args, node)
+def launch(frame: Frame, launcher: ProcessLauncher, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:
+    """Have a function run in one process per rank. receiver: what the launcher is a method of, if anything."""
+    first: dict[Gets, Callable[[], Value | None]] = {
+        Gets.RANK: lambda: _number(frame, node), Gets.OBJECT: lambda: receiver, Gets.FIRST: lambda: args.get(0, "cfg"),
+    }  # fmt: skip
+    before = first.get(launcher.gets, lambda: None)()
+    given = args.positional[1:] if launcher.arguments is None else _items(args.get(*launcher.arguments))
+    values = (*(() if before is None else (before,)), *map(_read_before, given))
+    _enter(frame, args.get(*launcher.function), values)
 
 
-def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+def _launched(launcher: ProcessLauncher, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A launcher: runs a function in one process per rank."""
-    _enter(frame, args.get(0, "function"), tuple(map(_read_before, _items(args.get(1, "args")))))
+    launch(frame, launcher, args, node, None)
     return frame.engine.unresolved(frame, args, node)
 
 
@@ -131,11 +138,9 @@ def _bound_in(loop: cst.For) -> set[str]:
 
 
 HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
-    "accelerate.debug_launcher": _launched,
-    "accelerate.notebook_launcher": _launched,
+    **{name: partial(_launched, launcher) for name, launcher in LAUNCHERS.items()},
     "multiprocessing.Process": _process,
     "multiprocessing.get_context": _context,
     "torch.multiprocessing.Process": _process,
     "torch.multiprocessing.get_context": _context,
-    "torch.multiprocessing.spawn": _spawn,
 }

@@ -9,6 +9,7 @@ For example, each of these is local to the rank, and what a model returns for it
     rows.shard(size, rank)
     DataLoader(rows[rank::size])                 the batches of this loader, and of one of `Rows(files[rank::size])`
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
+    x, y = loader.next_batch()                   of tokens that a loader of the project cuts by the rank: `model(x, y)`
 
 The number of the rank itself, and an object or a text that is made of it, is no data (`model(x, rank)`).
 """
@@ -22,16 +23,17 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, used_names
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import IterableValue, LoaderValue
+from trl_lint.domain.kinds import IterableValue, LoaderValue, is_none
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import LOADED_BATCH
 from trl_lint.knowledge.sharing_loaders import shares_itself
-from trl_lint.knowledge.torch_distributed import ROWS_OF_LOADER
+from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 _ROWS = frozenset({Kind.BATCH, Kind.NUMBER_LIST, Kind.UNKNOWN})
 # Kinds of what picks rows: the number of the rank, and indices that begin with it.
 _PICKS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.UNKNOWN})
+# Kinds of what tells a model how to compute.
+_SETTINGS = frozenset({Kind.NONE, Kind.NUMBER, Kind.STRING})
 _OF_SHARE = Origin.RANK | Origin.DATA
 # The number of the rank, times a number of files.
 _OF_PLACE = Origin.RANK | Origin.IO
@@ -50,7 +54,7 @@ _OF_PLACE = Origin.RANK | Origin.IO
 def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
     """The fact of what a model computes: this rank's own data if the rank has chosen the input by its number."""
     if output.is_by_rank:
-        chosen = any(is_share(frame, value) for value in args.all()) or _is_tensor(args)
+        chosen = any(is_share(frame, value) for value in args.all()) or _are_tensors(args)
         return output._replace(origins=_OF_SHARE) if chosen else output
     if not output.differs and output != ranks.REDUCED and _in_turn(frame, args):
         return Rank(State.LOCAL, _OF_SHARE)
@@ -78,10 +82,13 @@ def element_of(frame: Frame, value: Value) -> Value:
     return join_all(each.element() for each in cells) if cells else value
 
 
-def _is_tensor(args: Arguments) -> bool:
-    """Whether a model gets one thing only, a tensor that differs by the rank."""
-    first = args.positional[0] if len(args.all()) == 1 == len(args.positional) else None
-    return first is not None and first.kind is Kind.TENSOR and first.rank.is_by_rank
+def _are_tensors(args: Arguments) -> bool:
+    """Whether all that a model gets are tensors that differ by the rank, and settings: `model(x, y, logits=False)`.
+
+    A tensor that is the same on all ranks may be the input, and what differs by the rank a mask, or an index into it.
+    """
+    rest = [each for each in args.all() if not (each.kind is Kind.TENSOR and each.rank.is_by_rank)]
+    return len(rest) < len(args.all()) and all(each.kind in _SETTINGS and each.rank.is_uniform for each in rest)
 
 
 def _in_turn(frame: Frame, args: Arguments) -> bool:
@@ -156,6 +163,12 @@ def batch_of_data(frame: Frame, data: Value) -> Value | None:
 
 def _batch_of_rows(rows: Value) -> Value:
     return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
+
+
+def are_for_all(args: Arguments, place: int = RANKS_OF_SAMPLER[0]) -> bool:
+    """Whether a sampler with these arguments deals to all ranks. place: that of the parameter for their number."""
+    size = args.get(place, RANKS_OF_SAMPLER[1])
+    return args.star is None and args.double is None and (size is None or is_none(size) or size.const is WORLD_SIZE)
 
 
 def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:

@@ -1,0 +1,29 @@
+"""The ranks of processes that MPI, Horovod or BMTrain start.
+
+Read from mpi4py 4.1 (`src/mpi4py/MPI.src/Comm.pyx`), horovod 0.28 (`horovod/common/basics.py`,
+`horovod/torch/mpi_ops.py`) and bmtrain 1.0 (`bmtrain/global_var.py`).
+"""
+
+from __future__ import annotations
+
+from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX, WORLD, Attribute, Class, Function, Row, instance
+
+_COMM = "mpi4py.MPI.Intracomm"
+# fmt: off
+ROWS: tuple[Row, ...] = (
+    Class(name=_COMM, source="mpi4py/MPI.src/Comm.pyx::Intracomm"),
+    Attribute(name="mpi4py.MPI.COMM_WORLD", source="mpi4py/MPI.src/Comm.pyx::COMM_WORLD", value=instance(_COMM)),
+    Function(name=f"{_COMM}.Get_rank", source="mpi4py/MPI.src/Comm.pyx::Comm.Get_rank", returns=GLOBAL_RANK_INDEX),
+    Function(name=f"{_COMM}.Get_size", source="mpi4py/MPI.src/Comm.pyx::Comm.Get_size", returns=WORLD),
+    Attribute(name=f"{_COMM}.rank", source="mpi4py/MPI.src/Comm.pyx::Comm.rank", value=GLOBAL_RANK_INDEX),
+    Attribute(name=f"{_COMM}.size", source="mpi4py/MPI.src/Comm.pyx::Comm.size", value=WORLD),
+    *(
+        Function(name=f"{package}.{name}", source=source, returns=value)
+        for package, source in (
+            ("horovod.torch", "horovod/common/basics.py::HorovodBasics"), ("bmtrain", "bmtrain/global_var.py"),
+        )
+        for name, value in (("rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX), ("world_size", WORLD))
+    ),
+    Function(name="horovod.torch.size", source="horovod/common/basics.py::HorovodBasics.size", returns=WORLD),
+)
+# fmt: on
