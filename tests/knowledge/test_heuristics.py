@@ -100,6 +100,19 @@ def main(rank: int, size: int):
     if dist.get_rank() == 0:
         wandb.log({{"score": sum(scores)}})
 """
+SHARED_BY_TIMM = """\
+import torch
+import torch.distributed as dist
+import wandb
+from timm.data import create_loader
+
+def main(args, rows):
+    dist.init_process_group("nccl")
+    model = torch.nn.Linear(3, 1)
+    scores = [model(row).mean().item() for row, _ in create_loader(rows, 224, 8, distributed=args.{0})]
+    if dist.get_rank() == 0:
+        wandb.log({{"score": sum(scores)}})
+"""
 OF_GROUP = """\
 import torch.distributed as dist
 
@@ -671,6 +684,13 @@ CASES = {
         0,
         ALL_ROWS.format("device", ".start", "print(batch)"),
         1,
+    ),
+    "SAYS_DISTRIBUTED": Case(
+        rule("TRL003"),
+        SHARED_BY_TIMM.format("distributed"),
+        1,
+        SHARED_BY_TIMM.format("training"),
+        0,
     ),
     "NAMES_DEVICE": Case(
         rule("TRL021"),

@@ -50,6 +50,10 @@ RANK_OPTION = rb"add_argument\(\s*[\"']--local[-_]rank[\"']"
 MAKES_BATCHES, INCOMPLETE_TOO = "batched", "partial"
 WEB_LOADER = "WebLoader"
 
+# A method that divides a data set, and its parameters: how many parts there are, and the number of the one it returns.
+# Source: arrow_dataset.py::Dataset.shard
+NUMBERED_PART, COUNT_OF_PARTS, NUMBER_OF_PART = ".shard", (0, "num_shards"), (1, "index")
+
 _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
     "rename_columns", "select", "select_columns", "sort", "with_format", "with_transform",
@@ -84,6 +88,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="datasets.Dataset.push_to_hub", source=f"{_ARROW}.push_to_hub", returns=SAME,
              effect=Effect("pushes the same data set", consequence=Consequence.WASTE)),
     Function(name="datasets.Dataset.shard", source=f"{_ARROW}.shard", returns="shard"),
+    Function(name="datasets.IterableDataset.shard", source=f"{_ITERABLE}.shard", returns="shard"),
     Function(name="datasets.Dataset.to_iterable_dataset", source=f"{_ARROW}.to_iterable_dataset", returns=STREAM),
     Function(name="datasets.DatasetDict.items", source=_DICT, returns=_ITEMS),
     Function(name="datasets.DatasetDict.values", source=_DICT, returns=_VALUES),

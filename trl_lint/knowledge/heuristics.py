@@ -468,6 +468,14 @@ MODEL_CLASS = Guess(
     because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
     "task are loaded",
 )
+SAYS_DISTRIBUTED = Guess(
+    group=SHARES,
+    pattern=r"(?i)distributed|(?<![a-z])(?:ddp|dist)(?![a-z])|multi_?(?:gpu|proc)",
+    says="A setting with such a name that a library's loader is passed, as that by which it shares rows out, is true "
+    "on several processes.",
+    because="timm, train.py: `create_loader(…, distributed=args.distributed)`; "
+    "tests/analysis/reveal/loaders_that_share.py",
+)
 NAMES_DEVICE = Guess(
     group=SHARES,
     pattern=r"(?i)device|gpu|cuda",

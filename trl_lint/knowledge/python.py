@@ -21,7 +21,10 @@ from trl_lint.knowledge.schema import (
 # They return (an iterator over) their argument.
 _PASSES_ON = (
     "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
-    "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
+    "itertools.cycle", "itertools.islice", "monai.data.ThreadBuffer", "prefetch_generator.BackgroundGenerator",
+    "rich.progress.track", "timm.data.PrefetchLoader", "timm.data.loader.PrefetchLoader", "torch.compile",
+    "torch.jit.script", "torch_geometric.loader.PrefetchLoader",
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader", "tqdm.auto.tqdm",
     "torchaudio.datasets.utils.bg_iterator", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm",
     "tqdm.tqdm",
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """An object of a class that inherits from torch's DataLoader gives the batches that its `super().__init__` is made for."""
 
 import torch.distributed as dist
+from prefetch_generator import BackgroundGenerator
 from torch.utils.data import DataLoader, DistributedSampler
 
 dist.init_process_group("nccl")
@@ -96,3 +97,21 @@ class Tester:
 
 Trainer().train(made_for(args.task))
 Tester().test(made_for(args.task))
+
+
+class MadeAhead(DataLoader):
+    def __iter__(self):
+        return BackgroundGenerator(super().__iter__(), max_prefetch=8)
+
+
+class GatheredAhead(DataLoader):
+    def __iter__(self):
+        return BackgroundGenerator(gathered_from_all(super().__iter__()))
+
+
+for images in MadeAhead(make_rows(args), sampler=DistributedSampler(make_rows(args))):
+    reveal_rank(images)  # revealed: shard
+for images in GatheredAhead(make_rows(args), sampler=DistributedSampler(make_rows(args))):
+    reveal_rank(images)  # revealed: unknown
+for images in BackgroundGenerator(Sharded(make_rows(args))):
+    reveal_rank(images)  # revealed: shard

@@ -61,6 +61,7 @@ from trl_lint.knowledge.schema import (
     Class,
     Transfer,
 )
+from trl_lint.knowledge.sharing_loaders import is_sharing_sampler
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 _NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
@@ -357,7 +358,9 @@ def _shards(frame: Frame, sampler: Value | None) -> bool:
     """Whether a sampler gives each rank its own rows: torch's own, or one of a class that is or does the same."""
     if isinstance(sampler, ProjectInstance):
         cls = sampler.cls
-        return DISTRIBUTED_SAMPLER in cls.library_bases() or takes_own_share(cls, partial(frame.read_attribute, cls))
+        return any(map(is_sharing_sampler, cls.library_bases())) or takes_own_share(
+            cls, partial(frame.read_attribute, cls)
+        )
     return library_name_of(sampler) == DISTRIBUTED_SAMPLER
 
 

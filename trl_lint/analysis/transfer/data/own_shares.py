@@ -7,7 +7,7 @@ For example, each of these is local to the rank, and what a model returns for it
     [row for i, row in enumerate(rows) if i % size == rank]
     rows[i]                                      in a loop over `range(rank, len(rows), size)`
     rows.shard(size, rank)
-    DataLoader(rows[rank::size])                 the batches of this loader
+    DataLoader(rows[rank::size])                 the batches of this loader, and of one of `Rows(files[rank::size])`
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
     x, y = loader.next_batch()                   of tokens that a loader of the project cuts by the rank: `model(x, y)`
 
@@ -20,22 +20,25 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, assignments, used_names
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, used_names
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import IterableValue, is_none
+from trl_lint.domain.kinds import IterableValue, LoaderValue, is_none
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import LOADED_BATCH
-from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER
+from trl_lint.knowledge.sharing_loaders import shares_itself
+from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.knowledge.schema import Parameter
 
 # Kinds of values that are rows if they differ by the rank; a tensor may as well be a generator or a mask.
 _ROWS = frozenset({Kind.BATCH, Kind.NUMBER_LIST, Kind.UNKNOWN})
@@ -44,6 +47,8 @@ _PICKS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.UNKNOWN})
 # Kinds of what tells a model how to compute.
 _SETTINGS = frozenset({Kind.NONE, Kind.NUMBER, Kind.STRING})
 _OF_SHARE = Origin.RANK | Origin.DATA
+# The number of the rank, times a number of files.
+_OF_PLACE = Origin.RANK | Origin.IO
 
 
 def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
@@ -64,11 +69,11 @@ def of_module(frame: Frame, args: Arguments, output: Value) -> Value:
 
 def is_share(frame: Frame, value: Value) -> bool:
     """Whether a value is data that this rank has chosen by its number."""
-    element = _element(frame, value)
+    element = element_of(frame, value)
     return element.rank.is_by_rank and element.kind in _ROWS
 
 
-def _element(frame: Frame, value: Value) -> Value:
+def element_of(frame: Frame, value: Value) -> Value:
     """An element of a list or an iterable; any other value itself."""
     if isinstance(value, IterableValue):
         return value.element
@@ -126,14 +131,37 @@ def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
     return value is not None and value.kind is Kind.NUMBER and value.rank.is_by_rank
 
 
-def batch_of(frame: Frame, args: Arguments) -> Value | None:
-    """A batch of a loader of data that this rank has chosen; None for other loaders."""
-    data = args.get(0, "dataset")
+def batch_of(frame: Frame, args: Arguments, parameter: Parameter = ROWS_OF_LOADER) -> Value | None:
+    """A batch of a loader of this rank's own data; None for other loaders. parameter: the one for the data."""
+    data, given = args.get(*parameter), args.node(*parameter)
     if data is None:
         return None
-    rows = _element(frame, data)
+    share = _given_to(frame, given.value) if isinstance(data, ProjectInstance) and given is not None else None
+    return batch_of_data(frame, data) if share is None else _batch_of_rows(share)
+
+
+def _given_to(frame: Frame, node: cst.BaseExpression) -> Value | None:
+    """The rows that a data set is made of, if this rank has chosen them: `Rows(files[rank::size])`."""
+    made = assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else node
+    given = [frame.node_values.get(id(each.value)) for each in made.args] if isinstance(made, cst.Call) else []
+    share = next((each for each in given if each is not None and is_share(frame, each)), None)
+    return None if share is None else element_of(frame, share)
+
+
+def batch_of_data(frame: Frame, data: Value) -> Value | None:
+    """A batch of data that this rank has chosen, or that a library divides; None for other data."""
+    if isinstance(data, ProjectInstance):
+        divides = shares_itself(data.cls.library_bases()) and data.cls.find("__iter__") is None
+        return LOADED_BATCH if divides else None
+    rows = element_of(frame, data)
+    if isinstance(rows, LoaderValue):
+        return rows.batch if rows.batch is not None and rows.batch.rank.differs else None
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
         return None
+    return _batch_of_rows(rows)
+
+
+def _batch_of_rows(rows: Value) -> Value:
     return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
 
 
@@ -150,7 +178,7 @@ def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:
     """
     if not heuristics.PICKS_ROWS.fits(name):
         return None
-    picks = (_element(frame, each) for each in args.all())
+    picks = (element_of(frame, each) for each in args.all())
     by_rank = next((each for each in picks if each.rank.is_by_rank and each.kind in _PICKS), None)
     return None if by_rank is None else derived(ranks.RANK_LOCAL, Kind.UNKNOWN, by_rank)
 
@@ -160,4 +188,4 @@ def starts_apart(frame: Frame, node: cst.CSTNode) -> bool:
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
     start = index.lower if isinstance(index, cst.Slice) else None
     value = None if start is None else frame.node_values.get(id(start))
-    return value is not None and value.rank.is_by_rank
+    return value is not None and Origin.RANK in value.rank.origins and not value.rank.origins & ~_OF_PLACE
