@@ -19,7 +19,7 @@ from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 Name = tuple[str, str]
 
 
-class Sharing(NamedTuple):
+class SharingLoader(NamedTuple):
     """A loader of a library that gives each rank data of its own.
 
     source: where this was read. given: the parameter that has to be true for it; None: it always does. default: what
@@ -37,9 +37,9 @@ class Sharing(NamedTuple):
 # The layout of a table is by hand.
 # fmt: off
 # `if distributed … DistributedSampler(dataset)`, and in an evaluation one that pads, so that all ranks have as many.
-_TIMM = Sharing("timm/data/loader.py::create_loader", given=(-1, "distributed"))
+_TIMM = SharingLoader("timm/data/loader.py::create_loader", given=(-1, "distributed"))
 _MOSAIC = "streaming/base/dataset.py::StreamingDataset: `World.detect()`"
-_FFCV = Sharing("ffcv/loader/loader.py::Loader: \"Emulates the behavior of DistributedSampler\"",
+_FFCV = SharingLoader("ffcv/loader/loader.py::Loader: \"Emulates the behavior of DistributedSampler\"",
                 given=(5, "distributed"))
 _DGL = "python/dgl/dataloading/dataloader.py::DataLoader: `create_tensorized_dataset(…, use_ddp, ddp_seed)`"
 _GRAPHS = "python/dgl/dataloading/dataloader.py::GraphDataLoader: `_create_dist_sampler`"
@@ -47,26 +47,26 @@ _DETECTRON = "detectron2/data/build.py::"
 _OPENMMLAB = "mmdet/datasets/builder.py::build_dataloader: `if dist: … DistributedSampler(…, world_size, rank)`"
 _GEOMETRIC = "torch_geometric/loader/"
 
-LOADERS: Mapping[Name, Sharing] = {
+LOADERS: Mapping[Name, SharingLoader] = {
     ("timm", "create_loader"): _TIMM,
     ("ffcv", "Loader"): _FFCV,
-    ("dgl", "GraphDataLoader"): Sharing(_GRAPHS, given=(2, "use_ddp"), rows=(0, "dataset")),
+    ("dgl", "GraphDataLoader"): SharingLoader(_GRAPHS, given=(2, "use_ddp"), rows=(0, "dataset")),
     **{
-        ("dgl", name): Sharing(_DGL, given=(4, "use_ddp"), rows=(1, "indices"))
+        ("dgl", name): SharingLoader(_DGL, given=(4, "use_ddp"), rows=(1, "indices"))
         for name in ("DataLoader", "EdgeDataLoader", "NodeDataLoader")
     },
     # A sampler for training without an end, and one that divides the rows for an evaluation: both ask for the rank.
-    ("detectron2", "build_detection_train_loader"): Sharing(f"{_DETECTRON}build_detection_train_loader: "
+    ("detectron2", "build_detection_train_loader"): SharingLoader(f"{_DETECTRON}build_detection_train_loader: "
                                                             "`TrainingSampler`", unless=frozenset({"sampler"})),
-    ("detectron2", "build_detection_test_loader"): Sharing(f"{_DETECTRON}build_detection_test_loader: "
+    ("detectron2", "build_detection_test_loader"): SharingLoader(f"{_DETECTRON}build_detection_test_loader: "
                                                            "`InferenceSampler`", unless=frozenset({"sampler"})),
     **{
-        (root, "build_dataloader"): Sharing(_OPENMMLAB, given=(4, "dist"), default=True)
+        (root, "build_dataloader"): SharingLoader(_OPENMMLAB, given=(4, "dist"), default=True)
         for root in ("mmaction", "mmcls", "mmdet", "mmdet3d", "mmedit", "mmpose", "mmseg")
     },
     # These sample around the nodes that they are passed.
     **{
-        ("torch_geometric", name): Sharing(f"{_GEOMETRIC}{file}.py::{name}", given=(-1, ""), rows=rows)
+        ("torch_geometric", name): SharingLoader(f"{_GEOMETRIC}{file}.py::{name}", given=(-1, ""), rows=rows)
         for name, file, rows in (
             ("HGTLoader", "hgt_loader", (2, "input_nodes")),
             ("LinkNeighborLoader", "link_neighbor_loader", (2, "edge_label_index")),
@@ -79,8 +79,8 @@ LOADERS: Mapping[Name, Sharing] = {
 
 # Data sets that give each rank its own rows, whichever loader goes through them: they ask for the rank themselves. With
 # `replication` some ranks have the same.
-DATA: Mapping[Name, Sharing] = {
-    ("streaming", name): Sharing(_MOSAIC, unless=frozenset({"replication"}))
+DATA: Mapping[Name, SharingLoader] = {
+    ("streaming", name): SharingLoader(_MOSAIC, unless=frozenset({"replication"}))
     for name in ("StreamingADE20K", "StreamingC4", "StreamingCIFAR10", "StreamingCOCO", "StreamingDataset",
                  "StreamingEnWiki", "StreamingImageNet", "StreamingPile")
 }

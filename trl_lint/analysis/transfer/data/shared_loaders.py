@@ -85,14 +85,14 @@ def _of_batch(batch: Value) -> Value:
 # --- loaders and data sets ---
 
 
-def _loader(frame: Frame, row: table.Sharing, args: Arguments, node: cst.CSTNode) -> Value | None:
+def _loader(frame: Frame, row: table.SharingLoader, args: Arguments, node: cst.CSTNode) -> Value | None:
     if _shares(frame, row, args):
         return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), None)
     own = None if row.rows is None else own_shares.batch_of(frame, args, row.rows)
     return None if own is None else LOADER.with_parts(own, None)
 
 
-def _shares(frame: Frame, row: table.Sharing, args: Arguments) -> bool:
+def _shares(frame: Frame, row: table.SharingLoader, args: Arguments) -> bool:
     is_said = row.given is not None and args.get(*row.given) is not None
     if not row.unless.isdisjoint(args.keywords) or (args.double is not None and not is_said):
         return False
