@@ -62,6 +62,19 @@ CONSOLE = "class Console:\n    def say(self, text):\n        print0(text)"
 
 
 @pytest.mark.parametrize(
+    ("condition", "outcome"),
+    [
+        ("if loss > 1:", "each process shows its own value"),
+        ("if rank == 0:", "only the main process's value is shown"),
+        ("if rank == 0 and loss > 1:", "only the main process's value is shown"),
+    ],
+)
+def test_the_message_says_who_shows_a_metric(condition, outcome):
+    (finding,) = SNIPPETS.findings(program(f"{condition}\n    print('loss', loss)"))
+    assert finding.message.endswith(outcome)
+
+
+@pytest.mark.parametrize(
     ("helper", "call"),
     [
         (PRINT0, 'print0(f"loss {loss}")'),

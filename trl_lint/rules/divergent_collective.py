@@ -68,7 +68,8 @@ Not in the default set, because they depend on the data, chance, the disk or the
 Conditions on settings, `global_step` and `sync_gradients`, gathered or broadcast values, and the number of ranks are
 the same everywhere. So is whether a list that all ranks fill in the same places is empty (`if len(rows):`). Conditions
 that are not known to differ are not reported, nor are those that combine the rank with something unknown. Branches
-that call the same collectives in the same order are correct, and a branch that raises ends the job.
+that call the same collectives in the same order are correct, and a branch that raises ends the job. One that starts an
+endless loop over (`continue` in a `while True` without an exit) misses nothing if no collective comes before it there.
 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
 within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its

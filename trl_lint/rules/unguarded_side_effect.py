@@ -60,8 +60,8 @@ helper names what shows that there are several processes, and the call that lead
 Paths that may differ between ranks are not reported; values made only of settings (`args.output_dir`, `cfg["name"]`,
 command options, files that all ranks read) are assumed to be equal. Files that all ranks list in one folder are the
 same, and a name with the time in whole seconds may be. How often a loop runs does not matter. What an object does that
-is only created under a test for the rank, such as a callback, is not reported. Nor are guards that may keep ranks out,
-except:
+is only created under a test for the rank, such as a callback, is not reported, nor what follows a use of a value that
+the other ranks lack: they have failed there (TRL017). Nor are guards that may keep ranks out, except:
 
 - conditions on a rank's own data (`if loss < best_loss`), which may hold on several ranks; the finding names them;
 - guards before a call in which all ranks synchronise;

@@ -84,7 +84,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import Logged, MetricShown
-from trl_lint.domain.control import Uniformity
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.domain.values import Kind
@@ -218,11 +218,15 @@ def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
     if not isinstance(event, MetricShown):
         own, of_main = f"each process logs its own {values}", f"the log shows only the main process's {values}"
         return own if event.by_each else of_main
-    divergent = (
-        event.of_main or event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
-    )
+    on_some = event.of_main or _is_for_some_ranks(event.control) or event.sink.startswith("accelerate.")
     does, done = ("writes", "written") if event.in_file else ("shows", "shown")
-    return f"only the main process's {values} {are} {done}" if divergent else f"each process {does} its own {values}"
+    return f"only the main process's {values} {are} {done}" if on_some else f"each process {does} its own {values}"
+
+
+def _is_for_some_ranks(control: Control) -> bool:
+    """Whether the rank decides who gets to a point, and not a condition on each rank's own data alone."""
+    divergent = (each.rank.origins for each in control.conditions if each.uniformity is Uniformity.DIVERGENT)
+    return any(not origins or bool(origins & ~(Origin.DATA | Origin.RNG)) for origins in divergent)
 
 
 def _is_reported(rank: Rank) -> bool:

@@ -48,21 +48,18 @@ class Optional:
 
 
 def make_rows(path):
-    if not os.path.exists(path):
-        with open(path, "wb") as file:
-            pickle.dump([1], file)
+    with open(path, "wb") as file:
+        pickle.dump([1], file)
 
 
 def make_taken(path):
-    if not os.path.exists(path):
-        with open(path, "wb") as file:  # expect: TRL008
-            pickle.dump([2], file)
+    with open(path, "wb") as file:  # expect: TRL008
+        pickle.dump([2], file)
 
 
 def make_optional(path):
-    if not os.path.exists(path):
-        with open(path, "wb") as file:  # expect: TRL008
-            pickle.dump([3], file)
+    with open(path, "wb") as file:  # expect: TRL008
+        pickle.dump([3], file)
 
 
 def stage(path, force=False, accelerator=None):
