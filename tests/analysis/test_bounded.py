@@ -62,6 +62,12 @@ DOUBLING = {
     "lists that are gathered": lambda n: "m = [1, 2]\n" + "m = [m, m]\n" * n + "accelerator.gather(m)\n",
     "lists that are padded": lambda n: "m = [1]\n" + "m = [m, m]\n" * n + "accelerator.pad_across_processes(m)\n",
     "dicts that are logged": lambda n: "m = {'a': 1}\n" + "m = {'a': m, 'b': m}\n" * n + "accelerator.log(m)\n",
+    "dicts that a text is made of": lambda n: (
+        "import json\nm = {'a': 1}\n" + "m = {'a': m, 'b': m, 'c': m}\n" * n + "accelerator.log(json.dumps(m))\n"
+    ),
+    "dicts that hold themselves": lambda n: (
+        "import json\nm = {}\n" + "".join(f"m['a{i}'] = {{'b': m, 'c': m}}\n" for i in range(n)) + "json.dumps(m)\n"
+    ),
     "lists of tuples": lambda n: PASSED_ON + "m = (1, 2)\n" + "m = ([m], [m])\n" * n + "accelerator.reduce(f(m))\n",
     "sums of tuples": lambda n: "m = (1, 2)\n" + "m = m + m\n" * n + "accelerator.gather(m)\n",
     "zips": lambda n: "m = [1]\n" + "m = list(zip(m, m))\n" * n + "accelerator.gather(m)\n",

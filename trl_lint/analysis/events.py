@@ -258,7 +258,7 @@ class Logged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricShown(Event):
-    """A metric of an evaluation, computed from the batches of `loop`, is shown by `sink`, as `what` in the call."""
+    """A metric of an evaluation, of the batches of `loop`, is shown by `sink` as `what`; of_main: by one rank only."""
 
     mentions = (LIBRARIES, mentions.EVALUATIONS, mentions.SHOWN)
     anywhere = True
@@ -267,6 +267,8 @@ class MetricShown(Event):
     what: str
     value: Value
     loop: CSTNode
+    in_file: bool = False
+    of_main: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,14 @@ class Control:
     def conditions(self) -> tuple[Control, ...]:
         return self._conditions or ((self,) if self.uniformity else ())
 
+    @property
+    def is_chosen_by_rank(self) -> bool:
+        """Whether the number of the rank decides which ranks get here."""
+        return any(
+            each.uniformity is Uniformity.DIVERGENT and each.rank.origins == ranks.Origin.RANK
+            for each in self.conditions
+        )
+
     def under_engine(self) -> Control:
         return self if self.engine else replace(self, engine=True)
 

@@ -156,6 +156,8 @@ WRITE_TABLE = frozenset({"save_to_disk", "to_csv", "to_excel", "to_feather", "to
                          "to_parquet", "to_pickle", "write_ipc", "write_ndjson", "write_parquet"})
 # The methods of an open file, or of a writer of rows, that write their argument.
 WRITE_ROWS = frozenset({"write", "writelines", "writerow", "writerows"})
+# Those, and the method of a path that writes a text.
+WRITE_TEXTS = WRITE_ROWS | {"write_text"}
 # The methods of an open file that write nothing to it; others may write to what `fileno` returns.
 CLOSE_FILE = frozenset({"close", "flush"})
 LEAVE_FILE = CLOSE_FILE | {"fileno"}

@@ -5,7 +5,7 @@ them, and so does a function with `rank_zero_only`. Testing is documented for on
 written by callbacks for that.
 
 With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6, those of `Trainer`, of its
-strategy and of `LightningModule` from lightning 2.6.0.
+strategy, of `LightningModule` and of `LightningDataModule` from lightning 2.6.0.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ _TRAINER = "lightning.pytorch.Trainer"
 _TRAINER_SOURCE = "lightning/pytorch/trainer/trainer.py::Trainer"
 _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
+_DATA_SOURCE = "lightning/pytorch/core/datamodule.py::LightningDataModule"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
 # What is imported from here may be older than 2.0.
 OLD_PACKAGE = "pytorch_lightning"
@@ -261,6 +262,10 @@ ROWS: tuple[Row, ...] = (
 
     *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),
     *(Attribute(name=f"{package}.LightningModule.trainer", source=f"{_MODULE_SOURCE}.trainer", value=created(trainer))
+      for package, trainer in _TRAINERS.items()),
+    *(Class(name=f"{package}.LightningDataModule", source=_DATA_SOURCE) for package in _PACKAGES),
+    *(Attribute(name=f"{package}.LightningDataModule.trainer", source=f"{_DATA_SOURCE}.__init__",
+                value=created(trainer))
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
            reduces="sync_dist", only_in=OF_EVALUATION, also_in=OF_EPOCHS, always=_OF_EPOCH, not_in=_SHOW_OTHERS,

@@ -13,6 +13,7 @@ from trl_lint.knowledge.schema import (
     Effect,
     Function,
     OpaqueCall,
+    Parameter,
     Row,
     Sink,
     instance,
@@ -42,6 +43,13 @@ SHOWS = frozenset({
     "logging.Logger.info", "logging.Logger.warning", "logging.info", "logging.warning", "loguru.logger.info",
     "loguru.logger.success", "rich.print", "tqdm.tqdm.write",
 })
+
+# Calls that write figures to an open file, with the parameters for the data and for the file.
+DUMPS: dict[str, tuple[Parameter, Parameter]] = {
+    "json.dump": ((0, "obj"), (1, "fp")),
+    "yaml.dump": ((0, "data"), (1, "stream")),
+    "yaml.safe_dump": ((0, "data"), (1, "stream")),
+}
 
 ROWS: tuple[Row, ...] = (
     # Weights & Biases

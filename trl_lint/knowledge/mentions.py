@@ -20,8 +20,10 @@ from trl_lint.knowledge import (
     models,
     random_draws,
     schedules,
+    sharding,
     torch,
 )
+from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
 from trl_lint.knowledge.lightning import PREPARES, TRAINS
 from trl_lint.knowledge.python import RANK_DECORATORS
@@ -101,7 +103,7 @@ SINKS = either(
     named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
 )
 EVALUATIONS = named((*torch.WITHOUT_GRADIENTS, torch.SETS_GRADIENTS))
-SHOWN = named(loggers.SHOWS, "{}(")
+SHOWN = named((*loggers.SHOWS, *loggers.DUMPS, *effects.WRITE_TEXTS), "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 
 
@@ -126,6 +128,11 @@ DRAWS = either(
     (b"data_module", random_draws.INJECTED.encode()),
 )
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
+# A file in which rows are dealt, or that has a loader prepared, passes data to a trainer, or makes loaders for one.
+DEALERS = either(
+    named((*sharding.SAMPLER_HOOKS, *sharding.SPLITS, "torch.utils.data.DataLoader", PREPARE, *random_draws.SHARDS)),
+    TRAINED_ON,
+)
 # For `log` and `update` the library's name is required, as these words are common.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
 _OF_SYSTEMS = [row.name for row in file_systems.ROWS if row.name.endswith(file_systems.COMMON)]

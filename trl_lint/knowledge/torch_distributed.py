@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_TRUE
 from trl_lint.domain.control import Pace
 from trl_lint.domain.engines import TrainingEngine
@@ -64,7 +65,11 @@ DATA_LOADER = "torch.utils.data.DataLoader"
 SAMPLER = "torch.utils.data.Sampler"
 # Iterating over it yields different indices on each rank.
 DISTRIBUTED_SAMPLER = "torch.utils.data.DistributedSampler"
-SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER)
+# Whether a sampler deals to all ranks is the fact of its rank: one that is given a number of ranks that is not known to
+# be that of all, or whose class is a guess, is unknown.
+SHARDING_SAMPLER = LibraryInstance(DISTRIBUTED_SAMPLER, ranks.UNKNOWN)
+# Its parameter for the number of ranks to which it deals: all of them by default.
+RANKS_OF_SAMPLER = (1, "num_replicas")
 # Its parameter that says whether it shuffles, which it does by default. `__iter__`: "deterministically shuffle based on
 # epoch and seed", `g.manual_seed(self.seed + self.epoch)`, where only `set_epoch` changes the epoch.
 SHUFFLES = (3, "shuffle")
@@ -157,7 +162,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name=DATA_LOADER, source="torch/utils/data/dataloader.py::DataLoader",
           makes=LOADER),
     # One process has none, and its number of rows is not 0.
-    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER.replace(const=WORLD_TRUE)),
+    Class(name=DISTRIBUTED_SAMPLER, source=_SAMPLER, makes=SHARDING_SAMPLER.replace(rank=ranks.SAME, const=WORLD_TRUE)),
     *(
         Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", makes=SAME)
         for name in ("RandomSampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler")

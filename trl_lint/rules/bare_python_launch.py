@@ -1,4 +1,4 @@
-"""A trainer is started with bare `python`, as one process for several GPUs.
+"""A trainer is started with bare `python`: one process for several GPUs.
 
 ## What it does
 Reports a command that starts a training script with plain `python` where more than one GPU is, or may be, visible. It

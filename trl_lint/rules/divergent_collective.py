@@ -1,4 +1,4 @@
-"""Some ranks may not reach a collective that the others wait in.
+"""Some ranks may miss a collective that the others wait in.
 
 ## What it does
 Reports a call at which all ranks synchronise and that some of them may not reach, because

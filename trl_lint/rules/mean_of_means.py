@@ -1,4 +1,4 @@
-"""The ranks' means are averaged, although each rank has its own count.
+"""The ranks' means are averaged, although each has its own count.
 
 ## What it does
 Reports an average over the ranks (`gather(m).mean()`, `.nanmean()`, `reduce(m, "mean")`, `all_reduce` with

@@ -1,4 +1,4 @@
-"""Tensors whose shape differs between ranks are gathered without padding.
+"""Tensors whose shapes differ between ranks are gathered unpadded.
 
 ## What it does
 Reports a tensor with a dimension that depends on this rank's own data, passed to `gather`, `gather_for_metrics`,

@@ -1,4 +1,4 @@
-"""Every rank processes and caches the same data set at the same time.
+"""Every rank processes and caches the same data set at once.
 
 ## What it does
 Reports `map` and `filter` of a data set (of the `datasets` library) in code that every rank runs, such as the

@@ -3,9 +3,10 @@
 ## What it does
 Reports a value that is computed from this rank's own data and reaches a log (`Trainer.log`, `accelerator.log`, wandb,
 TensorBoard, MLflow, trackio, a trainer's metric store) without a reduction over the ranks. Its own data are the batches
-of its share, and rows that it takes by hand (`rows[rank::world_size]`, `if i % world_size == rank:`). A metric of
-`evaluate` only counts the samples of its own process. Means, ratios and `evaluate` metrics of an evaluation are also
-reported where they are printed, as scripts without a tracker do.
+of its share, and rows that it takes by hand (`rows[rank::world_size]`, `if i % world_size == rank:`, the tokens from a
+place that depends on the rank). A metric of `evaluate` only counts the samples of its own process. Means, ratios and
+`evaluate` metrics of an evaluation are also reported where they are printed or written to a file by hand, as scripts
+without a tracker do, and where they are passed to a helper that does so (`print0(f"loss {loss}")`).
 
 ## Why is this bad?
 Trackers show what the main process logs, or what each process logs, side by side. On eight GPUs that is the loss,
@@ -65,9 +66,11 @@ Values are followed through local variables, containers, attributes, methods and
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
 memory figures, learning rates, counters that all ranks share, what `Trainer` and torchmetrics reduce themselves (a
 metric that is logged, and its `compute()`, but not what a call of it in a `LightningModule` returns for a batch), a
-metric store whose `log` reduces it, values printed during training, values printed next to the rank or logged under a
-name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that each process has for itself as one of
-a `group`, and models loaded with `device_map="auto"`, which one process trains.
+metric store whose `log` reduces it, values printed or written during training, values printed next to the rank, in a
+file of each rank or logged under a name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that
+each process has for itself as one of a `group`, and models loaded with `device_map="auto"`, which one process trains.
+Of a file, the path must be the same on all ranks, or only some of them write to it. A metric that is shown in several
+ways is reported once in each function that prints it, and not again for a helper or a file.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
@@ -182,7 +185,7 @@ def _shown(event: MetricShown) -> Violation:
         provenance=event.value.provenance,
         help=_gathering(event, event.value, event.value.rank, _FIRST if event.value.rank.how else ""),
         metric=event.what,
-        by_hand="it is only printed here; the values that it is computed from have to be gathered first",
+        by_hand="it is only shown here; the values that it is computed from have to be gathered first",
     )
 
 
@@ -215,8 +218,11 @@ def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
     if not isinstance(event, MetricShown):
         own, of_main = f"each process logs its own {values}", f"the log shows only the main process's {values}"
         return own if event.by_each else of_main
-    divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
-    return f"only the main process's {values} {are} shown" if divergent else f"each process shows its own {values}"
+    divergent = (
+        event.of_main or event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
+    )
+    does, done = ("writes", "written") if event.in_file else ("shows", "shown")
+    return f"only the main process's {values} {are} {done}" if divergent else f"each process {does} its own {values}"
 
 
 def _is_reported(rank: Rank) -> bool:

@@ -1,4 +1,4 @@
-"""`generate` is called on a wrapped model, or a bare model is prepared for it.
+"""`generate` is called on a wrapped model, or a bare one is prepared for it.
 
 ## What it does
 Reports `generate` on a model wrapped in `DistributedDataParallel` or `DataParallel` (the `model` of a Trainer's hooks,

@@ -1,4 +1,4 @@
-"""An attribute is read from a wrapped model, which does not have it.
+"""An attribute is read from a wrapped model, which lacks it.
 
 ## What it does
 Reports reading an attribute such as `.config` from a model wrapped in `DistributedDataParallel` or `DataParallel`: the

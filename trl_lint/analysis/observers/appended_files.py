@@ -38,7 +38,7 @@ from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.domain import ranks
-from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.control import Control
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import APPENDED, LOCK_FILE, LOCKS, TAKE_DATA, WRITE_ROWS
 from trl_lint.knowledge.heuristics import RANK_FIELD
@@ -128,8 +128,7 @@ class AppendedFiles(Observer["Frame"]):
 def _note_write(frame: Frame, node: cst.CSTNode) -> None:
     calls = frame.notes.of(FileCalls)
     calls.written = True
-    conditions = frame.memory.control.conditions
-    if any(each.uniformity is Uniformity.DIVERGENT and each.rank.origins == ranks.Origin.RANK for each in conditions):
+    if frame.memory.control.is_chosen_by_rank:
         calls.on_some.add(id(node))
     else:
         calls.on_some.discard(id(node))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.data_events import DealtTwice
 from trl_lint.analysis.events import (
     DatasetDrawn,
     DatasetPrepared,
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 
 
 # Events that do no harm on a single process.
-_OF_SEVERAL = frozenset({DatasetDrawn, DatasetPrepared, EpochsAlike, Logged, MetricShown, SideEffect, UnshardedData})
+_OF_SEVERAL = frozenset(
+    {DatasetDrawn, DatasetPrepared, DealtTwice, EpochsAlike, Logged, MetricShown, SideEffect, UnshardedData}
+)
 
 
 class StartFacts:

@@ -8,28 +8,41 @@ Events of a program in which gradients are off and the loader is a prepared one:
         accuracy.append(hits.item())
     mean = sum(accuracy) / len(accuracy)
     print(f"accuracy {mean}")             MetricShown(sink="print", what="mean")
+    print0(f"accuracy {mean}")            MetricShown(sink="print0"), of a function of the project that prints it
+    with open("log.txt", "a") as file:
+        file.write(f"accuracy {mean}")    MetricShown(sink="file.write", in_file=True)
+    with open(f"{rank}.txt", "a") as file:
+        file.write(f"accuracy {mean}")    none: each rank has a file of its own
     figures = {"accuracy": mean}
-    print(figures)                        the same, for what the dict holds
+    print(figures)                        the same as of `mean`, for what the dict holds
     print(figures["accuracy"])            none: it has been shown
     print(rank, mean)                     none: it says which rank the metric is from
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, MetricShown
-from trl_lint.analysis.program.syntax import ancestors, below
-from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
+from trl_lint.analysis.program.idioms.path_conditions import is_bound
+from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, shown_in
+from trl_lint.analysis.program.idioms.written_files import path_of
+from trl_lint.analysis.program.syntax import ancestors, below, last_name
+from trl_lint.analysis.state.observing import CalleeRun, Observer
+from trl_lint.domain.kinds import PathValue
 from trl_lint.domain.provenance import Evaluated, steps
-from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, State
-from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.loggers import SHOWS
+from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, Rank, State
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.effects import WRITE_ROWS, WRITE_TEXTS
+from trl_lint.knowledge.loggers import DUMPS, SHOWS
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.event_trace import EventTrace
@@ -40,57 +53,187 @@ if TYPE_CHECKING:
 _EXCHANGES = frozenset({"gathered", "objects", "reduced"})
 # Longer expressions are not quoted.
 _LONGEST = 40
+_OF_OWN_DATA = frozenset({Origin.DATA, Origin.DATA | Origin.RANK})
+# A variable as it is shown: `100 * accuracy`, `loss.item()`.
+_SCALED = re.compile(r"(?:[\d.]+ ?\* ?)?([^\W\d]\w*)(?:\.item\(\))?(?: ?[*/] ?[\d.]+)?")
+# The file of `print`.
+_FILE = "file"
+# The streams that are no files.
+_STREAMS = frozenset({"stderr", "stdout"})
+
+
+class ShownParameters:
+    """The parameters that a function prints, logs or writes to a file, as they are; of_main: on some ranks only."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.of_main = False
 
 
 class ShownMetrics(Observer["Frame"]):
     emits = frozenset({MetricShown})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in SHOWS:
-            _emit(frame, name, node)
+        if name in DUMPS:
+            data, file = (args.node(*each) for each in DUMPS[name])
+            if data is not None and file is not None and _is_common(frame, file.value):
+                _emit(frame, name, node, shown_in(frame.root, [data.value]), in_file=True)
+        elif name in SHOWS:
+            self._show(frame, name, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if name in SHOWS and receiver is not None:
-            _emit(frame, name, node)
+            self._show(frame, name, node)
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in WRITE_TEXTS and isinstance(node, cst.Call) and _is_written(frame, receiver, name, node):
+            cells = [cell for arg in node.args for cell in cells_of(arg.value)]
+            _emit(frame, _text(frame, node.func) or name, node, shown_in(frame.root, cells), in_file=True)
+
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        """A function that shows what it gets: the call of it is what shows it."""
+        shown = run.trace.notes.of(ShownParameters)
+        if shown.names and isinstance(node, cst.Call):
+            texts = [arg.value for arg in node.args if _is_for(function, node, arg, shown.names)]
+            _emit(
+                frame,
+                _text(frame, node.func) or function.name,
+                node,
+                shown_in(frame.root, texts),
+                of_main=shown.of_main,
+            )
+
+    @staticmethod
+    def _show(frame: Frame, name: str, node: cst.CSTNode) -> None:
+        if not isinstance(node, cst.Call):
+            return
+        file = next((arg.value for arg in node.args if arg.keyword is not None and arg.keyword.value == _FILE), None)
+        in_file = file is not None and last_name(file) not in _STREAMS
+        if file is None or not in_file or _is_common(frame, file):
+            _emit(frame, name.removeprefix("builtins."), node, shown_by(frame.root, node), in_file=in_file)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """Report a metric once per function, and not if a tracker logs it as well: that is reported there."""
-        reported: set[tuple[int, int, str]] = {
-            (id(event.function), id(loop), "")
-            for event in events
-            if isinstance(event, Logged)
-            for loop in _loops(event.value)
-        }
+        """Report a metric once per function, and not if a tracker logs it as well: that is reported there.
+
+        What a function passes on, or writes to a file, is not reported where another function shows it directly.
+        """
+        reported: set[tuple[int, int, str]] = set()
+        for logged in events:
+            if isinstance(logged, Logged):
+                reported.update((id(logged.function), id(loop), "") for loop in _loops(logged.value))
+        direct = [each for each in events if isinstance(each, MetricShown) and _is_direct(each)]
+        seen_in = {*reported, *((id(each.function), id(each.loop), "") for each in direct)}
         remaining = []
         for event in events:
             if isinstance(event, MetricShown):
                 place = (id(event.function), id(event.loop))
-                if any((*place, name) in reported for name in ("", event.what, event.what.partition("[")[0])):
+                names = _names(event)
+                if any((*place, name) in reported for name in ("", *(names[:2] if _is_direct(event) else names))):
                     continue
-                reported.add((*place, event.what or " "))
+                if not _is_direct(event) and any(loop == place[1] and one != place[0] for one, loop, _ in seen_in):
+                    continue
+                seen_in.add((*place, ""))
+                reported.update({(*place, names[0] or " "), *((*place, name) for name in names[2:])})
             remaining.append(event)
         return remaining
 
 
-def _emit(frame: Frame, name: str, node: cst.CSTNode) -> None:
-    if not isinstance(node, cst.Call):
+def _emit(
+    frame: Frame,
+    sink: str,
+    node: cst.CSTNode,
+    expressions: Iterable[cst.BaseExpression],
+    *,
+    in_file: bool = False,
+    of_main: bool = False,
+) -> None:
+    """Report the metrics among what a call shows; what it gets from the caller is noted for that one to report."""
+    printed = [(each, frame.node_values[id(each)]) for each in expressions if id(each) in frame.node_values]
+    passed = {id(each): name for each, _ in printed if (name := _passed_on(frame, each))}
+    if any(_names_rank(value) for each, value in printed if id(each) not in passed):
         return
-    printed = [(each, frame.node_values[id(each)]) for each in _printed(node) if id(each) in frame.node_values]
-    if any(Origin.RANK in value.rank.origins for _, value in printed):
-        return
+    if passed:
+        of_caller = frame.trace.notes.of(ShownParameters)
+        of_caller.names.update(passed.values())
+        of_caller.of_main |= of_main or frame.memory.control.is_chosen_by_rank
     for expression, shown in printed:
+        if id(expression) in passed:
+            continue
         value = next(filter(_is_figure, _values_in(frame, shown)), None)
         loop = None if value is None else next(_loops(value), None)
         if value is None or loop is None or any(each is node for each in below(loop)):
             continue
         if _is_reduced_conditionally(frame, loop):
             continue
-        text = frame.module.tree.code_for_node(expression)
-        what = text if len(text) <= _LONGEST and "\n" not in text else ""
-        sink = name.removeprefix("builtins.")
-        frame.emit(MetricShown, node, tag=what, sink=sink, what=what, value=value, loop=loop)
+        what = _text(frame, expression)
+        said = {"sink": sink, "what": what, "value": value, "loop": loop, "in_file": in_file, "of_main": of_main}
+        frame.emit(MetricShown, node, tag=what, **said)
+
+
+def _names_rank(value: Value) -> bool:
+    """Whether it is the rank, or a text with the rank in it."""
+    return Origin.RANK in value.rank.origins and not _is_figure(value)
+
+
+def _text(frame: Frame, expression: cst.CSTNode) -> str:
+    """The code of an expression; "" if it is long."""
+    text = frame.module.tree.code_for_node(expression)
+    return text if len(text) <= _LONGEST and "\n" not in text else ""
+
+
+def _passed_on(frame: Frame, expression: cst.BaseExpression) -> str:
+    """The parameter that a function shows as it gets it, without a change before; "" for anything else."""
+    function = frame.function
+    if function is None or not isinstance(expression, cst.Name) or is_bound(function.node.body, expression):
+        return ""
+    return next((each.name for each in function.parameters if each.name == expression.value), "")
+
+
+def _is_for(function: FunctionInfo, call: cst.Call, arg: cst.Arg, names: set[str]) -> bool:
+    """Whether an argument is for one of the parameters of these names, or for the rest if that is one of them."""
+    parameter = parameter_for(function, call, arg)
+    if parameter is not None:
+        return parameter.name in names
+    rest = next((each.name for each in function.parameters if each.star == "*"), "")
+    return rest in names and arg.keyword is None and not arg.star
+
+
+def _is_written(frame: Frame, receiver: Value, name: str, node: cst.Call) -> bool:
+    """Whether a method writes to a file in which a metric does not belong to one rank."""
+    if isinstance(receiver, PathValue):
+        return _is_of_all(frame, receiver.rank)
+    if receiver.kind is not Kind.UNKNOWN or name not in WRITE_ROWS or not isinstance(node.func, cst.Attribute):
+        return False
+    return _is_common(frame, node.func.value)
+
+
+def _is_common(frame: Frame, file: cst.BaseExpression) -> bool:
+    path = path_of(frame.root, file)
+    return _is_of_all(frame, (UNKNOWN if path is None else frame.node_values.get(id(path), UNKNOWN)).rank)
+
+
+def _is_of_all(frame: Frame, path: Rank) -> bool:
+    """Whether a file at a path is not this rank's own: all ranks know it, or only some of them write to it."""
+    if Origin.RANK in path.origins:
+        return False
+    return path.is_uniform or frame.memory.control.is_chosen_by_rank
+
+
+def _is_direct(event: MetricShown) -> bool:
+    """Whether it is printed or logged by a library's function."""
+    return not event.in_file and (event.sink in SHOWS or f"builtins.{event.sink}" in SHOWS)
+
+
+def _names(event: MetricShown) -> tuple[str, str, str, str]:
+    """What a metric is called: by the whole expression, the dict that it is an entry of, the variable in it (`=x`).
+
+    The last is for all entries of a dict (`x[`), to know the dict by when it is written after one of them is printed.
+    """
+    scaled = _SCALED.fullmatch(event.what)
+    whole = event.what.partition("[")[0]
+    return event.what, whole, f"={scaled[1] if scaled else event.what}", f"{whole}["
 
 
 def _values_in(frame: Frame, shown: Value) -> Iterator[Value]:
@@ -132,36 +275,9 @@ def _is_figure(value: Value) -> bool:
     if value.kind is not Kind.NUMBER and not (value.kind is Kind.TENSOR and value.scalar):
         return False
     rank = value.rank
-    if rank.origins != Origin.DATA or value.dtype in ("bool", "int"):
+    if rank.origins not in _OF_OWN_DATA or value.dtype in ("bool", "int"):
         return False
     return rank.how in AVERAGES | {METRIC} or (rank.state is State.LOCAL and not rank.how)
-
-
-def _printed(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """The expressions whose values a call shows, also those inside strings."""
-    match node:
-        case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
-            yield from (arg.value for arg in node.args)
-        case cst.Call():
-            for arg in node.args:
-                yield from _printed_by(arg.value)
-
-
-def _printed_by(expression: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    match expression:
-        case cst.FormattedString():
-            yield from (part.expression for part in expression.parts if isinstance(part, cst.FormattedStringExpression))
-        case cst.ConcatenatedString():
-            yield from _printed_by(expression.left)
-            yield from _printed_by(expression.right)
-        case cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo(), right=cst.Tuple(elements=elements)):
-            yield from (element.value for element in elements)
-        case cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo()):
-            yield expression.right
-        case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
-            yield from _printed(expression)
-        case _:
-            yield expression
 
 
 OBSERVER = ShownMetrics()

@@ -414,11 +414,12 @@ class Frame:
 
 
 class Loop:
-    """A loop being run: the states at its `break` and `continue` statements."""
+    """A loop being run: the states at its `break` and `continue`; evaluates: its code, if it asks for the batches."""
 
-    __slots__ = ("breaks", "continues")
+    __slots__ = ("breaks", "continues", "evaluates")
 
-    def __init__(self) -> None:
+    def __init__(self, evaluates: cst.For | cst.While | None = None) -> None:
+        self.evaluates = evaluates
         self.breaks: list[Memory] = []
         self.continues: list[Memory] = []
 

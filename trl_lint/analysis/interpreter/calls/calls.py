@@ -7,6 +7,7 @@ import libcst as cst
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.interpreter.calls import (
     builtin_calls,
+    evaluated_batches,
     instantiation,
     library_calls,
     method_calls,
@@ -53,6 +54,10 @@ from trl_lint.knowledge.schema import SOME_MODEL
 
 def call(frame: Frame, node: cst.Call) -> Value:
     """The value of a call expression."""
+    return evaluated_batches.given(frame, node, _called(frame, node))
+
+
+def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
     if type(func) is cst.Attribute:
         if is_super(func.value):

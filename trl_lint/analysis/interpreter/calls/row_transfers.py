@@ -335,6 +335,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         for refine in frame.domains.created:
             loader = refine(frame, (row.name,), args, node, loader)
         return loader
+    if row.name == DISTRIBUTED_SAMPLER and not own_shares.are_for_all(args):
+        return created.replace(rank=ranks.UNKNOWN)
     return created
 
 

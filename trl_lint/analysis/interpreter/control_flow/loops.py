@@ -9,11 +9,12 @@ from operator import or_
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.calls import evaluated_batches
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import replaced_entries, write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
 from trl_lint.analysis.interpreter.control_flow.collators import run_collators
-from trl_lint.analysis.interpreter.control_flow.training_loops import evaluates, trained_on
+from trl_lint.analysis.interpreter.control_flow.training_loops import asking_for_batches, evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import aliases, present_on_some
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
@@ -29,8 +30,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.equality import same_contents, same_facts
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import Identity, TupleValue
-from trl_lint.domain.provenance import Evaluated
+from trl_lint.domain.kinds import Identity
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import all_synchronise
 from trl_lint.domain.values import BOTTOM, SAME, Kind, Value, Wrapping
@@ -63,12 +63,13 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     if length.differs and element.rank.differs and element.provenance is None:
         element = element.replace(provenance=frame.step(node.iter, "`{}` is this rank's own data"))
     if evaluates(frame, node):
-        element = _evaluated(frame, node, element)
+        element = evaluated_batches.marked(frame, node, node.iter, element)
     trips = derived(length, Kind.NUMBER, iterable)
     outside = frame.stepping
     if _is_prepared_batch(element):
         frame.stepping = _trains(node)
-    through = _loop(frame, node, trips, lambda: _enter_for(frame, node, element))
+    asking = asking_for_batches(frame, node, element)
+    through = _loop(frame, node, trips, lambda: _enter_for(frame, node, element), asking=asking)
     frame.stepping = outside
     switched_by(frame, node)
     if through:
@@ -90,18 +91,6 @@ def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop; if not, it is an evaluation loop."""
     methods = (node.attr.value for node in of_class(loop.body, cst.Attribute))
     return any(map(COMPUTES_GRADIENTS.fits, methods))
-
-
-def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
-    """A rank-local batch, or a tuple with one, marked as evaluated."""
-    if isinstance(element, TupleValue):
-        return element.with_parts(tuple(_evaluated(frame, loop, item) for item in element.items))
-    if element.kind is not Kind.BATCH or not element.rank.differs:
-        return element
-    provenance = element.provenance or frame.step(loop.iter, "`{}` is this rank's own data")
-    return element.replace(
-        provenance=Evaluated(provenance.module, provenance.node, provenance.text, provenance.before, loop)
-    )
 
 
 def _is_prepared_batch(element: Value) -> bool:
@@ -143,7 +132,8 @@ def run_while(frame: Frame, node: cst.While) -> bool:
     if truth(frame, test) is False:
         return run_else(frame, node.orelse)
     begins = truth(frame, test) is True
-    return _loop(frame, node, test, lambda: _enter_while(frame, node), begins=begins)
+    asking = asking_for_batches(frame, node)
+    return _loop(frame, node, test, lambda: _enter_while(frame, node), begins=begins, asking=asking)
 
 
 def _enter_while(frame: Frame, node: cst.While) -> None:
@@ -174,15 +164,17 @@ def _loop(
     trips: Value,
     enter: Callable[[], None],
     begins: bool = False,
+    asking: cst.For | cst.While | None = None,
 ) -> bool:
     """Run a loop's body to a fixpoint, and join the states that leave it.
 
-    begins: whether the test of a `while` is true before the first iteration.
+    begins: whether the test of a `while` is true before the first iteration. asking: the loop, if it asks for the
+    batches of an evaluation.
     """
     division = control_of_condition(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
     returns, exits, start = len(frame.returned), len(frame.exits), len(frame.sync_points)
-    settled = _settle(frame, node, division, enter, (returns, start))
+    settled = _settle(frame, node, division, enter, (returns, start), asking)
     _drop_loop_exits(frame, exits)
     if division.rank.differs and not (isinstance(node, cst.For) and _is_per_sample(division.rank)):
         end = len(frame.sync_points)
@@ -207,7 +199,12 @@ def _loop(
 
 
 def _settle(
-    frame: Frame, node: cst.For | cst.While, division: Control, enter: Callable[[], None], marks: tuple[int, int]
+    frame: Frame,
+    node: cst.For | cst.While,
+    division: Control,
+    enter: Callable[[], None],
+    marks: tuple[int, int],
+    asking: cst.For | cst.While | None,
 ) -> _Settled:
     """Run the body until the state at its head does not change.
 
@@ -219,7 +216,7 @@ def _settle(
     head.control = before.control.under(division)
     loop = Loop()
     for _ in range(_MAX_RUNS):
-        loop = Loop()
+        loop = Loop(asking)
         del frame.sync_points[start:]
         end = _run_once(frame, node, head, loop, enter)
         if end is None:

@@ -27,7 +27,7 @@ from trl_lint.knowledge.torch import SETS_GRADIENTS, STEPS_OF_TRAINING, WITHOUT_
 _LITERALS = ("False", "True")
 
 
-def evaluates(frame: Frame, loop: cst.For) -> bool:
+def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop trains nothing: gradients are off around it or in it."""
     names = names_in(loop.body)
     is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _switches_gradients_off(frame, loop))
@@ -38,7 +38,19 @@ def evaluates(frame: Frame, loop: cst.For) -> bool:
     return is_off or bool(names & WITHOUT_GRADIENTS) or _calls_without_gradients(frame, loop)
 
 
-def _calls_without_gradients(frame: Frame, loop: cst.For) -> bool:
+def asking_for_batches(
+    frame: Frame, loop: cst.For | cst.While, element: Value | None = None
+) -> cst.For | cst.While | None:
+    """A loop that evaluates the batches that it asks for: over a number of steps (the element), or a `while`.
+
+    One rank alone may do so: some of the batches are enough for it.
+    """
+    counts = element is None or (element.kind is Kind.NUMBER and not element.rank.differs)
+    of_all = counts and not frame.memory.control.is_chosen_by_rank
+    return loop if of_all and evaluates(frame, loop) else None
+
+
+def _calls_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether one of the methods that a loop calls of its object turns gradients off, and none of them trains."""
     called = _methods_called(frame.cls, loop.body)
     for each in called:  # which grows
@@ -54,13 +66,13 @@ def _methods_called(cls: ClassInfo | None, code: cst.CSTNode) -> list[FunctionIn
     return list(dict.fromkeys(each for each in found if each is not None))
 
 
-def _switches_gradients_off(frame: Frame, loop: cst.For) -> bool:
+def _switches_gradients_off(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a call turns gradients off in a loop: `with torch.set_grad_enabled(False):`."""
     calls = [each for each in of_class(loop.body, cst.Call) if last_name(each.func) == SETS_GRADIENTS and each.args]
     return bool(calls) and all(_known_flag(frame, each.args[0].value, loop) is False for each in calls)
 
 
-def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
+def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For | cst.While) -> set[str]:
     """The names of the calls in a part of a loop, except in dead branches of known flags: `if train:`."""
     parts = children(node)
     if isinstance(node, cst.If):
@@ -72,7 +84,7 @@ def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
     return called.union(*(_names_called(frame, part, loop) for part in parts))
 
 
-def _known_flag(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None:
+def _known_flag(frame: Frame, test: cst.BaseExpression, loop: cst.For | cst.While) -> bool | None:
     """The value of a flag that is known before a loop and not assigned in it."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         known = _known_flag(frame, test.expression, loop)
@@ -104,7 +116,7 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
     return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), rank_local)) if targets else rank_local
 
 
-def _is_innermost(loop: cst.For) -> bool:
+def _is_innermost(loop: cst.For | cst.While) -> bool:
     """Whether a backward pass is written in a loop, and not only in loops inside it."""
     backward = [node for node in of_class(loop.body, cst.Attribute) if COMPUTES_GRADIENTS.fits(node.attr.value)]
     if not backward:

@@ -12,7 +12,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import LibraryInstance, TensorValue, library_name_of
+from trl_lint.domain.kinds import ContainerValue, Identity, LibraryInstance, TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
@@ -42,24 +42,42 @@ def spread(frame: Frame, args: Arguments) -> Arguments:
 
 def element_of(frame: Frame, value: Value) -> Value:
     """The join of what a container holds, as the fact of one tensor; other values unchanged."""
-    return _element_of(frame, value, _MAX_NESTED)
+    return _Flattened(frame).element_of(value, _MAX_NESTED)
 
 
-# How deep containers are nested at most: one may hold itself.
+_HOLDERS = (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
+# How deep containers are nested at most.
 _MAX_NESTED = 12
 
 
-def _element_of(frame: Frame, value: Value, depth: int) -> Value:
-    if value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE):
+class _Flattened:
+    """One walk through the contents of a container: each that it holds is walked once, as one may hold itself."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._known: dict[frozenset[Identity], Value] = {}
+
+    def element_of(self, value: Value, depth: int) -> Value:
+        if value.kind not in _HOLDERS:
+            return as_source(value)
         if not depth:
             return UNKNOWN
+        if not isinstance(value, ContainerValue):
+            return self._joined(value, depth)
+        if value.identities not in self._known:
+            self._known[value.identities] = UNKNOWN  # meanwhile
+            self._known[value.identities] = self._joined(value, depth)
+        return self._known[value.identities]
+
+    def _joined(self, value: Value, depth: int) -> Value:
+        frame = self._frame
         element, length = containers.iterate(frame, value)
         if element.rank.state is State.BOTTOM:
             element = SAME
         if element.kind in (Kind.CONTAINER, Kind.TUPLE):
-            element = _element_of(frame, element, depth - 1)
+            element = self.element_of(element, depth - 1)
         for each in values_of_dicts(frame, value):
-            element = join(element, _element_of(frame, each, depth - 1))
+            element = join(element, self.element_of(each, depth - 1))
         rank = element.rank
         if length.differs and rank.state is State.SAME:
             rank = Rank(State.SHARD, length.origins)
@@ -70,7 +88,6 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
         # The count of numbers that a loop has added is unknown.
         is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
         return element.replace(rank=rank, scalar=is_counted, const=MISSING)
-    return as_source(value)
 
 
 def values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:

@@ -9,6 +9,7 @@ For example, each of these is local to the rank, and what a model returns for it
     rows.shard(size, rank)
     DataLoader(rows[rank::size])                 the batches of this loader
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
+    x, y = loader.next_batch()                   of tokens that a loader of the project cuts by the rank: `model(x, y)`
 
 The number of the rank itself, and an object or a text that is made of it, is no data (`model(x, rank)`).
 """
@@ -21,14 +22,16 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, assignments, used_names
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import IterableValue
+from trl_lint.domain.kinds import IterableValue, is_none
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import LOADED_BATCH
+from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -38,13 +41,15 @@ if TYPE_CHECKING:
 _ROWS = frozenset({Kind.BATCH, Kind.NUMBER_LIST, Kind.UNKNOWN})
 # Kinds of what picks rows: the number of the rank, and indices that begin with it.
 _PICKS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.UNKNOWN})
+# Kinds of what tells a model how to compute.
+_SETTINGS = frozenset({Kind.NONE, Kind.NUMBER, Kind.STRING})
 _OF_SHARE = Origin.RANK | Origin.DATA
 
 
 def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
     """The fact of what a model computes: this rank's own data if the rank has chosen the input by its number."""
     if output.is_by_rank:
-        chosen = any(is_share(frame, value) for value in args.all()) or _is_tensor(args)
+        chosen = any(is_share(frame, value) for value in args.all()) or _are_tensors(args)
         return output._replace(origins=_OF_SHARE) if chosen else output
     if not output.differs and output != ranks.REDUCED and _in_turn(frame, args):
         return Rank(State.LOCAL, _OF_SHARE)
@@ -72,10 +77,13 @@ def _element(frame: Frame, value: Value) -> Value:
     return join_all(each.element() for each in cells) if cells else value
 
 
-def _is_tensor(args: Arguments) -> bool:
-    """Whether a model gets one thing only, a tensor that differs by the rank."""
-    first = args.positional[0] if len(args.all()) == 1 == len(args.positional) else None
-    return first is not None and first.kind is Kind.TENSOR and first.rank.is_by_rank
+def _are_tensors(args: Arguments) -> bool:
+    """Whether all that a model gets are tensors that differ by the rank, and settings: `model(x, y, logits=False)`.
+
+    A tensor that is the same on all ranks may be the input, and what differs by the rank a mask, or an index into it.
+    """
+    rest = [each for each in args.all() if not (each.kind is Kind.TENSOR and each.rank.is_by_rank)]
+    return len(rest) < len(args.all()) and all(each.kind in _SETTINGS and each.rank.is_uniform for each in rest)
 
 
 def _in_turn(frame: Frame, args: Arguments) -> bool:
@@ -127,6 +135,12 @@ def batch_of(frame: Frame, args: Arguments) -> Value | None:
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
         return None
     return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
+
+
+def are_for_all(args: Arguments, place: int = RANKS_OF_SAMPLER[0]) -> bool:
+    """Whether a sampler with these arguments deals to all ranks. place: that of the parameter for their number."""
+    size = args.get(place, RANKS_OF_SAMPLER[1])
+    return args.star is None and args.double is None and (size is None or is_none(size) or size.const is WORLD_SIZE)
 
 
 def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:

@@ -8,6 +8,7 @@
     DataLoader(rows, sampler=sampler)                                 with the sampler that it has on several processes
 
     DataLoader(rows, shuffle=True)                                    a loader that is known to have none
+    Buckets(rows, num_replicas=groups)           a sampler of the project that deals to some ranks: its rank is unknown
 
 `Accelerator.prepare` returns another loader, which tells its sampler the epoch itself.
 """
@@ -17,14 +18,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.transfer.data.own_shares import are_for_all
 from trl_lint.analysis.transfer.data.shuffling_samplers import sampling_of
+from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LoaderValue
-from trl_lint.knowledge.torch_distributed import DATA_LOADER
+from trl_lint.knowledge.torch_distributed import DATA_LOADER, DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.analysis.program.project.classes import ClassInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
@@ -32,9 +37,19 @@ if TYPE_CHECKING:
 
 class SamplerDomain(Domain["Frame"]):
     def created(self, frame: Frame, bases: Iterable[str], args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+        if isinstance(value, ProjectInstance) and DISTRIBUTED_SAMPLER in bases:
+            return value if are_for_all(args, _place_of_size(value.cls)) else value.replace(rank=ranks.UNKNOWN)
         if not isinstance(value, LoaderValue) or DATA_LOADER not in bases:
             return value
         return value.with_parts(value.batch, sampling_of(frame, args, node))
+
+
+def _place_of_size(cls: ClassInfo) -> int:
+    """The place of the parameter for the number of ranks in the calls that make samplers of a class."""
+    init = cls.find("__init__")
+    places = {} if init is None else {each.name: place for place, each in enumerate(init.parameters[1:])}
+    position, name = RANKS_OF_SAMPLER
+    return position if init is None else places.get(name, -1)
 
 
 DOMAIN = SamplerDomain()

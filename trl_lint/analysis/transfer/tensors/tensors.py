@@ -58,7 +58,7 @@ def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
     kinds = {left.kind, right.kind}
     if Kind.TENSOR in kinds:
         kind = Kind.TENSOR
-    elif kinds <= _NUMBERLIKE:
+    elif kinds <= _NUMBERLIKE or (divides and left.kind is Kind.NUMBER and _is_setting(right)):
         kind = Kind.NUMBER
     elif Kind.BATCH in kinds:
         kind = Kind.TENSOR
@@ -69,6 +69,11 @@ def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
     dtype = _dtype(left, right, divides)
     scalar = left.scalar and right.scalar
     return derived(rank, kind, left, right, scalar=scalar, dtype=dtype)
+
+
+def _is_setting(value: Value) -> bool:
+    """Whether a value comes from the program's settings alone: what a number is divided by is a number, too."""
+    return value.kind is Kind.UNKNOWN and value.rank.is_uniform
 
 
 def _dtype(left: Value, right: Value, divides: bool) -> str:

@@ -1,0 +1,35 @@
+"""Events about the rows that each rank gets: what the interpreter reports to the rules, as in `events.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.events import Event
+from trl_lint.domain.provenance import Step
+from trl_lint.knowledge import mentions
+from trl_lint.knowledge.mentions import LIBRARIES
+
+if TYPE_CHECKING:
+    from libcst import Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DealtTwice(Event):
+    """Each rank gets a share of its share of the rows: something deals them again (`second`) that has been dealt.
+
+    first: where they are dealt first. by_sampler: whether a sampler does that, or the rows themselves are those of the
+    rank. again: what deals them again. loader: the call that makes the loader with the sampler, if it is in this file.
+    sampler: the call in the same function that makes a sampler of torch's own class for it. evaluates: whether the rows
+    are those of an evaluation.
+    """
+
+    mentions = (LIBRARIES, mentions.DEALERS)
+
+    first: Step
+    second: Step
+    by_sampler: bool
+    again: str
+    loader: Call | None = None
+    sampler: Call | None = None
+    evaluates: bool = False

@@ -1,0 +1,82 @@
+"""Code of a data set that gives the rows of one rank only, by two attributes: its number, and that of all ranks.
+
+Each of these is a share, in a class:
+
+    self.rows[self.rank :: self.size]
+    islice(self.rows, self.rank, None, self.size)
+    if i % self.size != self.rank: continue
+    def __getitem__(self, i): return self.rows[i * self.size + self.rank]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import assigned_once, is_literal_none, last_name, of_class, self_attribute
+
+
+def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
+    """The places where a class takes a share, with the attributes for the rank and for the number of ranks."""
+    for method in of_class(cls, cst.FunctionDef):
+        for node, rank, size in _shares(method):
+            names = _attribute(method, rank), _attribute(method, size)
+            if all(names):
+                yield node, *names
+
+
+def _shares(method: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:
+    for each in of_class(method, cst.Subscript):
+        share = each.slice[0].slice if len(each.slice) == 1 else None
+        if isinstance(share, cst.Slice) and share.lower is not None and share.step is not None:
+            yield each, share.lower, share.step
+    for call in of_class(method, cst.Call):
+        given = [each.value for each in call.args]
+        if last_name(call.func) == "islice" and len(given) == 4 and is_literal_none(given[2]):
+            yield call, given[1], given[3]
+    for test in of_class(method, cst.Comparison):
+        yield from _turns(test)
+    if method.name.value == "__getitem__" and len(method.params.params) == 2:
+        index = method.params.params[1].name.value
+        for number in of_class(method, cst.BinaryOperation):
+            yield from _places(number, index)
+
+
+def _turns(test: cst.Comparison) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:
+    """`i % size == rank`."""
+    match test:
+        case cst.Comparison(
+            left=cst.BinaryOperation(operator=cst.Modulo(), right=size),
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal() | cst.NotEqual(), comparator=rank)],
+        ):
+            yield test, rank, size
+
+
+def _places(
+    number: cst.BinaryOperation, index: str
+) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:
+    """`index * size + rank`, which other terms may be added to."""
+    terms = list(_terms(number))
+    for term in terms if len(terms) > 1 else ():
+        match term:
+            case cst.BinaryOperation(left=one, operator=cst.Multiply(), right=other):
+                for place, size in ((one, other), (other, one)):
+                    if isinstance(place, cst.Name) and place.value == index:
+                        yield from ((number, rank, size) for rank in terms if rank is not term)
+
+
+def _terms(number: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What is added up in a sum; a number that is no sum is one term."""
+    if isinstance(number, cst.BinaryOperation) and isinstance(number.operator, cst.Add):
+        yield from _terms(number.left)
+        yield from _terms(number.right)
+    else:
+        yield number
+
+
+def _attribute(method: cst.FunctionDef, node: cst.BaseExpression) -> str:
+    """The attribute of the object that an expression is, or that the method has given that name; "" for others."""
+    if isinstance(node, cst.Name):
+        node = assigned_once(method, node.value) or node
+    return self_attribute(node)
