@@ -152,7 +152,7 @@ def _emit(
     """Report the metrics among what a call shows; what it gets from the caller is noted for that one to report."""
     printed = [(each, frame.node_values[id(each)]) for each in expressions if id(each) in frame.node_values]
     passed = {id(each): name for each, _ in printed if (name := _passed_on(frame, each))}
-    if any(_names_rank(value) for each, value in printed if id(each) not in passed):
+    if any(_names_rank(value) for _, value in printed):
         return
     if passed:
         of_caller = frame.trace.notes.of(ShownParameters)
