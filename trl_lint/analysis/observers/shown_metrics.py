@@ -152,7 +152,7 @@ def _emit(
     """Report the metrics among what a call shows; what it gets from the caller is noted for that one to report."""
     printed = [(each, frame.node_values[id(each)]) for each in expressions if id(each) in frame.node_values]
     passed = {id(each): name for each, _ in printed if (name := _passed_on(frame, each))}
-    if any(_names_rank(value) for _, value in printed):
+    if any(_is_rank(value) if id(each) in passed else _names_rank(value) for each, value in printed):
         return
     if passed:
         of_caller = frame.trace.notes.of(ShownParameters)
@@ -170,6 +170,11 @@ def _emit(
         what = _text(frame, expression)
         said = {"sink": sink, "what": what, "value": value, "loop": loop, "in_file": in_file, "of_main": of_main}
         frame.emit(MetricShown, node, tag=what, **said)
+
+
+def _is_rank(value: Value) -> bool:
+    """Whether a parameter is the rank itself; a text may be of a rank's share."""
+    return value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK
 
 
 def _names_rank(value: Value) -> bool:
