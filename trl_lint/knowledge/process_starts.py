@@ -45,9 +45,9 @@ class ProcessStart(NamedTuple):
     strategies: tuple[str, ...] = ()
 
 
-# Arguments of Lightning's Trainer; before 1.5 the second and third named a strategy.
+# Arguments of Lightning's Trainer; before 1.5 the second and third named a strategy, or a plugin of one did.
 # Source: https://lightning.ai/docs/pytorch/stable/common/trainer.html#strategy
-_STRATEGIES = ("strategy", "accelerator", "distributed_backend")
+_STRATEGIES = ("strategy", "accelerator", "distributed_backend", "plugins")
 # How the names of strategies begin, and of their classes, that start a process per device; parts of the names of those
 # that start them for a function only.
 OF_PROCESSES = ("ddp", "deepspeed", "fsdp")

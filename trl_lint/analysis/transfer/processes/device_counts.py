@@ -10,6 +10,9 @@ For example:
     Trainer(devices=4), Trainer(strategy="ddp")      several processes; the first does not say so before Lightning 2
     Trainer(strategy=DDPStrategy())                  the same
     Trainer(strategy="ddp" if gpus > 1 else "auto")  several on one of the ways, which is enough
+    if gpus > 1:
+        strategy = DDPStrategy()
+    Trainer(strategy=strategy)                       the same
     Trainer(strategy="ddp_spawn")                    several, but not of the code around the call
 """
 
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, last_name
+from trl_lint.analysis.program.syntax import assignments, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import is_none
 from trl_lint.knowledge.backends import SEES_ONE_GPU
@@ -99,14 +102,18 @@ def _is_left_to_settings(frame: Frame, args: Arguments) -> bool:
 
 def _strategies(frame: Frame, args: Arguments, keyword: str) -> list[str]:
     """The names of the strategies that a keyword may choose, or of their classes, in lower case, as far as known."""
-    expression = args.expression(keyword)
-    if isinstance(expression, cst.Name):
-        assigned = assigned_once(frame.root, expression.value)
-        expression = expression if assigned is None else assigned
     value = args.keywords.get(keyword)
     if value is not None and isinstance(value.const, str):
         return [value.const.lower()]
-    return [] if expression is None else list(_named(expression))
+    return [name for each in _assigned(frame, args.expression(keyword)) for name in _named(each)]
+
+
+def _assigned(frame: Frame, expression: cst.BaseExpression | None) -> list[cst.BaseExpression]:
+    """What an argument may be: all that the function, or the module, assigns to its name, on whatever way."""
+    if not isinstance(expression, cst.Name):
+        return [] if expression is None else [expression]
+    name = expression.value
+    return [value for target, value in assignments(frame.root) if isinstance(target, cst.Name) and target.value == name]
 
 
 def _named(expression: cst.BaseExpression) -> Iterator[str]:
@@ -118,3 +125,6 @@ def _named(expression: cst.BaseExpression) -> Iterator[str]:
         case cst.IfExp(body=body, orelse=orelse):
             yield from _named(body)
             yield from _named(orelse)
+        case cst.List(elements=elements):
+            for each in elements:
+                yield from _named(each.value)
