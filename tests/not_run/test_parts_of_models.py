@@ -118,5 +118,21 @@ def test_a_module_that_may_be_trained(tmp_path, others):
     ],
 )
 def test_the_classes_that_settings_name(text, whole, parts):
-    assert built_classes(PurePath("a.yaml"), text.encode()) == BuiltClasses(frozenset(whole), frozenset(parts))
+    assert built_classes(PurePath("a.yaml"), text.encode())[:2] == (whole, parts)
     assert built_classes(PurePath("a.txt"), text.encode()) == BuiltClasses()
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "is_there"),
+    [
+        ("model:\n  target: own.models.net.Net\n", "src/own/models/net.py", True),
+        ("model:\n  target: own.models.net.Net\n", "own/models/net/__init__.py", True),
+        ("model:\n  target: own.models.net.make\n", "own/models/net.py", True),
+        ("model: {target: own.models.net.Net}\n", "own/models/net.py", True),
+        ("model:\n  target: own.models.net.Net\n", "models/net.py", False),
+        ("model:\n  target: own.models.net.Net\n", "own/models/net_old.py", False),
+        ("model:\n  target: Net\n", "net.py", False),
+    ],
+)
+def test_the_modules_whose_classes_settings_name(text, path, is_there):
+    assert built_classes(PurePath("a.yaml"), text.encode()).are_in(PurePath(path)) is is_there

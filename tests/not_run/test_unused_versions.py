@@ -23,6 +23,25 @@ START = "if __name__ == '__main__':\n    pass\n"
         ({"own.py": TRAINER, "own_v2.py": TRAINER}, True),
         ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "from other import OwnTrainer\n"}, True),
         ({"own.py": TRAINER, "new_own.py": TRAINER, "train.py": "from new_own import OwnTrainer\n"}, False),
+        ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.yaml": "model:\n  target: own_v2.OwnTrainer\n"}, False),
+        ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.yaml": "model:\n  target: other_v2.OwnTrainer\n"}, True),
+        (
+            {
+                "own.py": TRAINER,
+                "own_v2.py": TRAINER,
+                "train.yaml": "model:\n  _target_: own_v2.OwnTrainer\n  part:\n    class_path: own.OwnTrainer\n",
+            },
+            True,
+        ),
+        (
+            {
+                "own.py": TRAINER,
+                "own_v2.py": TRAINER,
+                "train.yaml": "model:\n  target: own_v2.OwnTrainer\n",
+                "train.py": "TRAINERS = {'old': 'own.OwnTrainer'}\n\n\ndef train(trainer):\n    trainer.train()\n",
+            },
+            True,
+        ),
         # Another training method, in a package that others import.
         ({"own.py": TRAINER, "ppo.py": TRAINER, "train.py": "from ppo import OwnTrainer\n"}, True),
         ({"own.py": TRAINER, "more/own_v2.py": TRAINER, "train.py": "from more.own_v2 import OwnTrainer\n"}, True),

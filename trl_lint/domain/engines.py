@@ -73,7 +73,7 @@ class EnginesInUse(NamedTuple):
         chosen_by_program: The engines that the code of the program itself chooses.
         single_process_options: The options that the program is given only where it is started as one process, if other
             commands start it on several.
-        imported: Whether another file of the project may import it.
+        imported: Whether another file of the project may import it, or settings name a class of it to be built.
         drops_last: Whether all launches of the programs that it is part of ask for full batches only, in the command,
             in settings or in code.
         no_group: Whether these programs use a process group that nothing in them starts, and no known launch starts

@@ -87,6 +87,8 @@ SPAWNS = re.compile(
     rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
+# What starts processes in code that imports Lightning.
+STARTS_OF_LIGHTNING = re.compile(rb"\b(?:\w*Trainer|Fabric|\w*CLI)\b|\.(?:fit|launch|test|validate)\(")
 # The last line of every match of SPAWNS contains one of these; searching for them is many times faster.
 SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",

@@ -170,7 +170,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     value = own_texts.unless_own(frame, node.attr.value, value)
     value = given_numbers.with_given_number(frame, node, named_fields.with_flag_of_one(node, value))
     flags = frame.engine.job_flags
-    return job_flags.with_job_flags(frame, node, value) if flags.attributes or flags.counts else value
+    return job_flags.with_job_flags(frame, node, value) if flags.attributes or flags.counts or flags.alone else value
 
 
 # Kinds of an item of settings, and of the result of a pure function of settings.

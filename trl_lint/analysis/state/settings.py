@@ -199,7 +199,7 @@ def is_uniform_item(frame: Frame, expression: cst.BaseExpression | None, owner: 
             return False
     elif not is_unknown(owner):
         return False
-    is_setting = _are_settings(expression) and may_hold_setting(key) and key.const not in _keys_set(frame)
+    is_setting = are_settings(expression) and may_hold_setting(key) and key.const not in _keys_set(frame)
     return is_setting or COUNTER.fits(key.const)
 
 
@@ -247,7 +247,7 @@ def _is_changed_setting(frame: Frame, node: cst.Attribute, owner: Value) -> bool
     name = node.attr.value
     if not isinstance(node.value, cst.Name) or _is_rank_name(name):
         return False
-    if not (owner.rank == ranks.SETTING or _are_settings(node.value)):
+    if not (owner.rank == ranks.SETTING or are_settings(node.value)):
         return False
     texts = _assigned(frame, name)
     own = [each for each in texts if each.startswith(f"{node.value.value}.")]
@@ -257,7 +257,7 @@ def _is_changed_setting(frame: Frame, node: cst.Attribute, owner: Value) -> bool
 
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
-    if _is_rank_name(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
+    if _is_rank_name(name) or not (owner.rank == ranks.SETTING or are_settings(expression)):
         return False
     defaults = _defaults(frame)
     return all(
@@ -266,7 +266,7 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     )
 
 
-def _are_settings(expression: cst.BaseExpression) -> bool:
+def are_settings(expression: cst.BaseExpression) -> bool:
     """Whether an object is a settings object by its names: `args`, `self.config.train`."""
     names = []
     while isinstance(expression, cst.Attribute):

@@ -22,18 +22,26 @@ _KEYS = frozenset({b"target", b"_target_", b"class_path"})
 _LINE = re.compile(rb"""(?m)^([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?[ \t]*:(?:[ \t]+(.*)|[ \t]*$)""")
 _ITEM = re.compile(rb"(?m)^[ \t]*-[ \t]+([^:#\n]*)$")
 _COMMENT = re.compile(rb"(?:^|[ \t])#.*")
-# A class, by its name.
+# The module of a class, and a class, by its name.
+_MODULE = re.compile(rb"\b(\w+(?:\.\w+)*)\.[A-Z]\w*")
 _CLASS = re.compile(rb"\b[A-Z]\w*[a-z]\w*")
 
 
 class BuiltClasses(NamedTuple):
     """The unqualified names of the classes that settings name.
 
-    whole: those that may be built as models of their own. parts: those that are built as parts of others.
+    whole: those that may be built as models of their own. parts: those that are built as parts of others. modules: the
+    dotted names of the modules that have them.
     """
 
     whole: frozenset[str] = frozenset()
     parts: frozenset[str] = frozenset()
+    modules: frozenset[str] = frozenset()
+
+    def are_in(self, path: PurePath) -> bool:
+        """Whether one of them is in a file, from whatever folder it is imported."""
+        parts = path.parent.parts if path.stem == "__init__" else path.with_suffix("").parts
+        return any(".".join(parts[start:]) in self.modules for start in range(len(parts)))
 
 
 class _Block:
@@ -58,6 +66,7 @@ def built_classes(path: PurePath, data: bytes) -> BuiltClasses:
     if path.suffix not in YAML or len(data) > LARGEST:
         return BuiltClasses()
     blocks: list[_Block] = []
+    modules = set(_MODULE.findall(data))
     named = {name for item in _ITEM.findall(data) for name in _CLASS.findall(item)}
     block = _Block(-1, None)
     for line in _LINE.finditer(data):
@@ -65,22 +74,21 @@ def built_classes(path: PurePath, data: bytes) -> BuiltClasses:
         value = _COMMENT.sub(b"", value)
         block = _block_at(len(start), block, is_item=b"-" in start)
         if key in _KEYS:
-            block.target = value.strip(b" \t\r\"'").rpartition(b".")[2]
+            module, _, block.target = value.strip(b" \t\r\"'").rpartition(b".")
+            modules.add(module)
             blocks.append(block)
         else:
             named.update(_CLASS.findall(value))
     parts = {each.target for each in blocks if each.is_part}
     whole = {each.target for each in blocks if not each.is_part} | named
-    return BuiltClasses(*(frozenset(each.decode("utf-8", "replace") for each in names) for names in (whole, parts)))
+    found = (whole, parts, modules - {b""})
+    return BuiltClasses(*(frozenset(each.decode("utf-8", "replace") for each in names) for names in found))
 
 
 def united(found: Iterable[BuiltClasses]) -> BuiltClasses:
     """The classes that several files name."""
-    whole, parts = set[str](), set[str]()
-    for each in found:
-        whole |= each.whole
-        parts |= each.parts
-    return BuiltClasses(frozenset(whole), frozenset(parts))
+    each_kind = zip(*found, strict=True)
+    return BuiltClasses(*(frozenset[str]().union(*names) for names in each_kind))
 
 
 def _block_at(column: int, block: _Block, *, is_item: bool) -> _Block:

@@ -223,7 +223,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     only = project.whole and are_all_known(found, {each.engine for each in shown})
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = next(iter(own_code), ())
-    imported = project.importers.is_imported(str(asks))
+    imported = project.importers.is_imported(str(asks)) or project.built.are_in(asks)
     drops_last = _drop_last(project, {*programs, *users})
     no_group = is_one and _have_no_group(project, programs)
     processes = one_node, launched, one_process, some_one_process

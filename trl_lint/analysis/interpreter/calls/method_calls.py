@@ -335,14 +335,21 @@ def call_method(
     if method.is_open and not frame.engine.custom_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
-    runs_on_receiver_class = (
-        method.cls in (None, cls.origin) or method.shows or frame.engine.is_mixed_in(method.cls, cls)
-    )
+    runs_on_receiver_class = method.cls in (None, cls.origin) or method.shows or _is_mixed_in(frame, method.cls, cls)
     runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     given_wrappers.note_call(frame, cls, method)
     returned = frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
     return metric_states.result(frame, receiver, method, node, returned)
+
+
+def _is_mixed_in(frame: Frame, base: ClassInfo | None, cls: ClassInfo) -> bool:
+    """Whether the methods of a base, or of one of its own bases, run on the object's class.
+
+    What these leave in the object is there for all of them.
+    """
+    classes = () if base is None else base.project_lineage()
+    return any(frame.engine.is_mixed_in(each, cls) for each in classes)
 
 
 def _call_on_library_instance(

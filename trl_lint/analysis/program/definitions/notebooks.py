@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.engines import SPAWNS
+from trl_lint.knowledge.engines import SPAWNS, STARTS_OF_LIGHTNING
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -28,5 +28,9 @@ def is_run_by_kernel(module: Module, function: FunctionInfo | None) -> bool:
 
 @lru_cache(maxsize=16)
 def starts_processes(source: bytes) -> bool:
-    """Whether the module of a notebook starts processes. Its shell lines, which are comments there, count."""
-    return SPAWNS.search(source) is not None
+    """Whether the module of a notebook starts processes. Its shell lines, which are comments there, count.
+
+    One that only imports Lightning, for a seed or a callback, starts none.
+    """
+    of_lightning = {b"lightning" in match[0] for match in SPAWNS.finditer(source)}
+    return False in of_lightning or (True in of_lightning and STARTS_OF_LIGHTNING.search(source) is not None)

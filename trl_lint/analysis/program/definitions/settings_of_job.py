@@ -12,11 +12,12 @@ class JobFlags:
     """attributes: the settings, by attribute name. names: those that are a name in a function (or module).
 
     counts: the attributes that hold a number of processes or GPUs greater than one. starters: the functions that start
-    the process group.
+    the process group. alone: the attributes that are false if there are several processes.
     """
 
     def __init__(self) -> None:
         self.attributes: set[str] = set()
         self.names: set[tuple[FunctionInfo | None, str]] = set()
         self.counts: set[str] = set()
+        self.alone: set[str] = set()
         self.starters: set[FunctionInfo] = set()

@@ -8,6 +8,10 @@ For example:
         device = "cpu"
     if not dist.is_initialized():         as started here; both branches are run, as there is no group the first time
         dist.init_process_group("nccl")
+    if not config.debug:
+        dist.init_process_group("nccl")
+    else:                                 config.debug: false for several ranks, unless a file sets it
+        rank = 0
     if config.log:                        config.log: unknown
         wandb.init()
 """
@@ -21,8 +25,10 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.idioms.passed_ranks import is_set_by_file
+from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.syntax import (
     ancestors,
+    assignments,
     ends_outside,
     identifiers,
     inwards,
@@ -30,7 +36,8 @@ from trl_lint.analysis.program.syntax import (
     last_name,
     of_class,
 )
-from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.analysis.state import settings
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import (
@@ -39,6 +46,7 @@ from trl_lint.knowledge.heuristics import (
     MAY_ASK_FOR_RANK,
     NAMES_ENGINE,
     RANK_FIELD,
+    WORLD_FIELD,
     is_rank_name,
 )
 from trl_lint.knowledge.launcher_variables import ENVIRON, REQUIRED_VARIABLES, SET_BY_TORCHRUN
@@ -123,6 +131,8 @@ def leaves_one_process(frame: Frame, node: cst.If) -> bool:
 def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition is known to hold if there are several processes, as its flags are now."""
     test = _flag_of(test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _is_of_one(frame, test.expression)
     if isinstance(test, cst.BooleanOperation):
         parts = (_is_true_for_several(frame, each) for each in (test.left, test.right))
         return any(parts) if isinstance(test.operator, cst.Or) else all(parts)
@@ -132,6 +142,14 @@ def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     if isinstance(test, cst.Comparison):
         return _counted(test) in frame.engine.job_flags.counts or _asks_for_launcher(frame, test)
     return with_job_flags(frame, test, value).const is WORLD_TRUE
+
+
+def _is_of_one(frame: Frame, flag: cst.BaseExpression) -> bool:
+    """Whether a setting is known to be false if there are several processes."""
+    value = frame.node_values.get(id(flag))
+    if value is None or not isinstance(flag, cst.Attribute):
+        return False
+    return with_job_flags(frame, flag, value).const is WORLD_FALSE
 
 
 def _asks_for_launcher(frame: Frame, test: cst.Comparison) -> bool:
@@ -224,9 +242,14 @@ def _is_about_processes(frame: Frame, node: cst.If) -> bool:
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     for outer, inner in inwards(frame.root, node):
-        if isinstance(outer, cst.If) and outer.body is inner and not _starts(frame, outer.orelse):
+        if not isinstance(outer, cst.If) or inner is outer.test:
+            continue
+        other = outer.orelse if inner is outer.body else outer.body
+        if inner is outer.body and not _starts(frame, other):
             for part in _parts_about_processes(outer.test):
                 _note_flag(frame, part)
+        if other is not None and _is_of_first_rank_alone(other) and not _starts(frame, other):
+            _note_alone(frame, outer.test, inner is outer.body)
 
 
 def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
@@ -249,6 +272,40 @@ def _flag_of(test: cst.BaseExpression) -> cst.BaseExpression:
         case cst.Call(cst.Name("bool"), [cst.Arg(flag, keyword=None, star="")]):
             return _flag_of(flag)
     return test
+
+
+def _is_of_first_rank_alone(arm: cst.CSTNode) -> bool:
+    """Whether a branch gives one process its rank, or the number of processes: `rank, world_size = 0, 1`."""
+    return any(
+        isinstance(number, cst.Integer)
+        and (
+            (number.value == "0" and (RANK_FIELD.fits(name) or is_rank_name(name)))
+            or (number.value == "1" and WORLD_FIELD.fits(name))
+        )
+        for target, value in assignments(arm)
+        for name, number in zip(map(last_name, _elements(target)), _elements(value), strict=False)
+    )
+
+
+def _elements(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [each.value for each in node.elements] if isinstance(node, cst.Tuple) else [node]
+
+
+def _note_alone(frame: Frame, test: cst.BaseExpression, is_denied: bool) -> None:
+    """Note the options with which a program starts no group. One that the file sets may say that it has been started.
+
+    is_denied: whether the group is started where the test is true, so that it denies them.
+    """
+    if is_denied:
+        if not isinstance(test, cst.UnaryOperation) or not isinstance(test.operator, cst.Not):
+            return
+        test = test.expression
+    for flag in alternatives(test):
+        if isinstance(flag, cst.Attribute) and settings.are_settings(flag.value):
+            name = flag.attr.value
+            if not settings.is_assigned(frame, name):
+                frame.engine.job_flags.alone.add(name)
+                frame.engine.note_stored("alone", name)
 
 
 def _note_attribute(frame: Frame, name: str) -> None:
@@ -339,6 +396,8 @@ def with_job_flags(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -
     if isinstance(node, cst.Attribute):
         if value.const is MISSING and node.attr.value in flags.counts:
             return value.replace(const=WORLD_SIZE)
+        if value.const is MISSING and node.attr.value in flags.alone and settings.are_settings(node.value):
+            return value.replace(const=WORLD_FALSE)
         is_flag = node.attr.value in flags.attributes
     else:
         is_flag = (frame.function, node.value) in flags.names

@@ -5,12 +5,14 @@ For example:
     src/own/trainer.py    from ..data_utils import pad      copied from trl/trainer: src/data_utils.py does not exist,
                           from .losses import dpo           or src/own/losses.py exists and binds no such name
     scripts/evaluate.py   from own.train.old import Args    own/train/ is a folder of the project, and old.py has moved
+    pretrain.py           import model.old as model         model/ is a folder beside it, from which others import
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import libcst as cst
@@ -32,21 +34,31 @@ def _lacks_import(project: Project, module: Module) -> bool:
     return not all(_is_there(project, path) and _binds(project, path, names) for path, names in targets)
 
 
-def _at_top(module: Module) -> Iterator[cst.ImportFrom]:
-    """The statements `from … import …` at the top of a file that name a module."""
+def _at_top(module: Module) -> Iterator[cst.Import | cst.ImportFrom]:
+    """The statements at the top of a file that import something."""
     for line in module.tree.body:
         for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if isinstance(statement, cst.ImportFrom) and statement.module is not None:
+            if isinstance(statement, (cst.Import, cst.ImportFrom)):
                 yield statement
 
 
-def _targets(project: Project, module: Module, statement: cst.ImportFrom) -> Iterator[tuple[Path, list[str]]]:
-    """What a statement imports from the project: the module, as a path without suffix, and the names."""
-    assert statement.module is not None
-    parts = module.tree.code_for_node(statement.module).split(".")
-    aliases = () if isinstance(statement.names, cst.ImportStar) else statement.names
-    for folder in _folders(project, module, len(statement.relative), parts):
-        yield Path(folder, *parts), [alias.evaluated_name for alias in aliases]
+def _targets(
+    project: Project, module: Module, statement: cst.Import | cst.ImportFrom
+) -> Iterator[tuple[Path, list[str]]]:
+    """What a statement imports from the project: the modules, as paths without suffix, and the names from each."""
+    if isinstance(statement, cst.Import):
+        named = [(module.tree.code_for_node(alias.name), 0, list[str]()) for alias in statement.names]
+        named = [each for each in named if "." in each[0]]
+    elif statement.module is None:
+        return
+    else:
+        aliases = () if isinstance(statement.names, cst.ImportStar) else statement.names
+        names = [alias.evaluated_name for alias in aliases]
+        named = [(module.tree.code_for_node(statement.module), len(statement.relative), names)]
+    for name, dots, names in named:
+        parts = name.split(".")
+        for folder in _folders(project, module, dots, parts):
+            yield Path(folder, *parts), names
 
 
 def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) -> Iterator[Path]:
@@ -60,12 +72,40 @@ def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) 
         return
     first, found = (project.find(name, module) for name in (parts[0], ".".join(parts)))
     if first is None:
+        if found is None and len(parts) > 1:
+            yield from _plain_folders(project, module, parts[0])
         return
     folder = first.parent.parent if first.name == "__init__.py" else first.parent
     is_package = len(parts) > 1 and first.name == "__init__.py"
     is_around = module.path.is_relative_to(folder) and not module.mentions(rb"\bsys\.path\b")
     if (is_package or is_around) and (found is None or found.is_relative_to(folder)):
         yield folder
+
+
+def _plain_folders(project: Project, module: Module, name: str) -> Iterator[Path]:
+    """The folder around a file with one of this name, if neither is a package and linted files import what is in it.
+
+    A library of this name would come first. Those that import the name itself, or what is not there, mean a library.
+    """
+    folder = next((each for each in module.path.parents if os.path.isdir(each / name)), None)
+    if folder is None or module.mentions(rb"\bsys\.path\b"):
+        return
+    if any(project.has_file(each / "__init__.py") for each in (folder, folder / name)):
+        return
+    word = re.escape(name).encode()
+    below = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t]+%b\.(\w+)" % word)
+    itself = re.compile(
+        rb"(?m)^[ \t]*(?:import[ \t]+%b(?![.\w])|from[ \t]+%b[ \t]+import[ \t]+\(?\s*(\w+))" % (word, word)
+    )
+    codes = [code for path, code in project.linted_code(name) if path.is_relative_to(folder)]
+    if any(not each or not _is_there(project, folder / name / each.decode()) for each in _found(itself, codes)):
+        return
+    if any(project.has_file(folder / name / f"{each.decode()}.py") for each in _found(below, codes)):
+        yield folder
+
+
+def _found(wanted: re.Pattern[bytes], codes: Iterable[bytes]) -> Iterator[bytes]:
+    return (each for code in codes for each in wanted.findall(code))
 
 
 def _binds(project: Project, path: Path, names: list[str]) -> bool:

@@ -4,6 +4,9 @@ For example:
 
     old_trainer.py       class MyTrainer(DPOTrainer): …      no longer imported,
     new_trainer.py       class MyTrainer(DPOTrainer): …      programs import this one
+
+    model:
+      target: new_model.LatentDiffusion                      and settings have this one built
 """
 
 from __future__ import annotations
@@ -31,6 +34,9 @@ def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bo
         return False
     beside = _versions_beside(project, module.path)
     if not beside or module.engines().imported:
+        return False
+    named = b"%b.%b" % (module.path.stem.encode(), top.name.value.encode())  # in a table of programs, as text
+    if any(named in code for _, code in project.linted_code(module.path.stem)):
         return False
     defines = re.compile(rb"^class +%b\b" % top.name.value.encode(), re.MULTILINE)
     return any(defines.search(project.text(path)) and project.engines_for(path).imported for path in beside)
