@@ -36,12 +36,17 @@ _READ_ONCE = Origin.CLOCK | Origin.IO | Origin.MEMORY | Origin.RNG
 
 def launch(frame: Frame, launcher: ProcessLauncher, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:
     """Have a function run in one process per rank. receiver: what the launcher is a method of, if anything."""
-    first: dict[Gets, Callable[[], Value | None]] = {
-        Gets.RANK: lambda: _number(frame, node), Gets.OBJECT: lambda: receiver, Gets.FIRST: lambda: args.get(0, "cfg"),
-    }  # fmt: skip
-    before = first.get(launcher.gets, lambda: None)()
-    given = args.positional[1:] if launcher.arguments is None else _items(args.get(*launcher.arguments))
-    values = (*(() if before is None else (before,)), *map(_read_before, given))
+    position, _ = launcher.function
+    given = args.positional[position + 1 :] if launcher.arguments is None else _items(args.get(*launcher.arguments))
+    first: Value | None = None
+    match launcher.gets:
+        case Gets.RANK:
+            first = _number(frame, node)
+        case Gets.OBJECT:
+            first = receiver
+        case Gets.FIRST:
+            first = args.positional[0] if args.positional else UNKNOWN
+    values = (*(() if first is None else (first,)), *map(_read_before, given))
     _enter(frame, args.get(*launcher.function), values)
 
 
