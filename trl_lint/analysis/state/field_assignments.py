@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import lru_cache
+from typing import NamedTuple
 
 # `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with the rare part, or at a
 # line: a file is scanned once.
@@ -31,12 +32,25 @@ _OPEN = ("(", "[", "{", ",")
 _MOST_READ = 400
 
 
+class FieldAssignments(NamedTuple):
+    """The assignments of a file to fields of any object: each line from the last word before the dot on.
+
+    by_field: those to each field. defaults: those that give a field a literal whenever the file runs.
+    """
+
+    by_field: dict[str, list[str]]
+    defaults: frozenset[str]
+
+
 @lru_cache(maxsize=64)  # checked at every key, for all files of the project
-def by_field(text: str) -> dict[str, list[str]]:
-    """The assignments to each field, of any object: each line from the last word before the dot on."""
+def in_text(text: str) -> FieldAssignments:
     found: dict[str, list[str]] = defaultdict(list)
+    at_top, indented = set[str](), set[str]()
     for match in _TARGET.finditer(text):
-        found[match[1]].append(_from_owner(text, match.start()))
+        line = _from_owner(text, match.start())
+        found[match[1]].append(line)
+        is_indented = text[text.rfind("\n", 0, match.start()) + 1].isspace()
+        (indented if is_indented else at_top).add(line)
     for match in _SET_BY_NAME.finditer(text):
         found[match[2]].append(f"{match[1]}.{match[2]} ={match[3]}")
     for match in _TARGETS.finditer(text):
@@ -44,17 +58,7 @@ def by_field(text: str) -> dict[str, list[str]]:
             continue  # a call's arguments: `args.output_dir, is_main_process=accelerator.is_main_process`
         for target in _OWNED.finditer(text, match.start(1), match.end(1)):
             found[target[1]].append(_from_owner(text, target.start()))
-    return found
-
-
-@lru_cache(maxsize=64)
-def defaults(text: str) -> frozenset[str]:
-    """The assignments, as in `by_field`, that give a field a literal whenever the file runs."""
-    found: dict[bool, set[str]] = {False: set(), True: set()}
-    for match in _TARGET.finditer(text):
-        is_indented = text[text.rfind("\n", 0, match.start()) + 1].isspace()
-        found[is_indented].add(_from_owner(text, match.start()))
-    return frozenset(each for each in found[False] - found[True] if _DEFAULT.fullmatch(each))
+    return FieldAssignments(found, frozenset(each for each in at_top - indented if _DEFAULT.fullmatch(each)))
 
 
 def word_before(text: str, dot: int) -> str:

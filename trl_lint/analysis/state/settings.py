@@ -25,7 +25,7 @@ from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
-from trl_lint.analysis.state.field_assignments import word_before
+from trl_lint.analysis.state.field_assignments import FieldAssignments, word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -259,7 +259,7 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
     if _is_rank_name(name) or not (owner.rank == ranks.SETTING or are_settings(expression)):
         return False
-    defaults = _defaults(frame)
+    defaults = _assignments(frame).defaults
     return all(
         text in defaults or text.startswith("self.") or _copies(text, name) or _extends(text, name)
         for text in _assigned(frame, name)
@@ -280,8 +280,6 @@ def are_settings(expression: cst.BaseExpression) -> bool:
 
 # It begins with the rare part: the owner is matched only after that.
 _ASSIGNMENT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
-
-
 _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
 _KEY_ASSIGNMENT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
 _OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
@@ -388,11 +386,9 @@ def _more_than_options(text: str) -> Iterator[str]:
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
-    module = frame.module
-    return module.notes.cached(_assigned, lambda: field_assignments.by_field(module.text)).get(name, ())
+    return _assignments(frame).by_field.get(name, ())
 
 
-def _defaults(frame: Frame) -> frozenset[str]:
-    """A file's assignments that give a field a literal when it is imported, and are nowhere else: `_C.LR = 0.1`."""
+def _assignments(frame: Frame) -> FieldAssignments:
     module = frame.module
-    return module.notes.cached(_defaults, lambda: field_assignments.defaults(module.text))
+    return module.notes.cached(_assignments, lambda: field_assignments.in_text(module.text))
