@@ -303,6 +303,16 @@ def assignments(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.Bas
     return ((target.target, each.value) for each in of_class(root, cst.Assign) for target in each.targets)
 
 
+def assigned_parts(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """The same, with the parts of a tuple apart: `rank, size = 0, 1` assigns to both."""
+    for target, value in assignments(root):
+        match target, value:
+            case cst.Tuple(elements=names), cst.Tuple(elements=values) if len(names) == len(values):
+                yield from ((name.value, each.value) for name, each in zip(names, values, strict=True))
+            case _:
+                yield target, value
+
+
 def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
     """The value that a function (or module) assigns to a name, or to a part of its value, if it does so only once."""
     values = [value for target, value in assignments(root) if holder_name(target) == name]

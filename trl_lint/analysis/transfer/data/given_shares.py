@@ -12,7 +12,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.own_rows import shares_in
-from trl_lint.analysis.program.syntax import assignments, is_literal_none, self_attribute
+from trl_lint.analysis.program.syntax import assigned_parts, is_literal_none, self_attribute
 from trl_lint.analysis.transfer.data.dealt_rows import OWN_ROWS, Dealing, is_data_set, is_rank
 from trl_lint.analysis.transfer.data.returned_rows import argument_of
 from trl_lint.domain.constants import WORLD_SIZE
@@ -50,23 +50,11 @@ def _given(frame: Frame, cls: ClassInfo, function: FunctionInfo, call: cst.Call,
     """What a call passes for the parameter that a method keeps in an attribute, which nothing else changes."""
     kept = ""
     for each in cls.project_lineage():
-        for target, value in _assigned(each.node):
+        for target, value in assigned_parts(each.node):
             if self_attribute(target) == attribute and not (isinstance(value, cst.Integer) or is_literal_none(value)):
                 if kept or not isinstance(value, cst.Name):
                     return UNKNOWN
                 kept = value.value
-    is_here = any(self_attribute(target) == attribute for target, _ in _assigned(function.node))
+    is_here = any(self_attribute(target) == attribute for target, _ in assigned_parts(function.node))
     passed = argument_of(function, call, kept) if kept and is_here else None
     return UNKNOWN if passed is None else frame.node_values.get(id(passed), UNKNOWN)
-
-
-def _assigned(root: cst.CSTNode) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """What is assigned to what, in tuples as well."""
-    found = []
-    for target, value in assignments(root):
-        match target, value:
-            case cst.Tuple(elements=names), cst.Tuple(elements=values) if len(names) == len(values):
-                found += [(name.value, each.value) for name, each in zip(names, values, strict=True)]
-            case _:
-                found.append((target, value))
-    return found

@@ -28,7 +28,7 @@ from trl_lint.analysis.program.idioms.passed_ranks import is_set_by_file
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.syntax import (
     ancestors,
-    assignments,
+    assigned_parts,
     ends_outside,
     identifiers,
     inwards,
@@ -282,13 +282,8 @@ def _is_of_first_rank_alone(arm: cst.CSTNode) -> bool:
             (number.value == "0" and (RANK_FIELD.fits(name) or is_rank_name(name)))
             or (number.value == "1" and WORLD_FIELD.fits(name))
         )
-        for target, value in assignments(arm)
-        for name, number in zip(map(last_name, _elements(target)), _elements(value), strict=False)
+        for name, number in ((last_name(target), value) for target, value in assigned_parts(arm))
     )
-
-
-def _elements(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    return [each.value for each in node.elements] if isinstance(node, cst.Tuple) else [node]
 
 
 def _note_alone(frame: Frame, test: cst.BaseExpression, is_denied: bool) -> None:
