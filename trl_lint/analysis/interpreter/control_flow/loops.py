@@ -81,7 +81,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     return through
 
 
-def _iterated(frame: Frame, node: cst.For, iterable: Value) -> tuple[Value, ranks.Rank]:
+def _iterated(frame: Frame, node: cst.For, iterable: Value) -> tuple[Value, Rank]:
     """An element of what a loop goes over, and whether its length is the same on all ranks."""
     sequences.note_used(frame, iterable, "__iter__", node.iter)
     element, length = containers.iterate(frame, iterable)
