@@ -302,8 +302,8 @@ def viewed_by(node: cst.CSTNode) -> cst.BaseExpression | None:
     """The `x` of a method that returns a view of it, or itself: `x.detach()`, `x.div_(2)`; None for anything else."""
     match node:
         case cst.Call(func=cst.Attribute(value=viewed, attr=cst.Name(name))):
-            operation = torch_ops.of_method(name)
-            return viewed if operation.shares or operation.in_place is not None else None
+            row = torch_ops.of_method(name)
+            return viewed if row.shares or row.in_place is not None else None
     return None
 
 
