@@ -5,6 +5,7 @@ class of the model inside has:
 
     layers = nn.Sequential(first, second)      layers[0]: the first layer
     layers = DistributedDataParallel(layers)   layers[0]: TypeError, "object is not subscriptable"
+    self.models[task]                          not known: an attribute may be a dict of models in another object
 """
 
 from __future__ import annotations
@@ -18,6 +19,6 @@ from trl_lint.domain.values import Value
 
 
 def note_used(frame: Frame, value: Value, method: str, expression: cst.CSTNode | None) -> None:
-    """Report a wrapped model that is used as a sequence. method: the one that Python looks for."""
-    if expression is not None and (is_replicated(value) or is_data_parallel(value)):
+    """Report a wrapped model in a variable that is used as a sequence. method: the one that Python looks for."""
+    if isinstance(expression, cst.Name) and (is_replicated(value) or is_data_parallel(value)):
         attributes.of_model(frame, value, method, expression, called=True)

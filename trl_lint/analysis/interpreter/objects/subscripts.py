@@ -49,9 +49,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case TupleValue():
             return _item_of_tuple(frame, container, index, node)
         case ModelValue():
-            sequences.note_used(
-                frame, container, "__getitem__", node.value if isinstance(node, cst.Subscript) else None
-            )
+            if isinstance(node, cst.Subscript) and (index.kind is Kind.NUMBER or is_slice(node)):
+                sequences.note_used(frame, container, "__getitem__", node.value)
             return container
         case IterableValue():
             return container.element
