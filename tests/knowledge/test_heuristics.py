@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -29,6 +29,7 @@ from trl_lint.knowledge.heuristics import Guess, all_guesses  # noqa: E402
 from trl_lint.knowledge.schema import BARE_MODEL  # noqa: E402
 from trl_lint.launch.judge import gpus as judge  # noqa: E402
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train  # noqa: E402
+from trl_lint.launch.judge.engines import of_file  # noqa: E402
 from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
@@ -227,6 +228,12 @@ def changed(text: str, folder: Path) -> list[str]:
 
 def is_one_of_several(text: str, folder: Path) -> bool:
     return judge.is_one_of_several(only_start(text))
+
+
+def configuration(text: str, folder: Path) -> str:
+    """The settings file that a launch is known to name."""
+    (launch,) = of_file(PurePath("README.md"), text.encode()).launches
+    return launch.configuration
 
 
 def told_gpus(text: str, folder: Path) -> str:
@@ -987,6 +994,13 @@ CASES = {
     "INTERPRETER_VARIABLE": Case(is_start, "${PYTHON_BIN} x.py", True, "${TOOL_BIN} x.py", False),
     "LAUNCHER_ARGUMENT": Case(
         told_gpus, "python x.py --num_gpus 4", "OWN_LAUNCHER", "python x.py --num_gpus-hours 4", "UNKNOWN"
+    ),
+    "FILE_TO_BE_CHOSEN": Case(
+        configuration,
+        "```bash\naccelerate launch --config_file path/to/your.yaml x.py\n```\n",
+        "",
+        "```bash\naccelerate launch --config_file path/two.yaml x.py\n```\n",
+        "path/two.yaml",
     ),
     "GPU_INDEX_ARGUMENT": Case(is_one_of_several, "python x.py --gpu 0", False, "python x.py --gpus 0", True),
     "PLACEMENT_ARGUMENT": Case(

@@ -928,6 +928,13 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
           "a.yaml": "distributed_type: FSDP\nnum_processes: 2\n"}, "base_model", False),
         ({"run.sh": "accelerate launch train.py\n", "a.yaml": "distributed_type: FSDP\nnum_processes: 2\n"},
          "base_model", True),
+        # One of the project's files, of which one starts a single process, which wraps nothing.
+        ({"run.sh": "accelerate launch --config_file path/to/your_config train.py\n",
+          "a.yaml": "distributed_type: FSDP\nnum_processes: 2\n", "b.yaml": "distributed_type: NO\nnum_processes: 1\n"},
+         "base_model", False),
+        ({"run.sh": "accelerate launch --config_file path/to/your_config train.py\n",
+          "a.yaml": "distributed_type: FSDP\nnum_processes: 2\n",
+          "b.yaml": "distributed_type: MULTI_GPU\nnum_processes: 2\n"}, "base_model", True),
     ],
 )  # fmt: skip
 def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribute, speaks, tmp_path):

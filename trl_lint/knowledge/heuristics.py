@@ -880,6 +880,12 @@ LAUNCHER_ARGUMENT = Guess(
     says="A script with such an argument is itself a launcher, gets its rank from one, or spreads itself over GPUs.",
     because="tests/launch/test_gpus.py: scripts that take `--nproc_per_node`, `--local_rank`, `--gpus`",
 )
+FILE_TO_BE_CHOSEN = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)(?:^|/)path[/_-]to[/_-]|(?:^|[/_-])your[/_-]",
+    says="A document with such a path leaves it to the reader which file it is: one of those that the project has.",
+    because="Gen-Verse/MMaDA, README.md: `accelerate launch --config_file path/to/your/accelerate_config`",
+)
 GPU_INDEX_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"^--?(?:gpu|cuda[_-]device|gpu[_-](?:id|index|number|device))\Z",

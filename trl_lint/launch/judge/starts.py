@@ -21,6 +21,7 @@ from trl_lint.knowledge.engines import (
     SEVERAL_NODES,
     CountOption,
 )
+from trl_lint.knowledge.heuristics import FILE_TO_BE_CHOSEN
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
@@ -144,7 +145,8 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     launcher_options = [(name, value) for name, value, _ in options(words[:place])]
     found = {option.engine for name, value in passed for option in OPTIONS if option.fits(name, value)}
     named = next(((value, text) for name, value, text in options(words) if name in CONFIGURATION_OPTIONS), None)
-    configuration = named[0] if named else ""
+    to_be_chosen = named is not None and FILE_TO_BE_CHOSEN.fits(named[0])
+    configuration = named[0] if named and not to_be_chosen else ""
     is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
     return LaunchEngines(
         frozenset(found | {TrainingEngine.DEEPSPEED} if is_deepspeed else found),
@@ -158,7 +160,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         any(name in COUNTS for name, _ in launcher_options),
         None if leaves_open(words) else _option_names(words[place:]),
         _drops_last(words[place:]),
-        _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
+        "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
     )
 
 

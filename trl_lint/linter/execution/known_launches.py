@@ -19,9 +19,10 @@ def are_all_known(found: Sequence[FileScan], shown: Collection[TrainingEngine]) 
 
 
 def is_known(launch: LaunchEngines, found: Sequence[FileScan]) -> bool:
+    """Whether a launch determines its engine, or each settings file for several processes that it may name does."""
     if launch.certain or launch.pattern == HOME:
         return launch.certain
-    meant = [each.shown.engines for each in settings_meant(found, launch)]
+    meant = [each.shown.engines for each in settings_meant(found, launch) if not each.shown.one_process]
     return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)
 
 
