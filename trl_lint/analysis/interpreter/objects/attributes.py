@@ -126,7 +126,8 @@ _NAMES_OF_CLASSES = frozenset({"__module__", "__name__", "__qualname__"})
 def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
     """An attribute of an object of unknown class, guessed from its name."""
     kind = receiver.kind
-    if name in _NAMES_OF_CLASSES and isinstance(node, cst.Attribute) and last_name(node.value) == "__class__":
+    owner = last_name(node.value) if isinstance(node, cst.Attribute) else ""
+    if name in _NAMES_OF_CLASSES and owner == "__class__":
         return SAME
     assigned = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
     if assigned is not None:
@@ -136,7 +137,8 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
         found = _library_attribute(frame, unique, name, LibraryInstance(unique))
         if found is not None:
             return found
-    if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.is_rank_name(name):
+    is_gpu = (owner, name) == ("device", "index")  # `x.device.index`: each process has a GPU of its own
+    if kind in (Kind.UNKNOWN, Kind.NONE) and (is_gpu or heuristics.is_rank_name(name)):
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
         return WORLD
