@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.conditions import (
     named_fields,
     none_tests,
     own_tests,
+    reduced_branches,
     unwrapped_beside,
     wrapping_tests,
 )
@@ -29,7 +30,6 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     on_single_process,
     truth,
 )
-from trl_lint.analysis.interpreter.control_flow import reduced_branches
 from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, registries, subscripts
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls

@@ -25,9 +25,9 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     other_ranks,
     truth,
 )
+from trl_lint.analysis.interpreter.conditions.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
-from trl_lint.analysis.interpreter.control_flow.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.program.idioms import set_before
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
