@@ -6,6 +6,7 @@ Events of a program:
     model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
     tokenizer.save_pretrained("out")      SideEffect(name="save_pretrained")
     open("log.txt", "w")                  SideEffect(name="open")
+    os.system("rm -rf out")               SideEffect(name="rm")
     if accelerator.is_main_process:
         wandb.init(project="trl")         none: only one rank reaches it
 """
@@ -35,6 +36,7 @@ from trl_lint.analysis.transfer.processes import (
     made_on_some,
     main_process_tests,
     prepared_files,
+    shell_calls,
     tracker_runs,
     wide_conditions,
 )
@@ -75,6 +77,7 @@ from trl_lint.knowledge.effects import (
 )
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
 from trl_lint.knowledge.schema import Class, Effect, Hook, Row
+from trl_lint.knowledge.shell_commands import RUN_LINES, RUN_WORDS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -89,6 +92,8 @@ class SideEffects(Observer["Frame"]):
         last = name.rpartition(".")[2]
         if name in OPENERS:
             _opened(frame, name, args, node)
+        elif name in RUN_LINES or name in RUN_WORDS:
+            _on_command(frame, name, args, node)
         elif last in CALLED_ON_CLASS:
             _emit(frame, METHODS[last], last, args, node)
 
@@ -225,6 +230,12 @@ def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None
             _emit(frame, effect, "open", args, node)
     elif effect is OPENED:
         _emit(frame, effect._replace(path=OPENERS[name]), name, args, node)
+
+
+def _on_command(frame: Frame, function: str, args: Arguments, node: cst.CSTNode) -> None:
+    change = shell_calls.change_by(frame, function, args)
+    if change is not None:
+        _emit(frame, change.effect, change.name, args, node, change.place)
 
 
 def _of_mode(mode: Value | None) -> Effect | None:
