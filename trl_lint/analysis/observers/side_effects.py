@@ -22,9 +22,10 @@ import libcst as cst
 from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
+from trl_lint.analysis.program.idioms.makers import library_function, maker_of
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import assigned_once, last_name, of_class
+from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
@@ -55,7 +56,10 @@ from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
     CALLED_ON_CLASS,
+    DUMPS,
+    DUMPS_SETTINGS,
     LOGS_TO_RUN,
+    MAKE_DUMPED,
     MAKE_SCRIPTS,
     METHODS,
     MODES,
@@ -120,6 +124,7 @@ class SideEffects(Observer["Frame"]):
         effect = _of_added_rows(name, args) or effects.get(name)
         effect = effect or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
+        effect = effect or (DUMPS_SETTINGS if name == DUMPS and _is_dumped(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
         if effect is not None and not is_in_sight:
@@ -209,12 +214,13 @@ def _is_tokenizer_by_name(receiver: Value, node: cst.CSTNode) -> bool:
 
 def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a method is called on what TorchScript has made: `net = torch.jit.script(model)`, `net.save(path)`."""
-    match node:
-        case cst.Call(func=cst.Attribute(value=cst.Name(name))):
-            value = assigned_once(frame.root, name)
-            if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
-                return value.func.attr.value in MAKE_SCRIPTS and last_name(value.func.value) == "jit"
-    return False
+    made = maker_of(frame.root, node)
+    return isinstance(made, cst.Attribute) and made.attr.value in MAKE_SCRIPTS and last_name(made.value) == "jit"
+
+
+def _is_dumped(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a method is called on settings that write themselves: `cfg = Config.fromfile(path)`, `cfg.dump(path)`."""
+    return library.canonical(library_function(frame.module, maker_of(frame.root, node))) in MAKE_DUMPED
 
 
 def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
