@@ -149,5 +149,5 @@ SIDE_EFFECTS = either(
     named(effects.ONLY_PATHS_HAVE),
     (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(_BY_LIBRARY)),
     named(effects.OPENERS, "{}("),
-    (b".save(",),
+    (b".dump(", b".save("),
 )
