@@ -65,10 +65,10 @@ def _read(frame: Frame, function: str, args: Arguments, command: Value) -> tuple
     checked = function in CHECK_STATUS or _is_true(args, CHECKS_STATUS)
     if function in RUN_LINES or _is_true(args, IN_SHELL):
         return (command,), change_of_line(_text(frame, command, args.expression(0)), checked=checked)
-    words = containers.positions_of(frame, command)
+    words = containers.positions_of(frame, command) or _first_words(frame, args.expression(0))
     if words:
         texts = [each.const if isinstance(each.const, str) else WILDCARD for each in words]
-        return words, change_of_words(texts, checked=checked)
+        return (*words, *frame.memory.contents(command)), change_of_words(texts, checked=checked)
     split = _split_text(frame, args.expression(0))
     if split is not None and isinstance(split.const, str):
         return (split,), change_of_words(split.const.split(), checked=checked)
@@ -92,6 +92,14 @@ def _text(frame: Frame, value: Value, node: cst.BaseExpression | None, deepest: 
 
 def _part(frame: Frame, node: cst.BaseExpression, deepest: int) -> str:
     return _text(frame, frame.node_values.get(id(node), UNKNOWN), node, deepest)
+
+
+def _first_words(frame: Frame, command: cst.BaseExpression | None) -> tuple[Value, ...]:
+    """The words with which a list is made, to which others may be added; none if it is made otherwise."""
+    made = assigned_once(frame.root, command.value) if isinstance(command, cst.Name) else None
+    if not isinstance(made, cst.List):
+        return ()
+    return tuple(frame.node_values.get(id(each.value), UNKNOWN) for each in made.elements)
 
 
 def _split_text(frame: Frame, command: cst.BaseExpression | None) -> Value | None:
