@@ -27,7 +27,7 @@ def link(source, target):
 def main(args):
     dist.init_process_group("nccl")
     rank = dist.get_rank()
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).to(rank))
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
     show(args.out)
     fetch(args.url, args.data)
     # The second one prints an error, at which nobody looks.
