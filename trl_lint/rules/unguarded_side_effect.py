@@ -8,8 +8,8 @@ Reports effects on shared things that all processes of a distributed run perform
   downloading one, as data sets of torchvision do with `download=True`;
 - creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file, also with a file
   system of fsspec (`fs.makedirs`), iopath's `PathManager` or `tf.io.gfile`;
-- commands of the shell that do the same, run by `os.system`, `os.popen` or `subprocess`: `rm -rf`, `mv`, `tar`, `unzip`,
-  `wget`, `git clone`, `… > file`, and `mkdir` without `-p` where its error is raised;
+- commands of the shell that do the same, run by `os.system`, `os.popen` or `subprocess`: `rm -rf`, `mv`, `tar`,
+  `unzip`, `wget`, `git clone`, `… > file`, and `mkdir` without `-p` where its error is raised;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
   and uses of a run that only the main process has, `wandb.run.id`, `wandb.config.x = 1` and

@@ -37,6 +37,7 @@ from trl_lint.analysis.transfer.processes import (
     made_on_some,
     main_process_tests,
     prepared_files,
+    returned_to_first,
     shell_calls,
     tracker_runs,
     wide_conditions,
@@ -272,7 +273,7 @@ def _emit(
     on_disk = place is not None or effect.path is not None
     if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
         return
-    if job_flags.is_beside_rank(frame.root, node):
+    if job_flags.is_beside_rank(frame.root, node) or returned_to_first.is_asked_for(frame, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not is_the_same(effect, args, path)
