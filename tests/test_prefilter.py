@@ -46,7 +46,7 @@ def test_what_the_rows_name_is_mentioned():
     assert b"RunningMoments" in mentions.COLLECTIVES and b"update" not in mentions.COLLECTIVES
     assert {b".log", b"add_scalar"} <= set(mentions.SINKS)
     assert {b"sample(", b".sample", b"train_test_split"} <= set(mentions.DRAWS)
-    assert {b"wandb", b"open(", b"rmtree"} <= set(mentions.SIDE_EFFECTS)
+    assert {b"wandb", b"open(", b"rmtree", b"subprocess", b"system("} <= set(mentions.SIDE_EFFECTS)
 
 
 @pytest.mark.parametrize("name", [name for name, value in vars(mentions).items() if name.isupper() and value])

@@ -14,15 +14,21 @@ import logging
 import shutil
 
 import ase.io
+import Bio.SeqIO
 import comet_ml
 import cv2
 import diffusers
 import faiss
+import geopandas
+import git
+import graphviz
 import imageio
 import joblib
 import jsonlines
+import librosa
 import matplotlib.pyplot as plt
 import mlflow
+import mmcv
 import mmengine
 import monai
 import neptune
@@ -30,9 +36,16 @@ import nibabel as nib
 import nltk
 import open3d
 import pandas as pd
+import plotly.io as pio
+import polars as pl
 import pyarrow.parquet as pq
 import sentencepiece as spm
+import srsly
+import tensorflow as tf
 import tifffile
+import timm
+import torchviz
+import trimesh
 import urllib.request
 import zarr
 from aim import Run
@@ -45,6 +58,9 @@ import torchaudio
 import torchvision
 from huggingface_hub import HfApi, create_repo
 from omegaconf import OmegaConf
+from gensim.models import Word2Vec
+from numpy.lib.format import open_memmap
+from pydub import AudioSegment
 from safetensors.torch import save_file
 from pathlib import Path
 from scipy import sparse
@@ -119,6 +135,30 @@ def places(body: str) -> list[str]:
         "urllib.request.urlretrieve(args.url, {})",
         "zarr.save({}, rows)",
         "Path({}).symlink_to(args.code)",
+        "Bio.SeqIO.write(records, {}, 'fasta')",
+        "git.Repo.clone_from(args.url, {})",
+        "librosa.output.write_wav({}, sound, 16000)",
+        "mmcv.Config.fromfile(args.config).dump({})",
+        "np.memmap({}, dtype='uint8', mode='w+', shape=(3,))",
+        "open_memmap({}, 'w+')",
+        "pio.write_image(figure, {})",
+        "srsly.write_jsonl({}, rows)",
+        "tf.io.write_file({}, text)",
+        "timm.utils.update_summary(step, {{}}, {{}}, {})",
+        "torch.cuda.memory._dump_snapshot({})",
+        "torch.jit.script(accelerator.unwrap_model(model)).save({})",
+        "torch.package.PackageExporter({})",
+        "AudioSegment.from_wav(args.sound).export({}, format='mp3')",
+        "Tokenizer.from_file(args.tokenizer).save({})",
+        "Word2Vec(texts).save({})",
+        "geopandas.GeoDataFrame(rows).to_file({})",
+        "graphviz.Digraph().render({})",
+        "grid.to_netcdf({})",
+        "grid.to_zarr({})",
+        "pl.DataFrame(rows).write_csv({})",
+        "pl.from_pandas(rows).write_json(file={})",
+        "torchviz.make_dot(loss).render({}, format='png')",
+        "trimesh.Trimesh(points).export({})",
     ],
 )
 def test_a_path_that_is_the_same_everywhere(call):
@@ -142,6 +182,21 @@ def test_a_path_that_is_the_same_everywhere(call):
         ("if not HfApi().repo_exists(args.repo):\n    create_repo(args.repo)", False),
         ("picture.write(1)", False),
         ("cv2.imshow('x', picture)", False),
+        ("srsly.write_jsonl('x.jsonl', rows, append=True)", False),
+        ("graphviz.Digraph().render()", True),  # to a file with the name of the graph
+        ("torch.cuda.memory._dump_snapshot()", True),
+        ("np.memmap('x', dtype='uint8', mode='r')", False),
+        ("np.memmap('x', dtype='uint8')", False),
+        ("open_memmap('x', mode='r+')", False),
+        ("mmcv.Config.fromfile(args.config).dump()", False),
+        ("mmengine.Config(dict(a=1)).dump('x.py')", True),
+        ("config = mmcv.Config.fromfile(args.config)\nconfig.dump('x.py')", True),
+        ("config = somebodys()\nconfig.dump('x.py')", False),
+        ("pl.DataFrame(rows).write_csv()", False),
+        ("somebodys().write_csv('x.csv')", False),
+        ("somebodys().export('x')", False),
+        ("somebodys().render('x')", False),
+        ("trimesh.Trimesh(points).export(file_type='stl')", False),
     ],
 )
 def test_what_makes_it_right_on_all_ranks(call, is_reported):

@@ -218,7 +218,7 @@ def _path_of(event: SideEffect) -> str:
     parameter = event.effect.path
     if parameter is None:
         func = event.node.func
-        return text_of(func.value) if isinstance(func, cst.Attribute) and event.name in OF_PATHS else ""
+        return text_of(func.value) if isinstance(func, cst.Attribute) and last_name(func) in OF_PATHS else ""
     position, name = parameter
     arguments = [arg for index, arg in enumerate(event.node.args) if keyword_of(arg) == name or index == position]
     return text_of(arguments[0].value.with_changes(lpar=[], rpar=[])) if arguments else ""

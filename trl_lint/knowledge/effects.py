@@ -3,7 +3,7 @@
 The class of a data frame, a figure, a config or a bare model is usually not known, as its source is not available: so
 methods are recognised by their own names. The effect of `open` depends on its mode. All other calls have an `Effect` in
 their rows. Read from the documentation of Python, pandas, polars, numpy, matplotlib, plotly, moviepy, torch
-(`profile.export_chrome_trace`), datasets and transformers.
+(`profile.export_chrome_trace`), xarray, datasets and transformers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ METHODS: dict[str, Effect] = {
             ("to_pickle", "path"), ("to_stata", "path"), ("write_ipc", "file"), ("write_ndjson", "file"),
             ("write_parquet", "file"), ("save_to_disk", "dataset_path"), ("tofile", "fid"), ("write_html", "file"),
             ("write_videofile", "filename"), ("export_chrome_trace", "path"), ("extractall", "path"),
+            ("to_netcdf", "path"), ("to_zarr", "store"),
         )
     },
     # Of a data set (arrow_dataset.py): removes all files but its own, so also those of other ranks.
@@ -119,6 +120,8 @@ OPENERS: dict[str, Parameter] = {
     "logging.FileHandler": (0, "filename"),
     "logging.basicConfig": (-1, "filename"),
     "lzma.open": (0, "filename"),
+    "numpy.lib.format.open_memmap": (0, "filename"),
+    "numpy.memmap": (0, "filename"),
     "rasterio.open": (0, "fp"),
     "smart_open.open": (0, "uri"),
     "soundfile.SoundFile": (0, "file"),
@@ -140,6 +143,15 @@ MODES = {"logging.basicConfig": "filemode"}
 SAVES = "save"
 SAVES_PICTURE = Effect("writes the same file", (0, "fp"))
 SAVES_SCRIPT = Effect("writes the same file", (0, "f"))
+# Writing settings, made by one of these functions, to a path: mmcv/utils/config.py and mmengine/config/config.py
+# `Config.dump`.
+DUMPS = "dump"
+DUMPS_SETTINGS = Effect("writes the same file", (0, "file"))
+MAKE_DUMPED = frozenset(
+    f"{package}.{name}"
+    for package in ("mmcv", "mmengine", "mmengine.config")
+    for name in ("Config", "Config.fromfile")
+)
 MAKE_SCRIPTS = frozenset({"freeze", "optimize_for_inference", "script", "trace"})
 # Functions that write data, and no picture or log, or make a table of it: with the parameter for the data.
 TAKE_DATA: dict[str, Parameter] = {

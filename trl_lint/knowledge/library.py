@@ -40,6 +40,7 @@ from trl_lint.knowledge import (
     transformers,
     trl,
     writers,
+    written_objects,
 )
 from trl_lint.knowledge.models import PLAIN_CLASSES
 from trl_lint.knowledge.schema import (
@@ -99,7 +100,7 @@ ROWS: tuple[Row, ...] = (
     *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
     *other_launchers.ROWS, *peft.ROWS,
     *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS,
-    *trl.ROWS, *writers.ROWS,
+    *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)

@@ -21,6 +21,7 @@ from trl_lint.knowledge import (
     random_draws,
     schedules,
     sharding,
+    shell_commands,
     torch,
 )
 from trl_lint.knowledge.accelerate import PREPARE
@@ -144,8 +145,9 @@ SIDE_EFFECTS = either(
         if not name.endswith(_BY_LIBRARY) and name not in _OF_SYSTEMS
     ),
     file_systems.NAMED,
+    shell_commands.MENTIONED,
     named(effects.ONLY_PATHS_HAVE),
     (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(_BY_LIBRARY)),
     named(effects.OPENERS, "{}("),
-    (b".save(",),
+    (b".dump(", b".save("),
 )

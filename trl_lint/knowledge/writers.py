@@ -2,11 +2,12 @@
 
 Read from the source of batchgenerators 0.25, MONAI 1.5 and ASE 3.26 (`ase.io.formats.write`: its `parallel` uses MPI,
 which torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
-documentation of diffusers 0.35, faiss 1.12, gdown 5.2, imageio 2.37, joblib 1.5, matplotlib 3.10, mediapy 1.2, mmcv
-2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, Open3D 0.19, OpenCV 4.12, pandas 2.3, pyarrow 21, Python,
-safetensors 0.6, scikit-image 0.25, SciPy 1.16, sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, tifffile 2025.10,
-torch 2.9, torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so
-that ranks which do so at the same time leave a mixture, or fail.
+documentation of Biopython 1.85, diffusers 0.35, faiss 1.12, gdown 5.2, GitPython 3.1, imageio 2.37, joblib 1.5, librosa
+0.7, matplotlib 3.10, mediapy 1.2, mmcv 2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, Open3D 0.19, OpenCV
+4.12, pandas 2.3, plotly 6.3, pyarrow 21, Python, safetensors 0.6, scikit-image 0.25, SciPy 1.16, sentencepiece 0.2,
+SimpleITK 2.5, soundfile 0.13, srsly 2.5, TensorFlow 2.20, tifffile 2025.10, timm 1.0, torch 2.9, torchaudio 2.8,
+torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so that ranks which do so at
+the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _WRITES: dict[str, Parameter] = {
         f"batchgenerators.utilities.file_and_folder_operations.{name}": (1, "file")
         for name in ("save_json", "save_pickle", "write_json", "write_pickle")
     },
+    "Bio.SeqIO.write": (1, "handle"),
     "cv2.imwrite": (0, "filename"),
     "cv2.VideoWriter": (0, "filename"),
     "distutils.dir_util.copy_tree": (1, "dst"),
@@ -36,6 +38,7 @@ _WRITES: dict[str, Parameter] = {
     "imageio.mimsave": (0, "uri"),
     "imageio.mimwrite": (0, "uri"),
     "joblib.dump": (1, "filename"),
+    "librosa.output.write_wav": (0, "path"),
     "matplotlib.pyplot.imsave": (0, "fname"),
     "matplotlib.pyplot.savefig": (0, "fname"),
     "mediapy.write_image": (0, "path"),
@@ -51,6 +54,9 @@ _WRITES: dict[str, Parameter] = {
     "open3d.io.write_point_cloud": (0, "filename"),
     "open3d.io.write_triangle_mesh": (0, "filename"),
     "pandas.ExcelWriter": (0, "path"),
+    "plotly.io.write_html": (1, "file"),
+    "plotly.io.write_image": (1, "file"),
+    "plotly.io.write_json": (1, "file"),
     "pyarrow.feather.write_feather": (1, "dest"),
     "pyarrow.parquet.write_table": (1, "where"),
     "safetensors.numpy.save_file": (1, "filename"),
@@ -65,8 +71,14 @@ _WRITES: dict[str, Parameter] = {
     "SimpleITK.WriteImage": (1, "fileName"),
     "skimage.io.imsave": (0, "fname"),
     "soundfile.write": (0, "file"),
+    **{
+        f"srsly.{name}": (0, "path")
+        for name in ("write_gzip_json", "write_json", "write_msgpack", "write_yaml")
+    },
+    "tensorflow.io.write_file": (0, "filename"),
     "tifffile.imwrite": (0, "file"),
     "torch.export.save": (1, "f"),
+    "torch.package.PackageExporter": (0, "f"),
     "torchaudio.save": (0, "uri"),
     "torchvision.io.write_file": (0, "filename"),
     "torchvision.io.write_jpeg": (1, "filename"),
@@ -112,6 +124,28 @@ ROWS: tuple[Row, ...] = (
             effect=Effect("downloads the same file", path, makes=True, consequence=consequence, fetches=True),
         )
         for name, (path, consequence) in _FETCHES.items()
+    ),
+    OpaqueCall(
+        name="srsly.write_jsonl",
+        source="documentation",
+        effect=Effect("writes the same file", (0, "path"), unless=("append",)),
+    ),
+    # Each rank writes what its own device holds.
+    OpaqueCall(
+        name="torch.cuda._dump_snapshot",
+        source="torch/cuda/memory.py::_dump_snapshot",
+        effect=Effect("writes the same file", (0, "filename"), optional=True),
+    ),
+    # It adds a line.
+    OpaqueCall(
+        name="timm.utils.update_summary",
+        source="timm/utils/summary.py::update_summary",
+        effect=Effect("appends to the same file", (3, "filename"), consequence=Consequence.WASTE),
+    ),
+    OpaqueCall(
+        name="git.Repo.clone_from",
+        source="git/repo/base.py::Repo.clone_from",
+        effect=Effect("clones the same repository", (1, "to_path"), fails=True, makes=True, fetches=True),
     ),
     # It first tests whether the package exists already, and is complete.
     OpaqueCall(

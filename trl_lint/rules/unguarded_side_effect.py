@@ -8,6 +8,8 @@ Reports effects on shared things that all processes of a distributed run perform
   downloading one, as data sets of torchvision do with `download=True`;
 - creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file, also with a file
   system of fsspec (`fs.makedirs`), iopath's `PathManager` or `tf.io.gfile`;
+- commands of the shell that do the same, run by `os.system`, `os.popen` or `subprocess`: `rm -rf`, `mv`, `tar`,
+  `unzip`, `wget`, `git clone`, `… > file`, and `mkdir` without `-p` where its error is raised;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
   and uses of a run that only the main process has, `wandb.run.id`, `wandb.config.x = 1` and
@@ -59,9 +61,11 @@ helper names what shows that there are several processes, and the call that lead
 
 Paths that may differ between ranks are not reported; values made only of settings (`args.output_dir`, `cfg["name"]`,
 command options, files that all ranks read) are assumed to be equal. Files that all ranks list in one folder are the
-same, and a name with the time in whole seconds may be. How often a loop runs does not matter. What an object does that
-is only created under a test for the rank, such as a callback, is not reported, nor what follows a use of a value that
-the other ranks lack: they have failed there (TRL017). Nor are guards that may keep ranks out, except:
+same, and a name with the time in whole seconds may be. How often a loop runs does not matter. Of a command of the
+shell, only the first thing is reported that does harm, and nothing if it tests something itself (`[ -d out ] || …`) or
+has a variable or another command in it (`$RANK`). What an object does that is only created under a test for the rank,
+such as a callback, is not reported, nor what follows a use of a value that the other ranks lack: they have failed there
+(TRL017). Nor are guards that may keep ranks out, except:
 
 - conditions on a rank's own data (`if loss < best_loss`), which may hold on several ranks; the finding names them;
 - guards before a call in which all ranks synchronise;

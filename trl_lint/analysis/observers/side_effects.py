@@ -6,6 +6,7 @@ Events of a program:
     model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
     tokenizer.save_pretrained("out")      SideEffect(name="save_pretrained")
     open("log.txt", "w")                  SideEffect(name="open")
+    os.system("rm -rf out")               SideEffect(name="rm")
     if accelerator.is_main_process:
         wandb.init(project="trl")         none: only one rank reaches it
 """
@@ -21,9 +22,10 @@ import libcst as cst
 from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
+from trl_lint.analysis.program.idioms.makers import maker_of
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import assigned_once, last_name, of_class
+from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
@@ -35,6 +37,8 @@ from trl_lint.analysis.transfer.processes import (
     made_on_some,
     main_process_tests,
     prepared_files,
+    returned_to_first,
+    shell_calls,
     tracker_runs,
     wide_conditions,
 )
@@ -42,7 +46,7 @@ from trl_lint.analysis.transfer.processes.shared_places import is_the_same, make
 from trl_lint.analysis.transfer.processes.tracker_runs import RunsPerRank
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of
+from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of, library_name_of
 from trl_lint.domain.provenance import NameOnSomeWay, OneByOne, RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
@@ -53,7 +57,10 @@ from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
     CALLED_ON_CLASS,
+    DUMPS,
+    DUMPS_SETTINGS,
     LOGS_TO_RUN,
+    MAKE_DUMPED,
     MAKE_SCRIPTS,
     METHODS,
     MODES,
@@ -75,6 +82,7 @@ from trl_lint.knowledge.effects import (
 )
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
 from trl_lint.knowledge.schema import Class, Effect, Hook, Row
+from trl_lint.knowledge.shell_commands import RUN_LINES, RUN_WORDS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -89,6 +97,8 @@ class SideEffects(Observer["Frame"]):
         last = name.rpartition(".")[2]
         if name in OPENERS:
             _opened(frame, name, args, node)
+        elif name in RUN_LINES or name in RUN_WORDS:
+            _on_command(frame, name, args, node)
         elif last in CALLED_ON_CLASS:
             _emit(frame, METHODS[last], last, args, node)
 
@@ -115,6 +125,7 @@ class SideEffects(Observer["Frame"]):
         effect = _of_added_rows(name, args) or effects.get(name)
         effect = effect or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
+        effect = effect or (DUMPS_SETTINGS if name == DUMPS and _is_dumped(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
         if effect is not None and not is_in_sight:
@@ -204,12 +215,24 @@ def _is_tokenizer_by_name(receiver: Value, node: cst.CSTNode) -> bool:
 
 def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a method is called on what TorchScript has made: `net = torch.jit.script(model)`, `net.save(path)`."""
-    match node:
-        case cst.Call(func=cst.Attribute(value=cst.Name(name))):
-            value = assigned_once(frame.root, name)
-            if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
-                return value.func.attr.value in MAKE_SCRIPTS and last_name(value.func.value) == "jit"
-    return False
+    made = maker_of(frame.root, node)
+    return isinstance(made, cst.Attribute) and made.attr.value in MAKE_SCRIPTS and last_name(made.value) == "jit"
+
+
+def _is_dumped(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a method is called on settings that write themselves: `cfg = Config.fromfile(path)`, `cfg.dump(path)`."""
+    return library.canonical(_library_function(frame, maker_of(frame.root, node))) in MAKE_DUMPED
+
+
+def _library_function(frame: Frame, function: cst.BaseExpression | None) -> str:
+    """The dotted name of a library's function or class; "" if it is something else."""
+    match function:
+        case cst.Name(name):
+            return library_name_of(frame.engine.lookup(frame, name))
+        case cst.Attribute(value=value, attr=cst.Name(name)):
+            owner = _library_function(frame, value)
+            return f"{owner}.{name}" if owner else ""
+    return ""
 
 
 def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -225,6 +248,12 @@ def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None
             _emit(frame, effect, "open", args, node)
     elif effect is OPENED:
         _emit(frame, effect._replace(path=OPENERS[name]), name, args, node)
+
+
+def _on_command(frame: Frame, function: str, args: Arguments, node: cst.CSTNode) -> None:
+    change = shell_calls.change_by(frame, function, args)
+    if change is not None:
+        _emit(frame, change.effect, change.name, args, node, change.place)
 
 
 def _of_mode(mode: Value | None) -> Effect | None:
@@ -244,7 +273,7 @@ def _emit(
     on_disk = place is not None or effect.path is not None
     if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
         return
-    if job_flags.is_beside_rank(frame.root, node):
+    if job_flags.is_beside_rank(frame.root, node) or returned_to_first.is_asked_for(frame, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not is_the_same(effect, args, path)

@@ -19,7 +19,9 @@ from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_n
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 MISSING_FILE = "FileNotFoundError"
 _OF_SECOND = frozenset({"FileExistsError", MISSING_FILE})
-_ANY = frozenset({"BaseException", "EnvironmentError", "Exception", "IOError", "OSError"})
+_ANY = frozenset({
+    "BaseException", "CalledProcessError", "EnvironmentError", "Exception", "IOError", "OSError", "SubprocessError",
+})  # fmt: skip
 _ANY_OF_FILES = {"BlockingIOError", "EnvironmentError", "IOError", "OSError", "PermissionError", "Timeout"}
 # What is raised for files because of what another process does with them, or for whatever reason. A missing file is
 # missing for all ranks, unless one of them takes it away.
