@@ -86,7 +86,7 @@ class Cell:
     def longer_by(self, more: Rank) -> Rank:
         """The fact of its length after elements have been added. more: that of how many ranks add how many."""
         if self.is_empty:
-            return ranks.grown(self.length, more)
+            return more if more.how == ranks.HELD else ranks.grown(self.length, more)
         # Elements that all ranks have, and those of some ranks, are more than some ranks' elements.
         is_held = self.length.how == more.how == ranks.HELD or (self.length.how == ranks.HELD and more.is_by_rank)
         known = (self.length, more) if is_held else map(_of_any, (self.length, more))
@@ -144,10 +144,15 @@ def _length_on_some_ranks(a: Cell, b: Cell, divided: Rank) -> Rank | None:
     bare = [each.is_empty or each.length.how == ranks.HELD for each in (a, b)]
     if (a.is_empty and b.is_empty) or not any(bare):
         return None
-    by_rank = divided.is_by_rank
+    by_rank = divided.is_by_rank and not (_is_share(a) or _is_share(b))
     if not (by_rank or (all(bare) and ranks.HELD in (a.length.how, b.length.how))):
         return None
     return ranks.HELD_BY_RANK
+
+
+def _is_share(cell: Cell) -> bool:
+    """Whether each rank has added data in its turn: `if i % size == rank: rows.append(row)`."""
+    return Origin.DATA in cell.length.origins
 
 
 def _of_any(length: Rank) -> Rank:
@@ -244,7 +249,9 @@ def note_held(
         known = theirs if before is None else before
         for identity in value.identities:
             cell = heap.get(identity)
-            if cell is not None and not cell.is_empty and cell is not known.get(identity):
+            if cell is None or cell.is_empty or _is_share(cell):
+                continue
+            if cell is not known.get(identity):
                 held = ranks.HELD_BY_RANK
                 heap[identity] = Cell(cell.shape, cell.entries, cell.rest, cell.factory, held, cell.naming)
 

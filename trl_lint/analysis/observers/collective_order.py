@@ -34,6 +34,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
+from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
@@ -86,8 +87,8 @@ class CollectiveOrder(Observer["Frame"]):
         last = name.rpartition(".")[2]
         if isinstance(row, Hook) and last in LOSSES and _runs_a_wrapper(args):
             _note(frame, node, last, "forward")
-        synchronisation = None if row is None or _is_local(frame, row, args, node) else row.synchronises
-        if synchronisation is not None:
+        synchronisation = None if row is None else row.synchronises
+        if row is not None and synchronisation is not None and not _is_local(frame, row, synchronisation, args, node):
             _note(
                 frame,
                 node,
@@ -320,18 +321,17 @@ def _runs_a_wrapper(args: Arguments) -> bool:
     return model is not None and _is_wrapped(model)
 
 
-def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> bool:
+def _is_local(frame: Frame, row: Row, synchronises: Synchronisation, args: Arguments, node: cst.CSTNode) -> bool:
     """Whether a call is no synchronisation point here, although its row is one.
 
-    It may be a backward pass in which no wrapper reduces anything, a block in which no state is requested, or a call
-    that only some ranks have to make.
+    It may be a backward pass in which no wrapper reduces anything, a block in which no state is requested, a wrapper
+    that is refused, or a call that only some ranks have to make.
     """
-    synchronises = row.synchronises
-    if synchronises is not None and _is_of_this_rank(frame, synchronises, args):
+    if _is_of_this_rank(frame, synchronises, args) or is_refused(frame, row, args, node):
         return True
-    if synchronises is not None and synchronises.only:
+    if synchronises.only:
         return leaves_whole(frame.root, args.expression(synchronises.only))
-    if row.synchronises is STATE_OF_BLOCK:
+    if synchronises is STATE_OF_BLOCK:
         block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}
         return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)

@@ -3,6 +3,7 @@
 digest = hashlib.sha1(str(datetime.now()).encode()).hexdigest()
 args.name = f"{args.name}_{digest}"              `args.name` and `vars(args)["name"]` unknown, in its files
 config["run"] = uuid.uuid4().hex                 `config["run"]`, too
+args = TrainingArguments(output_dir=drawn)       `self.args.output_dir`, too: what a class is passed
 args.name = f"{args.name}_{date}"                the time itself is often the same one, as text
 """
 
@@ -21,6 +22,7 @@ from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.backends import TEST_FILES
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.python import DRAW_NAMES, MAKE_NAMES, READ_CLOCKS
+from trl_lint.knowledge.schema import SETTING
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Project
@@ -39,8 +41,11 @@ _FIELD = re.compile(r"\b(\w+)\.(\w+)[ \t]*\+?=(?!=)[ \t]*([^\n]*)")
 _KEY = re.compile(r"""\[[ \t]*["'](\w+)["'][ \t]*\][ \t]*\+?=(?!=)[ \t]*([^\n]*)""")
 _CALLED = re.compile(r"(\w+)\(")
 _WORD = re.compile(r"\w+")
+# A call of a class, by its capital letter, with the name of the object; and what delimits its arguments.
+_CREATED = re.compile(r"\b(\w+)[ \t]*=[ \t]*(?:\w+\.)*[A-Z]\w*\(")
+_BRACKET = re.compile(r"[](){},[]")
 _TEXT_CALLS = frozenset({
-    "date", "digest", "encode", "format", "hexdigest", "int", "isoformat", "join", "lower", "replace", "str",
+    "Path", "date", "digest", "encode", "format", "hexdigest", "int", "isoformat", "join", "lower", "replace", "str",
     "strftime", "time", "timestamp", "upper",
 }) | {each.rpartition(".")[2] for each in DRAW_NAMES | MAKE_NAMES | READ_CLOCKS}  # fmt: skip
 # How many names a text may pass through before it is put into the settings.
@@ -49,7 +54,8 @@ _MOST_STEPS = 3
 
 def unless_own(frame: Frame, name: object, value: Value) -> Value:
     """What is read from settings under a name; unknown instead if its program puts a text of its own there."""
-    return UNKNOWN if value.rank == ranks.SETTING and isinstance(name, str) and is_own(frame, name) else value
+    is_setting = value.rank == ranks.SETTING or value is SETTING
+    return UNKNOWN if is_setting and isinstance(name, str) and is_own(frame, name) else value
 
 
 def is_own(frame: Frame, name: str) -> bool:
@@ -71,7 +77,7 @@ def _setters(project: Project) -> dict[str, list[Path]]:
     for path in sorted(project.linted):
         text = project.text(path).decode("utf-8", "replace")
         if _may_have_own(text) and not any(map(path.match, TEST_FILES)):
-            for name in set(_fields_of(text)):
+            for name in {*_fields_of(text), *_fields_passed(project.code(path).decode("utf-8", "replace"))}:
                 found[name].append(path)
     return found
 
@@ -87,6 +93,28 @@ def _fields_of(text: str) -> Iterator[str]:
         if SETTINGS_OBJECT.fits(owner) and own.are_in(value):
             yield field
     yield from (key for key, value in _KEY.findall(text) if own.are_in(value))
+
+
+def _fields_passed(code: str) -> Iterator[str]:
+    """The names under which a file, without comments, passes such a text to a class of settings."""
+    own = _own_names(code)
+    for call in _CREATED.finditer(code):
+        for argument in _arguments(code, call.end()) if SETTINGS_OBJECT.fits(call[1]) else ():
+            name, _, value = argument.partition("=")
+            if _WORD.fullmatch(name.strip()) and own.are_in(value):
+                yield name.strip()
+
+
+def _arguments(code: str, start: int) -> Iterator[str]:
+    """The texts of the arguments of a call, from the end of its opening parenthesis."""
+    depth = 0
+    for each in _BRACKET.finditer(code, start):
+        if depth == 0 and each[0] in ",)]}":
+            yield code[start : each.start()]
+            start = each.end()
+        depth += (each[0] in "([{") - (each[0] in ")]}")
+        if depth < 0:
+            return
 
 
 class _OwnNames:

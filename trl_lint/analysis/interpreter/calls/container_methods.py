@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 import libcst as cst
@@ -13,6 +13,7 @@ from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
@@ -81,10 +82,25 @@ def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
     alike = {id(each.provenance) for each, test in tests if test and is_appended_alike(frame.root, test, node)}
     if alike:
         control = control.without_conditions(frozenset(alike))
-    divided = [each.rank for each in control.conditions if each.rank.differs]
-    if divided and all(each.how == "count" for each in divided):
-        return divided[0]
-    return ranks.nonlinear(control.rank)
+    differs = [each for each in control.conditions if each.rank.differs]
+    if differs and all(each.rank.how == "count" for each in differs):
+        return differs[0].rank
+    rank = ranks.nonlinear(control.rank)
+    return _of_tests(frame, rank, [place_of(each) for each in differs]) if rank.is_by_rank else rank
+
+
+def _of_tests(frame: Frame, rank: ranks.Rank, tests: Sequence[cst.CSTNode | None]) -> ranks.Rank:
+    """Which ranks add an element where tests of the rank decide that: each in its turn, or none but some."""
+    if any(test is not None and is_turn(frame, test) for test in tests):
+        return rank._replace(origins=rank.origins | ranks.Origin.DATA)
+    return ranks.HELD_BY_RANK if all(_is_of_branch(frame, test) for test in tests) else rank
+
+
+def _is_of_branch(frame: Frame, test: cst.CSTNode | None) -> bool:
+    """Whether it is the condition of an `if` in this function, or a part of one, and no loop of a rank's own length."""
+    around = () if test is None else syntax.ancestors(frame.root, test)
+    outside = (each for each in reversed(around) if not isinstance(each, (cst.BooleanOperation, cst.UnaryOperation)))
+    return isinstance(next(outside, None), cst.If)
 
 
 def _name_of(frame: Frame, receiver: ContainerValue) -> str:

@@ -29,7 +29,7 @@ def call(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CS
         promoted = assignment.as_dict(frame, receiver, target.value, node)
         return container_methods.call(frame, promoted, name, args, node)
     if receiver.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
-        value = _call_on_batch(receiver, name, args)
+        value = _call_on_batch(frame, receiver, name, args)
         for refine_entry in frame.domains.entry:
             value = refine_entry(frame, receiver, name, args, value)
         return value
@@ -43,7 +43,7 @@ def call(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CS
     return value
 
 
-def _call_on_batch(receiver: Value, name: str, args: Arguments) -> Value:
+def _call_on_batch(frame: Frame, receiver: Value, name: str, args: Arguments) -> Value:
     element = derived(
         receiver.rank,
         Kind.BATCH,
@@ -62,7 +62,7 @@ def _call_on_batch(receiver: Value, name: str, args: Arguments) -> Value:
         return SAME
     known = None
     if name in ("get", "pop") and args.positional and role_of(receiver) is not BatchRole.WHOLE:
-        known = model_outputs.entry(receiver, args.positional[0].const)
+        known = model_outputs.entry(frame, receiver, args.positional[0].const)
     return element.replace(shape=None) if known is None else known
 
 

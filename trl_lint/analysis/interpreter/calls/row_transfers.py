@@ -22,6 +22,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
+from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import CREATED, MISSING, WORLD_SIZE
@@ -320,6 +321,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
             return (ShardingAccelerator if is_sharded else LibraryInstance)(row.name).replace(const=CREATED)
         return transferred(frame, created, args, node, row.name)
     if isinstance(created, ModelValue) and created.wrapping is Wrapping.WRAPPED:
+        if is_refused(frame, row, args, node):
+            return UNKNOWN  # it raises
         inner = as_wrappable(args.positional[0]) if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, so no gradients to synchronise
             return created.with_parts(ModelRole.DATA_PARALLEL).replace(

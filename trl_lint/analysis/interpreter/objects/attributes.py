@@ -101,7 +101,7 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
     if receiver.rank.state is State.BOTTOM:
         return BOTTOM
     if receiver.kind in _DATA or receiver.rank.differs:
-        value = _of_data(receiver, name)
+        value = _of_data(frame, receiver, name)
         for refine in frame.domains.attribute:
             value = refine(frame, receiver, name, value)
         return value
@@ -165,9 +165,9 @@ def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
     return value if is_other or library.rows(library.canonical(value.name)) else named_rank(frame, name)
 
 
-def _of_data(receiver: Value, name: str) -> Value:
+def _of_data(frame: Frame, receiver: Value, name: str) -> Value:
     if role_of(receiver) is BatchRole.OUTPUT:
-        return model_outputs.attribute(receiver, name)
+        return model_outputs.attribute(frame, receiver, name)
     found = tensors.attribute(receiver, name)
     if found is not None:
         return found

@@ -6,10 +6,13 @@ For example:
     outputs.loss                      local(data), a mean over an unknown count
     outputs["logits"]                 shard
     outputs.logit_scale               same: a parameter, as CLIP returns one
+    outputs.contrast                  unknown, if the forwards of the project compute it from what all ranks gather
 """
 
 from __future__ import annotations
 
+from trl_lint.analysis.program.definitions.gathered_outputs import is_gathered
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, TensorValue, role_of
@@ -21,23 +24,32 @@ from trl_lint.knowledge import heuristics
 LEARNED = TensorValue(ranks.SAME)
 
 
-def attribute(receiver: Value, name: str) -> Value:
+def attribute(frame: Frame, receiver: Value, name: str) -> Value:
     """A field of a model's output: its loss is a local mean over an unknown count."""
     if is_learned_scale(receiver, name):
         return LEARNED
+    if _is_gathered(frame, receiver, name):
+        return TensorValue(ranks.UNKNOWN, grad=receiver.grad)
     if name in ("loss", "aux_loss"):
         rank = ranks.Rank(State.LOCAL, receiver.rank.origins, "mean") if receiver.rank.differs else receiver.rank
         return derived(rank, Kind.TENSOR, receiver, scalar=True, dtype="float")
     return derived(receiver.rank, Kind.BATCH, receiver)
 
 
-def entry(receiver: Value, key: object) -> Value | None:
+def entry(frame: Frame, receiver: Value, key: object) -> Value | None:
     """`outputs["loss"]`: a part of a model's output, or of metrics, if the key says what it is."""
-    if isinstance(key, str) and (key == "loss" or is_learned_scale(receiver, key)):
-        return attribute(receiver, key)
+    if not isinstance(key, str):
+        return None
+    if key == "loss" or is_learned_scale(receiver, key) or _is_gathered(frame, receiver, key):
+        return attribute(frame, receiver, key)
     return None
 
 
 def is_learned_scale(receiver: Value, name: str) -> bool:
     """Whether a part of this name of a model's output is a parameter, as CLIP returns one with the features."""
     return role_of(receiver) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
+
+
+def _is_gathered(frame: Frame, receiver: Value, name: str) -> bool:
+    is_own = role_of(receiver) is BatchRole.OUTPUT and receiver.rank.differs
+    return is_own and is_gathered(frame.engine.project, name)

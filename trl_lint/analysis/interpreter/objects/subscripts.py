@@ -57,7 +57,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case NumberListValue():
             return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
         case BatchValue():
-            return _item_of_batch(container, index)
+            return _item_of_batch(frame, container, index)
         case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
             return frame.engine.call(frame, method, Arguments([index]), node, container)
         case NamesOfFile():
@@ -74,13 +74,13 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     return item
 
 
-def _item_of_batch(batch: BatchValue, index: Value) -> Value:
+def _item_of_batch(frame: Frame, batch: BatchValue, index: Value) -> Value:
     if batch.role is BatchRole.FIELD and isinstance(index.const, int):
         # One entry of a field: collators also add values that are the same on all ranks (a count, a flag).
         return UNKNOWN
     if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
         return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
-    entry = model_outputs.entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
+    entry = model_outputs.entry(frame, batch, index.const) if batch.role is BatchRole.OUTPUT else None
     return tensors.indexed(batch, index) if entry is None else entry
 
 

@@ -80,7 +80,7 @@ class _Flattened:
             element = join(element, self.element_of(each, depth - 1))
         rank = element.rank
         if length.differs and rank.state is State.SAME:
-            rank = Rank(State.SHARD, length.origins)
+            rank = ranks.UNKNOWN if _is_of_some_ranks(frame, value) else Rank(State.SHARD, length.origins)
         elif length.state is State.UNKNOWN and rank.state is State.SAME:
             rank = ranks.UNKNOWN
         elif rank.state is State.PARTIAL:
@@ -88,6 +88,12 @@ class _Flattened:
         # The count of numbers that a loop has added is unknown.
         is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
         return element.replace(rank=rank, scalar=is_counted, const=MISSING)
+
+
+def _is_of_some_ranks(frame: Frame, value: Value) -> bool:
+    """Whether only some ranks have put anything into a container, as the main process does: no shares."""
+    length = containers.length_on_some(frame, value)
+    return length is not None and length.how == ranks.HELD
 
 
 def values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:

@@ -64,6 +64,11 @@ def files_in_reach(project: Project, path: Path) -> list[Path] | None:
     return found if len(found) < _MOST_FILES else None
 
 
+def linted_and_imported(project: Project) -> Sequence[Path]:
+    """The linted files and those that they import, even indirectly, as far as these are not too many."""
+    return project.of_linted(linted_and_imported, lambda: tuple(_reach(project, sorted(project.linted))))
+
+
 def _defines(project: Project, path: Path, name: str) -> bool:
     text = project.text(path)
     defined = rb"\bdef %b\(|\bself\.%b\s*(?::[^=\n]*)?=[^=]" % ((re.escape(name).encode(),) * 2)

@@ -68,11 +68,22 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
     return changed
 
 
+def frozen_at(frame: Frame, name: str) -> cst.CSTNode | None:
+    """The statement that has frozen the model in a variable, as far as it is one of this function."""
+    return frame.notes.of(_Switched).at.get(name)
+
+
+def _note_frozen(frame: Frame, name: str, on: bool) -> None:
+    if not on and frame.statement is not None:
+        frame.notes.of(_Switched).at[name] = frame.statement
+
+
 def _change(frame: Frame, model: Value, changed: Value, target: cst.BaseExpression | None) -> None:
     """Update the value of a name, or of an attribute of an object of the project."""
     if isinstance(target, cst.Name):
         if frame.memory.names.get(target.value) is model:
             frame.memory.names[target.value] = changed
+            _note_frozen(frame, target.value, changed.grad or changed.device in _MODES)
     elif isinstance(target, cst.Attribute):
         receiver = frame.engine.evaluate(frame, target.value)
         if isinstance(receiver, ProjectInstance) and (receiver.cls, target.attr.value) in frame.memory.attributes:
@@ -90,7 +101,9 @@ def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> 
     name = callee.value if isinstance(callee, cst.Attribute) else None
     switch = next(iter(args.all()), None)
     if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
-        frame.memory.names[name.value] = value.replace(grad=switch is None or switch.const is not False)
+        on = switch is None or switch.const is not False
+        frame.memory.names[name.value] = value.replace(grad=on)
+        _note_frozen(frame, name.value, on)
 
 
 def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
@@ -119,10 +132,11 @@ class _Switched:
     """What a function freezes.
 
     entered: by the id of their call, what the context managers of the project freeze as they are entered. attributes:
-    the attributes that are frozen, or have been.
+    the attributes that are frozen, or have been. at: the statements by which variables were last frozen, by name.
     """
 
     def __init__(self) -> None:
+        self.at: dict[str, cst.CSTNode] = {}
         self.entered: dict[int, list[Switch]] = {}
         self.attributes: set[tuple[ClassInfo, str]] = set()
 
@@ -244,6 +258,7 @@ def _set(frame: Frame, path: Path, on: bool) -> bool:
     changed = value.replace(grad=on, device=device)
     if owner is None:
         frame.memory.names[name] = changed
+        _note_frozen(frame, name, on)
     else:
         _change_attribute(frame, owner, name, changed)
     return True
