@@ -1851,3 +1851,37 @@ def test_the_trainer_of_an_old_release_has_no_accelerator_that_unwraps(release, 
     text = trainer("def prediction_step(self, model, inputs):\n    return model(inputs[:, : model.config.max_length])")
     (found,) = snippets.findings(text)
     assert (found.fix is not None and found.fix.applicability is Applicability.SAFE) is has_fix
+
+
+AS_SEQUENCE = """\
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(args):
+    dist.init_process_group("nccl")
+    layers = nn.Sequential(nn.Linear(3, 3), nn.ReLU()).cuda()
+    model = DDP(layers)
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        ("first = model[0]", "indexed"),
+        ("depth = len(model)", "asked for its length"),
+        ("for layer in model: print(layer)", "iterated over"),
+        ("first = model.module[0]", ""),
+        ("depth = len(layers)", ""),
+        ("model = [model, layers]; first = model[1]", ""),
+        ("model = model.module if args.bare else layers; depth = len(model)", ""),
+    ],
+)
+def test_no_wrapper_is_a_sequence(use, said):
+    """`nn.Sequential` has `__getitem__`, `__len__` and `__iter__`; Python looks for them in the wrapper's class."""
+    found = SNIPPETS.findings(AS_SEQUENCE.format(use))
+    expected = f"a wrapped model, `model`, is {said}: TypeError under DDP and DataParallel"
+    assert [each.message for each in found] == [expected] * bool(said)
+    assert all("use the bare model (`model.module`)" in each.help for each in found)

@@ -95,7 +95,11 @@ class WrappedModelAttributeFix(RuleFix[AttributeRead]):
         return _before_loop(read) or _in_place(read)
 
     def title_for(self, event: AttributeRead) -> str:
-        return f"Read `.{event.attribute}` from the bare model"
+        return (
+            "Use the bare model"
+            if event.attribute in models.AS_SEQUENCE
+            else f"Read `.{event.attribute}` from the bare model"
+        )
 
 
 def _read(event: AttributeRead) -> _Read | NoFix:
@@ -124,6 +128,8 @@ def _read(event: AttributeRead) -> _Read | NoFix:
 def _unsuitable(event: AttributeRead) -> str:
     """Why the attribute should not be read from the bare model; "" if it may be."""
     name = event.attribute
+    if name in models.AS_SEQUENCE:
+        return _MODULE
     if event.called:
         return _CALLED
     if name in models.PARAMETERS:

@@ -113,6 +113,8 @@ EMBEDDED_INPUTS = "inputs_embeds"
 
 # Methods that generate. A wrapped model has none of them.
 GENERATES = frozenset({"generate"})
+# What code does with a model of which Python asks the class for a method; `nn.Sequential` has these, no wrapper has.
+AS_SEQUENCE = {"__getitem__": "indexed", "__iter__": "iterated over", "__len__": "asked for its length"}
 # The field of the object that it returns, if it is asked for more than the tokens, which holds these.
 # Source: transformers, generation/utils.py `GenerateDecoderOnlyOutput`
 GENERATED_TOKENS = "sequences"

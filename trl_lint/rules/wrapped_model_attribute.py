@@ -6,6 +6,7 @@ Reports reading an attribute such as `.config` from a model wrapped in `Distribu
 of `accelerator.prepare`, `trainer.model` in hooks of a Lightning callback while it trains (`trainer.lightning_module`
 and `pl_module` are bare), and everything these are passed to. It also reports
 
+- a model that the code itself wraps, used as a sequence: `model[0]`, `len(model)`, `for layer in model:`;
 - a wrapped model passed to a pipeline of Diffusers, which reads the model's `config`;
 - `if hasattr(model, "x"): model.x()` without an alternative, for a model that the code itself wraps in
   `DistributedDataParallel`, if something in the project defines `x`: nothing fails, but the call never happens.
@@ -85,7 +86,7 @@ from trl_lint.domain.model_roles import is_data_parallel, may_be_data_parallel
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
-from trl_lint.knowledge.models import COMPILED, GENERATES
+from trl_lint.knowledge.models import AS_SEQUENCE, COMPILED, GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
 
@@ -151,6 +152,9 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         name = event.attribute
         if name in (*GENERATES, COMPILED) or name in _OF_ENGINES or _is_handed_on(event):
             return
+        if name in AS_SEQUENCE:
+            yield _used_as_sequence(event)
+            return
         model = owner_of(event)
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
@@ -201,6 +205,17 @@ def _asked(event: AttributeAsked) -> Violation:
         help=f"ask the bare model ({bare}), and use its attribute",
         by_hand=_ASKED,
         consequence=Consequence.WRONG_TRAINING,
+    )
+
+
+def _used_as_sequence(event: AttributeRead) -> Violation:
+    model = model_in(event.module, event.node)
+    bare = said("bare", event, model=model)
+    return Violation(
+        event=event,
+        message=f"a wrapped model, `{model}`, is {AS_SEQUENCE[event.attribute]}: TypeError under DDP and DataParallel",
+        provenance=event.model.provenance,
+        help=f"use the bare model ({bare}){_FORWARD}",
     )
 
 

@@ -41,12 +41,17 @@ def train(network, dataset, optimizer):
         optimizer.step()
         logs = {"a": averaged(loss.detach()), "b": summed(loss.detach())}
         logs["c"] = in_place(loss.detach().clone(), world_size).item()
+        logs["d"] = averaged(loss.detach()) if dist.is_initialized() else loss.detach()
+        scaled, *others = loss.detach().clone(), loss.detach().clone()
+        dist.all_reduce(scaled.div_(world_size))
+        dist.all_reduce_coalesced([others[0]])
         own = model(**batch).loss.item()
         if dist.is_initialized():
             dist.all_reduce(loss)
         if dist.get_rank() == 0:
             wandb.log(logs)
             wandb.log({"loss": loss.item()})
+            wandb.log({"scaled": scaled.item(), "other": others[0].item()})
             wandb.log({"own": own})  # expect: TRL003
 
 

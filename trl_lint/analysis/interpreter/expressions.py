@@ -29,6 +29,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     on_single_process,
     truth,
 )
+from trl_lint.analysis.interpreter.control_flow import reduced_branches
 from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, registries, subscripts
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
@@ -380,6 +381,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if before is not None:
         note_held((one, frame.memory.heap), (other, frame.memory.heap), before)
     joined = defaults.of_choice(node, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
+    joined = joined or reduced_branches.of_choice(node.test, test, one, other)
     uniform_if_plain = containers.uniform_if_plain
     joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.interpreter.calls import attribute_calls
 from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests, wrapper_questions
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, sequences, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
@@ -105,6 +105,7 @@ _RETURNED: dict[str, Value] = {"id": IDENTITY, "print": NONE}
 
 def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
+    sequences.note_used(frame, value, "__len__", args.expression(0))
     if isinstance(value, ContainerValue):
         frame.consume(value)
         rank = ranks.SAME

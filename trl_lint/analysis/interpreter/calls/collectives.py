@@ -207,6 +207,8 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
         if result.kind is Kind.CONTAINER:
             element = containers.iterate(frame, result)[0]
         frame.update(receiver, lambda cell: _filled(cell, element))
+        for listed in target.elements if isinstance(target, cst.List) else ():  # `all_reduce_coalesced([x, y])`
+            assignment.rebind(frame, listed.value, element)
     else:
         if result.kind is Kind.CONTAINER:
             result = Value(ranks.REDUCED)

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_el
 from trl_lint.analysis.interpreter.control_flow.collators import run_collators
 from trl_lint.analysis.interpreter.control_flow.training_loops import asking_for_batches, evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import aliases, present_on_some
+from trl_lint.analysis.interpreter.objects import aliases, present_on_some, sequences
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state import containers
@@ -54,8 +54,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         if through and len(entries) == 1:
             replaced_entries.replace_all(frame, node)
         return through
-    element, length = containers.iterate(frame, iterable)
-    length = containers.length_on_some(frame, iterable) or length
+    element, length = _iterated(frame, node, iterable)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
     element = SAME if iterable.kind is Kind.BATCH and replaced_entries.gives_keys(node) else element
@@ -80,6 +79,13 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     elif through:
         aliases.write_back_zipped(frame, node, element)
     return through
+
+
+def _iterated(frame: Frame, node: cst.For, iterable: Value) -> tuple[Value, Rank]:
+    """An element of what a loop goes over, and whether its length is the same on all ranks."""
+    sequences.note_used(frame, iterable, "__iter__", node.iter)
+    element, length = containers.iterate(frame, iterable)
+    return element, containers.length_on_some(frame, iterable) or length
 
 
 def _enter_for(frame: Frame, node: cst.For, element: Value) -> None:

@@ -19,6 +19,7 @@ A setting says whether there are other ranks to agree with:
 
     if args.distributed: losses["eval"] = agreed(losses["eval"])
     if args.backend == "deepspeed": losses["eval"] = agreed(losses["eval"])
+    shown = agreed(loss) if args.distributed else loss
 
 What the value is after the branch is unknown: not this rank's own, which the join of both would be.
 """
@@ -36,6 +37,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.heap import REST, Cell, Memory
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import Identity
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Value
@@ -81,6 +83,12 @@ def reduced_on_one_branch(
     return ReducedOnOneBranch(
         differing(taken.names, skipped.names), differing(taken.attributes, skipped.attributes), tuple(items)
     )
+
+
+def of_choice(test: cst.BaseExpression, value: Value, one: Value, other: Value) -> Value | None:
+    """The value of a conditional expression, if only one of its branches reduces it. value: that of the condition."""
+    is_reduced = ranks.REDUCED in (one.rank, other.rank) and (one.rank.differs or other.rank.differs)
+    return _agreed(join(one, other)) if is_reduced and _is_of_job(test, value) else None
 
 
 def _is_of_job(test: cst.BaseExpression, value: Value) -> bool:

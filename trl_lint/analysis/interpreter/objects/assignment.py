@@ -299,10 +299,11 @@ def _rebind_viewed(frame: Frame, target: cst.CSTNode, value: Value) -> None:
 
 
 def viewed_by(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """The tensor of which a method returns a view: the `x` of `x.detach()`; None for any other expression."""
+    """The `x` of a method that returns a view of it, or itself: `x.detach()`, `x.div_(2)`; None for anything else."""
     match node:
-        case cst.Call(func=cst.Attribute(value=viewed, attr=cst.Name(name))) if torch_ops.of_method(name).shares:
-            return viewed
+        case cst.Call(func=cst.Attribute(value=viewed, attr=cst.Name(name))):
+            row = torch_ops.of_method(name)
+            return viewed if row.shares or row.in_place is not None else None
     return None
 
 

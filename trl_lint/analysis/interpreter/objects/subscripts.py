@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs, sequences
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state.arguments import Arguments
@@ -49,6 +49,9 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case TupleValue():
             return _item_of_tuple(frame, container, index, node)
         case ModelValue():
+            sequences.note_used(
+                frame, container, "__getitem__", node.value if isinstance(node, cst.Subscript) else None
+            )
             return container
         case IterableValue():
             return container.element
