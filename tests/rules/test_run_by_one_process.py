@@ -26,11 +26,14 @@ class Training({base}):
     [
         ("unittest.TestCase", "import unittest", False),
         ("unittest.TestCase", "import unittest, torch.multiprocessing as mp\n\ndef run(): mp.spawn(run)\n", True),
+        ("BasePredictor", "from cog import BasePredictor", False),
+        ("BasePredictor", "from cog import BasePredictor\n\ndef run(): mp.spawn(run)\n", True),
+        ("BasePredictor", "from serving import BasePredictor", True),
         ("MultiProcessTestCase", "from torch.testing._internal.common_distributed import MultiProcessTestCase", True),
         ("object", "", True),
     ],
 )
-def test_a_unit_test_is_run_by_one_process(base, imports, by_default, tmp_path):
+def test_a_unit_test_or_a_served_model_is_run_by_one_process(base, imports, by_default, tmp_path):
     text = TESTS.format(base=base, imports=imports)
     assert by_default_in(tmp_path, {"training.py": text}, "training.py", "TRL002") is by_default
 
