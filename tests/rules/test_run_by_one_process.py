@@ -26,11 +26,14 @@ class Training({base}):
     [
         ("unittest.TestCase", "import unittest", False),
         ("unittest.TestCase", "import unittest, torch.multiprocessing as mp\n\ndef run(): mp.spawn(run)\n", True),
+        ("BasePredictor", "from cog import BasePredictor", False),
+        ("BasePredictor", "from cog import BasePredictor\n\ndef run(): mp.spawn(run)\n", True),
+        ("BasePredictor", "from serving import BasePredictor", True),
         ("MultiProcessTestCase", "from torch.testing._internal.common_distributed import MultiProcessTestCase", True),
         ("object", "", True),
     ],
 )
-def test_a_unit_test_is_run_by_one_process(base, imports, by_default, tmp_path):
+def test_a_unit_test_or_a_served_model_is_run_by_one_process(base, imports, by_default, tmp_path):
     text = TESTS.format(base=base, imports=imports)
     assert by_default_in(tmp_path, {"training.py": text}, "training.py", "TRL002") is by_default
 
@@ -241,6 +244,96 @@ def test_a_branch_of_another_task_says_nothing_of_processes(tmp_path):
     text = RUNNERS.format(**AS_WRITTEN).replace("args.distributed and torch.cuda.device_count() > 1:", "args.train:")
     found = findings_in(tmp_path, {"main.py": text}, "main.py", "TRL003")
     assert [each.by_default for each in found if each.start.line == 20] == [True]
+
+
+ONE_CLASS = """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Runner{bases}:
+    def __init__(self, args, model, rank=None):
+        self.model, self.rank, self.losses = model, rank, []
+        rows = torch.ones(8, 2)
+        self.loader = DataLoader(rows, sampler=DistributedSampler(rows) if args.distributed else None)
+
+    def total(self):
+        losses = []
+        with torch.no_grad():
+            for batch in self.loader:
+                losses.append(self.model(batch).mean())
+        return sum(losses) / len(losses)
+
+    def shown(self):
+        if self.rank is None or self.rank == 0:
+            print("loss", self.losses[-1])
+
+    def run(self):
+        self.losses.append(self.total())
+        self.shown(){alone}
+
+    def run_on_all(self):
+        loss = self.total()
+        {reduced}
+        self.losses.append(loss)
+        self.shown(){more}
+"""
+STARTS_WORKERS = """
+import argparse
+
+import runners
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def worker(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.size)
+    runner = runners.Runner(args, torch.nn.Linear(2, 2), rank)
+    {called}
+
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    if args.distributed:
+        mp.spawn(worker, args=(args,), nprocs=args.size)
+    else:
+        runner = runners.Runner(args, torch.nn.Linear(2, 2))
+        runner.run()
+"""
+KEPT_APART = {
+    "bases": "",
+    "alone": "",
+    "reduced": "dist.all_reduce(loss)",
+    "more": "",
+    "called": "runner.run_on_all()",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "by_default"),
+    [
+        ({}, []),
+        # Others call it: by its name, by another method, from elsewhere, or in the class that this one is based on.
+        ({"called": "runner.run()"}, ["self.losses[-1]"]),
+        ({"called": "getattr(runner, args.kind)()"}, ["self.losses[-1]"]),
+        ({"more": "\n        self.run()"}, ["self.losses[-1]"]),
+        ({"called": "start(runner)"}, ["self.losses[-1]"]),
+        ({"bases": "(Base)"}, ["self.losses[-1]"]),
+        # The other method shows, or keeps, its own values as well.
+        (
+            {"alone": "\n        print('one', self.total())", "more": "\n        print('all', self.total())"},
+            ["self.total()"],
+        ),
+        ({"reduced": "pass"}, ["self.losses[-1]"]),
+    ],
+)
+def test_a_method_that_only_the_branch_of_one_process_calls(changed, by_default, tmp_path):
+    words = {**KEPT_APART, **changed}
+    files = {"runners.py": ONE_CLASS.format(**words), "main.py": STARTS_WORKERS.format(**words)}
+    found = findings_in(tmp_path, files, "runners.py", "TRL003")
+    assert [each.message.split("`")[1] for each in found if each.by_default] == by_default
 
 
 LIGHTNING = """

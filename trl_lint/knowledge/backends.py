@@ -30,8 +30,11 @@ MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_defau
 CHOOSE_GPU = frozenset({"torch.cuda.set_device"})
 # Functions that tell whether there are GPUs.
 FIND_GPUS = frozenset({"torch.cuda.is_available"})
-# Code that a class of these runs is one process, unless it starts others itself.
-ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"})
+# Code that a class of these runs is one process, unless it starts others itself: a test, and what a server of cog asks,
+# in the one process that it starts for that. Source: cog, python/cog/server/worker.py `Worker`, `_ChildWorker`.
+ONE_PROCESS = frozenset(
+    {"cog.BasePredictor", "cog.Predictor", "unittest.IsolatedAsyncioTestCase", "unittest.TestCase"}
+)
 # What pytest takes for a test by default (`python_files`, `python_classes` and `python_functions`): it runs all of them
 # in one process.
 TEST_FILES = ("test_*.py", "*_test.py")

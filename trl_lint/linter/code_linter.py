@@ -303,7 +303,7 @@ class CodeLinter:
             or engines.no_group
             or mild
             or is_behind_option(module, found.violation.node, engines.single_process_options)
-            or is_run_alone(self._tools()[0], module, found.violation.node)
+            or all(is_run_alone(self._tools()[0], each.violation) for each in found.parts)
         ):
             return found.only_if_asked_for()
         return found

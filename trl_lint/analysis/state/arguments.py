@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
 from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import SAME, Kind, Value
 
 
 class Arguments:
@@ -49,6 +49,13 @@ class Arguments:
         rest.star, rest.double = self.star, self.double
         rest.nodes = {key - 1 if isinstance(key, int) else key: arg for key, arg in self.nodes.items() if key != 0}
         return rest
+
+    def alike(self, keys: Collection[int | str]) -> Arguments:
+        """These arguments, with those at some places, or with some names, replaced by values that all ranks have."""
+        positional = [SAME if key in keys else value for key, value in enumerate(self.positional)]
+        others = Arguments(positional, {key: SAME if key in keys else each for key, each in self.keywords.items()})
+        others.star, others.double, others.nodes = self.star, self.double, self.nodes
+        return others
 
     def named(self) -> Iterator[tuple[int | str, Value]]:
         """The arguments that are not starred, by position or name."""

@@ -30,6 +30,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     StringValue,
     TupleValue,
+    is_none,
     role_of,
     shape_of,
 )
@@ -37,7 +38,7 @@ from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.provenance import FullBatches, Prepared
 from trl_lint.domain.ranks import RANK_LOCAL, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED
-from trl_lint.domain.small_tuples import is_small
+from trl_lint.domain.small_tuples import is_small, items_or_itself
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets
 from trl_lint.knowledge.schema import PREPARED_BATCH
@@ -356,13 +357,21 @@ _MAX_ITEMS_TO_UNROLL = 8
 def items_to_unroll(frame: Frame, iterable: Value) -> list[Value] | None:
     """The items to unroll: of constant strings, as in `for split in ("chosen", "rejected")`, or with a model in it.
 
-    The facts of a model would be lost if it were joined with another model, or with other values.
+    The facts of a model would be lost if it were joined with another model, or with other values; where others are
+    None, it would be lost which. Rows of lists are unrolled if there is one.
     """
     items = positions_of(frame, iterable)
     if not items or len(items) > _MAX_ITEMS_TO_UNROLL:
         return None
     keeps_facts = all(isinstance(item.const, str) for item in items) or any(map(has_model, items))
-    return list(items) if keeps_facts else None
+    is_row = len(items) == 1 and isinstance(items[0], TupleValue)
+    return list(items) if keeps_facts or is_row or lacks_some(items) else None
+
+
+def lacks_some(items: Sequence[Value]) -> bool:
+    """Whether some of the items are None, or have None at a place of which others have something."""
+    columns = zip(*map(items_or_itself, items), strict=False)
+    return any(0 < sum(map(is_none, column)) < len(column) for column in columns)
 
 
 def has_model(item: Value) -> bool:
@@ -383,6 +392,14 @@ def _pair(key: Value, value: Value, form: str) -> Value:
     if form == "items":
         return TupleValue(ranks.SAME, (key, value))
     return value if form == "values" else key
+
+
+def positions_of_any(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """The items of a value that is one of several lists of the same length, each of them one of theirs."""
+    known = [positions_of(frame, value.with_parts(frozenset({each}))) for each in value.identities]
+    if len(known) < 2 or None in known or len({len(items) for items in known if items is not None}) != 1:
+        return positions_of(frame, value)
+    return tuple(join_all(column) for column in zip(*filter(None, known), strict=True))
 
 
 def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:

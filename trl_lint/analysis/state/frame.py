@@ -414,12 +414,12 @@ class Frame:
 
 
 class Loop:
-    """A loop being run: the states at its `break` and `continue`; evaluates: its code, if it asks for the batches."""
+    """A loop: its states at `break`, `continue`; its code if it `evaluates`; `of_items`: runs once per known item."""
 
-    __slots__ = ("breaks", "continues", "evaluates")
+    __slots__ = ("breaks", "continues", "evaluates", "of_items")
 
-    def __init__(self, evaluates: cst.For | cst.While | None = None) -> None:
-        self.evaluates = evaluates
+    def __init__(self, evaluates: cst.For | cst.While | None = None, *, of_items: bool = False) -> None:
+        self.evaluates, self.of_items = evaluates, of_items
         self.breaks: list[Memory] = []
         self.continues: list[Memory] = []
 

@@ -7,6 +7,7 @@ For example:
     prompt = input("Prompt: ")                                    typed by a user, in one terminal
     train_single_gpu.py                                           the name of the file
     class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
+    class Predictor(cog.BasePredictor): …                         what a server runs, likewise
     run([..., "torch.distributed.launch", script])                a function that starts the processes
     pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports
     fabric = Fabric(precision="bf16-true")                        which is not launched, nor handed on to be launched

@@ -15,12 +15,16 @@ For example:
     class DistributedRunner(SingleRunner):
         def train(self): …                            so is `SingleRunner.train`, which no heir has: this is another
 
+    def alone(): Runner(model).train()
+    def worker(rank): runner = Runner(model); runner.train_on_all()      so is `Runner.train`, if no method calls it
+
 Functions and classes are followed by their names in all linted files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
@@ -38,16 +42,37 @@ from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_RANKS, STARTS_OF_GROUP
 from trl_lint.linter.execution.option_branches import is_behind_option
 
+if TYPE_CHECKING:
+    from trl_lint.domain.provenance import Step
+    from trl_lint.rules.base import Violation
+
 # How many calls lead from the branch to the code.
 _DEEPEST = 3
 # What each process of a job calls, and what starts them: the code is not for one process.
 _OF_SEVERAL = START_RANKS | {name.rpartition(".")[2] for name in CALLED_BY_EACH}
 
 
-def is_run_alone(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether the function around a node, or its class, is only used in the branch of one process."""
+def is_run_alone(project: Project, violation: Violation) -> bool:
+    """Whether the function around a place, or its class, is only used in the branch of one process.
+
+    So is a place for whose reason such a function is given: the value that it keeps is that of the only process.
+    """
     if not _has_branches(project):
         return False
+    places = [(violation.module, violation.node), *_places_in(project, violation.provenance)]
+    return any(_is_in_code_of_one(project, *place) for place in places)
+
+
+def _places_in(project: Project, step: Step | None) -> Iterator[tuple[Module, cst.CSTNode]]:
+    """The places of a chain that are in linted files."""
+    while step is not None:
+        module = project.module(step.module.path)
+        if module is not None and module.tree is step.module.tree:
+            yield module, step.node
+        step = step.before
+
+
+def _is_in_code_of_one(project: Project, module: Module, node: cst.CSTNode) -> bool:
     around = definitions_around(module.tree, node)
     match around:
         case [cst.FunctionDef() as function, *_]:
@@ -81,21 +106,60 @@ def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) ->
 
 
 def _is_created_alone(project: Project, cls: cst.ClassDef, method: str) -> bool:
-    """Whether a method is that of objects only which the branch of one process creates; its heirs have their own."""
-    if _is_of_several(project, cls):
+    """Whether a method is that of objects only which the branch of one process creates; its heirs have their own.
+
+    Objects that others create may have it, if they do not call it.
+    """
+    if _is_of_several(project, own if (own := _unless_called_inside(cls, method)) else cls):
         return False
     created = False
     for module, use in _uses(project, cls.name.value):
         outer = ancestors(module.tree, use)[-1]
-        if _is_bound(module, use) or (isinstance(outer, cst.Attribute) and outer.attr.value != method):
+        if _is_bound(module, use) or (_is_object(outer, use) and outer.attr.value != method):
             continue
         heir = _heir(module, use)
         if heir is not None and _overrides(heir, method):
             continue
-        if not (_is_called(module, use) and _is_in_branch(project, module, use, _DEEPEST)):
+        if not _is_called(module, use):
             return False
-        created = True
+        if _is_in_branch(project, module, use, _DEEPEST):
+            created = True
+        elif own is None or not _is_kept_for_others(module, use, method):
+            return False
     return created
+
+
+def _unless_called_inside(cls: cst.ClassDef, method: str) -> cst.FunctionDef | None:
+    """The method, if only whoever has an object of the class calls it: the class does not, and hands no object on."""
+    if cls.bases or cls.keywords or cls.decorators or method.startswith("__"):
+        return None
+    around = [ancestors(cls, each)[-1] for each in of_class(cls, cst.Name) if each.value == "self"]
+    handed_on = [each for each in around if not isinstance(each, (cst.Attribute, cst.Param))]
+    called = [each for each in around if isinstance(each, cst.Attribute) and each.attr.value == method]
+    if handed_on or called:
+        return None
+    return next((each for each in of_class(cls, cst.FunctionDef) if each.name.value == method), None)
+
+
+def _is_kept_for_others(module: Module, use: cst.Name, method: str) -> bool:
+    """Whether an object is made here under a name of which the function only uses attributes, and not the method."""
+    around = [each for each in ancestors(module.tree, use) if not isinstance(each, cst.Attribute)]
+    definitions = definitions_around(module.tree, use)
+    match around[-2:]:
+        case [cst.Assign([cst.AssignTarget(cst.Name(name))]), cst.Call()] if definitions:
+            uses = [each for each in of_class(definitions[-1], cst.Name) if each.value == name]
+            return all(_is_other_use(definitions[-1], each, method) for each in uses)
+    return False
+
+
+def _is_other_use(function: cst.CSTNode, use: cst.Name, method: str) -> bool:
+    outer = ancestors(function, use)[-1]
+    return isinstance(outer, cst.AssignTarget) or (_is_object(outer, use) and outer.attr.value != method)
+
+
+def _is_object(outer: cst.CSTNode, use: cst.Name) -> TypeGuard[cst.Attribute]:
+    """Whether a name is that of which an attribute is read, and not that of the attribute."""
+    return isinstance(outer, cst.Attribute) and outer.value is use
 
 
 def _is_in_branch(project: Project, module: Module, use: cst.CSTNode, depth: int) -> bool:

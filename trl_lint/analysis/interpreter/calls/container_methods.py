@@ -49,7 +49,7 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
             and not weak
             and len(cell.entries) < 16
             and cell.shape == "list"
-            and not frame.loops
+            and all(each.of_items for each in frame.loops)
         ):
             return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, longer)
         rest = with_element(cell.element(), value)

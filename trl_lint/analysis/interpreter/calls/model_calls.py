@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.operations.pure_calls import element_of, valu
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
+from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -80,10 +81,18 @@ def _returns_itself(receiver: Value, name: str) -> bool:
 
 def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """The result of a model's forward pass."""
+    args = _read(model, args)
     value = output_of(frame, args)
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
     return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)
+
+
+def _read(model: Value, args: Arguments) -> Arguments:
+    """The arguments that a project model's forward reads; the others are the same on all ranks to it."""
+    cls = class_of(model)
+    unread = frozenset() if cls is None else unread_parameters(cls)
+    return args.alike(unread) if unread else args
 
 
 def _with_timings(frame: Frame, model: Value, output: Value, node: cst.CSTNode) -> Value:

@@ -65,10 +65,13 @@ def _wrapped_on_one_branch(frame: Frame, test: cst.BaseExpression, item: Value, 
 
 
 def zipped(frame: Frame, values: Sequence[Value]) -> Value | None:
-    """The rows of `zip(…)` one by one, if one of the lists holds models; the other iterables count as equally long."""
-    known = [containers.positions_of(frame, value) for value in values]
+    """The rows of `zip(…)` one by one, if one of the lists holds models, or None beside others, or one item alone.
+
+    The other iterables count as equally long.
+    """
+    known = [containers.positions_of_any(frame, value) for value in values]
     lengths = {len(items) for items in known if items is not None}
-    if len(lengths) != 1 or not any(items is not None and any(map(containers.has_model, items)) for items in known):
+    if len(lengths) != 1 or not any(items is not None and _are_kept_apart(items) for items in known):
         return None
     (length,) = lengths
     columns = [
@@ -77,3 +80,7 @@ def zipped(frame: Frame, values: Sequence[Value]) -> Value | None:
     ]
     rows = [TupleValue(SAME, row) for row in zip(*columns, strict=True)]
     return TupleValue(SAME, rows) if is_small(rows) else None
+
+
+def _are_kept_apart(items: Sequence[Value]) -> bool:
+    return len(items) == 1 or any(map(containers.has_model, items)) or containers.lacks_some(items)

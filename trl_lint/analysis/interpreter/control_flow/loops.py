@@ -108,13 +108,14 @@ def _is_prepared_batch(element: Value) -> bool:
 def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Value]) -> bool:
     """Run a loop over a known dict once per key, so that each key keeps its own facts."""
     before, exits = frame.memory.control, len(frame.exits)
+    are_items = containers.positions_of(frame, iterable) is not None
     of_some = containers.length_on_some(frame, iterable)
     trips = SAME if of_some is None else derived(of_some, Kind.NUMBER, iterable)
     inside = before.under(control_of_condition(frame, node.iter, trips))
     for index, entry in enumerate(entries):
         frame.memory.control = inside
         frame.unroll_index = (*frame.unroll_index, index)
-        loop = Loop()
+        loop = Loop(of_items=are_items)
         frame.loops.append(loop)
         bind_target(frame, node.target, entry)
         through = run_body(frame, node.body)

@@ -194,12 +194,19 @@ def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool
     return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
 
 
+# As many as a list may be built of, item by item.
+_MOST_ITEMS = 16
+
+
 def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     if left.kind is right.kind is Kind.STRING or (left.kind is Kind.STRING and right.device == GLOBAL_RANK):
         return add_texts(frame, (left, right))  # `"cuda:" + str(rank)`
     if left.kind is right.kind is Kind.TUPLE:
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):
+        items = [containers.positions_of(frame, each) for each in (left, right)]
+        if items[0] is not None and items[1] is not None and len(items[0]) + len(items[1]) < _MOST_ITEMS:
+            return frame.allocate(node, Cell("list", dict(enumerate(items[0] + items[1]))))
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
         length = ranks.of_counts(ranks.combine(one, two), (one, two))
         return frame.allocate(node, Cell("list", rest=join(first, second), length=length))

@@ -1,4 +1,4 @@
-"""Unit tests: one process runs them, whatever they create."""
+"""Unit tests, and classes that a server runs: one process runs them, whatever they create."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_test(function: FunctionInfo | None) -> bool:
 
 
 def is_one_process(function: FunctionInfo | None) -> bool:
-    """Whether a function is known to run in one process, as a method of a unit test class."""
+    """Whether a function is known to run in one process, as a method of a class of tests or of a served model."""
     cls = function.cls if function is not None else None
     return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
 
