@@ -80,7 +80,8 @@ def _reach(project: Project, starts: Iterable[Path]) -> Iterator[Path]:
     seen = set(waiting)
     for path in waiting:
         yield path
-        new = (each for each in imported_files(project, path, project.text(path)) if each not in seen)
+        imported = imported_files(project, path, project.text(path))
+        new = (each for each in imported if each not in seen and project.may_open(each))
         for each in new if len(seen) < _MOST_FILES else ():
             seen.add(each)
             waiting.append(each)
