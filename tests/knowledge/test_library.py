@@ -56,10 +56,15 @@ def test_names_are_canonical():
         ("mlflow.tracking.MlflowClient", "mlflow.MlflowClient"),
         ("numpy.mean", "numpy.mean"),
         ("my.own.Trainer", "my.own.Trainer"),
+        ("torch.distributed.deprecated.all_reduce", "torch.distributed.all_reduce"),
         ("torch.distributed.distributed_c10d.all_reduce", "torch.distributed.all_reduce"),
         ("torch.distributed.nn.all_reduce", "torch.distributed.nn.functional.all_reduce"),
         ("torch.distributed.nn.functional.all_reduce", "torch.distributed.nn.functional.all_reduce"),
         ("torch.nn.parallel.DataParallel", "torch.nn.DataParallel"),
+        (
+            "torch.nn.parallel.deprecated.DistributedDataParallel",
+            "torch.nn.parallel.DistributedDataParallel",
+        ),
         (
             "torch.nn.parallel.distributed.DistributedDataParallel",
             "torch.nn.parallel.DistributedDataParallel",

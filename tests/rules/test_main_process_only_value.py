@@ -169,6 +169,44 @@ def test_what_is_none_on_some_ranks_and_used_as_an_object(body, where):
     assert shown(text, SNIPPETS.finding(text)) == where
 
 
+TRIED = """\
+for batch in batches:
+    try:
+        {tried}
+    except {caught}:
+        {handled}
+"""
+
+
+@EITHER
+@pytest.mark.parametrize(
+    ("tried", "caught", "handled", "is_reported"),
+    [
+        ("args.step(batch)", "RuntimeError", "writer.flush()", True),
+        ("args.step(batch)", "Exception as error", "writer.flush()", True),
+        ("args.step(batch)", "RuntimeError as error", "if 'memory' in str(error):\n            writer.flush()", True),
+        ("args.step(batch)", "RuntimeError as e", "if 'x' in str(e):\n            raise\n        writer.flush()", True),
+        ("args.step(batch)\n        writer.flush()", "KeyError", "continue", True),
+        ("args.step(batch if args.log else 0)", "RuntimeError", "writer.flush()", True),
+        # Not raised on any rank, or it is not known whether on any.
+        ("args.step(batch)", "KeyError", "writer.flush()", False),
+        ("open(batch).read()", "OSError", "writer.flush()", False),
+        ("if rank == 0:\n            args.step(batch)", "RuntimeError", "writer.flush()", False),
+        ("args.step(batch if rank == 0 else 0)", "RuntimeError", "writer.flush()", False),
+        ("if asked():\n            args.step(batch)", "RuntimeError", "writer.flush()", False),
+        ("args.step(batch)", "RuntimeError as error", "if args.asked(error):\n            writer.flush()", False),
+        ("args.step(batch)", "RuntimeError as error", "if rank == 0:\n            writer.flush()", False),
+        # The rank fails anyway, or goes on after the use has failed.
+        ("args.step(batch)", "RuntimeError", "writer.flush()\n        raise", False),
+        ("args.step(batch)\n        writer.flush()", "Exception", "continue", False),
+        ("os.mkdir(batch)\n        writer.flush()", "FileExistsError", "continue", False),
+    ],
+)  # fmt: skip
+def test_uses_where_errors_are_handled(bound, tried, caught, handled, is_reported):
+    text = program(bound + TRIED.format(tried=tried, caught=caught, handled=handled))
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 @EITHER
 @pytest.mark.parametrize(
     "use",

@@ -917,6 +917,11 @@ def test_files_that_all_ranks_find(body, is_reported):
         ('f"out-{args.name}-{datetime.now().strftime(form)}"', True),
         ('f"out-{unknown()}-{datetime.now().strftime(form)}"', False),
         ('datetime.now().strftime("%H-%M-%S-%f")', False),
+        ("datetime.fromtimestamp(time.time()).strftime(form)", True),
+        ("datetime.utcfromtimestamp(time.time()).strftime(form)", True),
+        ("datetime.fromtimestamp(time.time()).strftime(unknown())", False),
+        ('datetime.fromtimestamp(time.time()).strftime("%H-%M-%S-%f")', False),
+        ("f'{datetime.fromtimestamp(time.time())}'", False),
         ("f'{time.time_ns()}'", False),
     ],
 )

@@ -245,6 +245,7 @@ _ALIASES: dict[str, str] = {
     "torch.distributed._tensor.init_device_mesh": "torch.distributed.device_mesh.init_device_mesh",
     "torch.distributed.DeviceMesh": "torch.distributed.device_mesh.DeviceMesh",
     "torch.distributed.algorithms.join": "torch.distributed.algorithms",
+    "torch.distributed.deprecated": "torch.distributed",  # of PyTorch 1.0, beside the new one
     "torch.distributed.distributed_c10d": "torch.distributed",
     "torch.distributed.fsdp.fully_sharded_data_parallel": "torch.distributed.fsdp",
     "torch.distributed.init_device_mesh": "torch.distributed.device_mesh.init_device_mesh",
@@ -253,6 +254,7 @@ _ALIASES: dict[str, str] = {
     "torch.functional": "torch",
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.deprecated": "torch.nn.parallel",
     "torch.nn.parallel.distributed": "torch.nn.parallel",
     "torch.nn.utils.clip_grad": "torch.nn.utils",
     "torch.optim.lr_scheduler._LRScheduler": "torch.optim.lr_scheduler.LRScheduler",

@@ -149,7 +149,8 @@ SAME_FUNCTIONS = frozenset({
 
 # Calls under these are pure (a result as its arguments) unless another table has them.
 PURE_ROOTS = frozenset({
-    "ast", "base64", "binascii", "bisect", "collections", "copy", "dataclasses", "datetime.timedelta", "decimal",
+    "ast", "base64", "binascii", "bisect", "collections", "copy", "dataclasses",
+    "datetime.datetime.fromtimestamp", "datetime.datetime.utcfromtimestamp", "datetime.timedelta", "decimal",
     "difflib", "distutils.util", "einops", "fnmatch", "fractions", "functools", "heapq", "html",
     "hydra.utils.to_absolute_path", "itertools",
     "json", "math", "natsort", "numbers", "numpy", "omegaconf.OmegaConf.select", "omegaconf.OmegaConf.to_yaml",

@@ -49,9 +49,10 @@ A *hint*: the code does not show whether the other ranks need the value.
 Not reported: uses under a condition on the rank, or on something that may follow from the rank; after a check of the
 value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`); once None has been taken out of a list
 or a dict (`[each for each in hooks if each]`, `hooks.remove(None)`); where the other ranks have left before; in a `try`
-that catches the exception; a value that all ranks bind again in between, for example with a broadcast; and functions of
-which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, and how far the training is
-do not count as checks.
+that catches the exception; in an `except` clause that raises again, or catches other errors than those of a batch that
+is too large (`RuntimeError`, `Exception`); a value that all ranks bind again in between, for example with a broadcast;
+and functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, and how far
+the training is do not count as checks.
 
 A condition that combines the rank with something else by `or` may let all ranks in, so it is not followed. A value that
 a helper from outside the project may return as None is not known.

@@ -5,6 +5,7 @@
     dist.init_process_group("nccl", rank=number, world_size=4)
     dist.init_process_group("nccl", rank=args.node)                an option, by any name
     dist.init_process_group("nccl", rank=int(os.environ["ME"]))    an environment variable
+    start(number)                                                  the number, if `start` passes its parameter on
 
 Nothing follows from what is bound several times: only one of the values need be the rank.
 """
@@ -75,10 +76,37 @@ def _passed(tree: cst.Module) -> Iterator[tuple[cst.Module | cst.FunctionDef, cs
     """The ranks passed, each with the function around the call, or the module."""
     for call in of_class(tree, cst.Call):
         if last_name(call.func) in TAKE_RANK:
-            around = [each for each in definitions_around(tree, call) if isinstance(each, cst.FunctionDef)]
             for arg in call.args:
                 if arg.keyword is not None and arg.keyword.value == "rank":
-                    yield around[-1] if around else tree, arg.value
+                    yield _around(tree, call), arg.value
+
+
+def _given(
+    tree: cst.Module, function: cst.Module | cst.FunctionDef, parameter: str
+) -> Iterator[tuple[cst.Module | cst.FunctionDef, cst.BaseExpression]]:
+    """What calls in the file give a function of the module for a parameter, each with the function around the call."""
+    if not isinstance(function, cst.FunctionDef) or function not in tree.body:
+        return
+    at = _parameters(function).index(parameter)
+    for call in of_class(tree, cst.Call):
+        if isinstance(call.func, cst.Name) and call.func.value == function.name.value:
+            value = _argument(call, at, parameter)
+            if value is not None:
+                yield _around(tree, call), value
+
+
+def _argument(call: cst.Call, at: int, parameter: str) -> cst.BaseExpression | None:
+    """What a call gives for a parameter, None if that is not shown."""
+    if any(each.star for each in call.args):
+        return None
+    by_position = [each.value for each in call.args if each.keyword is None]
+    named = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
+    return by_position[at] if at < len(by_position) else named.get(parameter)
+
+
+def _around(tree: cst.Module, call: cst.Call) -> cst.Module | cst.FunctionDef:
+    around = [each for each in definitions_around(tree, call) if isinstance(each, cst.FunctionDef)]
+    return around[-1] if around else tree
 
 
 def _sources(
@@ -96,8 +124,9 @@ def _sources(
             is_parameter = isinstance(root, cst.FunctionDef) and name in _parameters(root)
             if _times_bound(root, name) == 1 and (value is not None or is_parameter):
                 yield _RankSource("name", owner, name)
-                if value is not None and depth > 0:
-                    yield from _sources(tree, root, value, depth - 1)
+                if depth > 0:
+                    given = [(root, value)] if value is not None else _given(tree, root, name)
+                    yield from chain.from_iterable(_sources(tree, at, each, depth - 1) for at, each in given)
         case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=name)):
             if not any(last_name(each) == name for each in _targets(tree) if isinstance(each, cst.Attribute)):
                 yield _RankSource("attribute", owner, name)

@@ -7,30 +7,36 @@ For example:
     table.to_csv("x.csv")                  only rank 0 gets here: `Control.others_failed`
     if rank == 0: log.flush()              nobody fails: only that rank reaches this
     if log is not None: log.flush()        nor here
+    try: model(batch)
+    except RuntimeError as error:          memory may run out on any rank: the others fail here, too
+        if "memory" in str(error): log.write("skipped")
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.handled_errors import is_caught
+from trl_lint.analysis.program.idioms.handled_errors import catches, is_caught
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, parts_of
-from trl_lint.analysis.program.syntax import ancestors, below, inwards
+from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in, raises_again
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.control import Control
-from trl_lint.domain.ranks import Origin
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
-from trl_lint.knowledge.python import CATCH_LACK
+from trl_lint.knowledge.python import CATCH_LACK, OUT_OF_MEMORY
 
 
 def fail_at(frame: Frame, node: cst.CSTNode, absence: Absence) -> bool:
     """Whether the ranks that lack a value certainly get to a use of it at a node, and fail."""
     conditions = frame.memory.control.conditions
     is_certain = all(
-        _lets_all_ranks_in(frame, each, absence) or _is_left_by_owners(each, absence, node) for each in conditions
+        _lets_all_ranks_in(frame, each, absence)
+        or _is_left_by_owners(each, absence, node)
+        or _is_of_any_error(frame, each, node)
+        for each in conditions
     )
     return is_certain and not (is_caught(frame.root, node, CATCH_LACK) or _is_tested(frame.root, node))
 
@@ -45,6 +51,8 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bo
         return True
     if wide_conditions.is_no_guard(condition) or wide_conditions.depends_on_progress(frame, condition):
         return True
+    if wide_conditions.is_tried(condition):
+        return True
     return wide_conditions.is_of_rank_local_data(condition)
 
 
@@ -55,6 +63,42 @@ def _is_asked_with_rank(condition: Control, absence: Absence) -> bool:
         return False
     tested = [test.left, test.right] if isinstance(test, cst.BooleanOperation) else [test]
     return any(each.deep_equals(part) for part in parts_of(bound_if) for each in tested)
+
+
+def _is_of_any_error(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
+    """Whether a condition asks which error was raised where memory has run out, which may happen on any rank.
+
+    Unless only some ranks may come to a part of what is tried: `try: if rank == 0: show(batch)`.
+    """
+    tried, handler = _handled(frame.root, node)
+    place = place_of(condition)
+    if tried is None or handler is None or not catches(handler, OUT_OF_MEMORY) or raises_again(handler):
+        return False
+    asks_error = place is not None and names_in(place) <= _asking(handler)
+    if place is not tried and not (asks_error and any(each is place for each in below(handler.body))):
+        return False
+    tests = (each.test for each in below(tried.body) if isinstance(each, (cst.If, cst.IfExp, cst.While)))
+    known = (frame.node_values.get(id(each)) for each in tests)
+    return all(each is not None and (_is_of_all(each.rank) or each.rank == ranks.SETTING) for each in known)
+
+
+def _is_of_all(rank: Rank) -> bool:
+    return rank.state is not State.UNKNOWN and Origin.RANK not in rank.origins
+
+
+def _handled(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.Try | None, cst.ExceptHandler | None]:
+    """The innermost `except` clause around a node, with its `try`."""
+    around = [(a, b) for a, b in inwards(root, node) if isinstance(a, cst.Try) and isinstance(b, cst.ExceptHandler)]
+    return around[-1] if around else (None, None)
+
+
+def _asking(handler: cst.ExceptHandler) -> frozenset[str]:
+    """The names in a test of which error a handler has caught."""
+    caught = handler.name.name if handler.name is not None else None
+    return _ASK_ERROR | ({caught.value} if isinstance(caught, cst.Name) else frozenset())
+
+
+_ASK_ERROR = frozenset({"any", "args", "isinstance", "lower", "repr", "str", "type"})
 
 
 def _is_left_by_owners(condition: Control, absence: Absence, node: cst.CSTNode) -> bool:
