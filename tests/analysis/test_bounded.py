@@ -208,7 +208,7 @@ def _models(n):
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_what_is_found_again_and_again_in_a_function_costs_no_walk_through_it_each_time(tmp_path, name):
-    counts = [work(tmp_path, FINDINGS[name](n), "/trl_lint/") for n in (48, 96)]
+    counts = [work(tmp_path, FINDINGS[name](n), "/trl_lint/") for n in (32, 64)]
     assert counts[1] <= 3.2 * counts[0]
 
 
