@@ -38,6 +38,7 @@ from trl_lint.analysis.program.syntax import (
     last_name,
     of_class,
 )
+from trl_lint.domain.provenance import steps
 from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH, START_RANKS, STARTS_OF_GROUP
 from trl_lint.linter.execution.option_branches import is_behind_option
@@ -63,13 +64,12 @@ def is_run_alone(project: Project, violation: Violation) -> bool:
     return any(_is_in_code_of_one(project, *place) for place in places)
 
 
-def _places_in(project: Project, step: Step | None) -> Iterator[tuple[Module, cst.CSTNode]]:
+def _places_in(project: Project, reason: Step | None) -> Iterator[tuple[Module, cst.CSTNode]]:
     """The places of a chain that are in linted files."""
-    while step is not None:
+    for step in steps(reason):
         module = project.module(step.module.path)
         if module is not None and module.tree is step.module.tree:
             yield module, step.node
-        step = step.before
 
 
 def _is_in_code_of_one(project: Project, module: Module, node: cst.CSTNode) -> bool:

@@ -48,7 +48,7 @@ def change_of_line(line: str, *, checked: bool) -> Change | None:
     commands = list(_commands(line))
     if any(words[0] in CONDITIONS for words in commands):
         return None
-    changes = [each for words in commands for each in (change_of_words(words, checked=checked),) if each is not None]
+    changes = [each for words in commands if (each := change_of_words(words, checked=checked)) is not None]
     return next((each for each in changes if each[0].consequence is not Consequence.WASTE), next(iter(changes), None))
 
 
