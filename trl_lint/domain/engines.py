@@ -86,6 +86,8 @@ class EnginesInUse(NamedTuple):
         home: The folder of the file's own project, "" if it is not known.
         lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
         parts: The classes of the file that nothing around makes but settings, and these only as parts of other models.
+        others_started: Whether commands of the project start other programs on several processes, and none is known
+            that starts a program that the file is part of.
         given_options: The options that commands give to the programs that the file is part of; None if no launcher
             starts one, or some options may be unknown.
     """
@@ -107,6 +109,7 @@ class EnginesInUse(NamedTuple):
     home: str = ""
     lightning: bool = True
     parts: frozenset[str] = frozenset()
+    others_started: bool = False
     given_options: frozenset[str] | None = None
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.config import Selection, ignored_in
-from trl_lint.findings import Consequence, Finding
+from trl_lint.findings import Finding
 from trl_lint.linter.deep_stack import deeply
 from trl_lint.linter.files.documents import Documents
 from trl_lint.linter.files.heirs import Heirs
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from trl_lint.rules import CodeRule
     from trl_lint.rules.base import BaseRule
     from trl_lint.rules.cards import Card
-
-# Consequences that neither stop a training run nor harm what it learns.
-_MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE})
 
 
 class CodeLinter:
@@ -266,9 +263,7 @@ class CodeLinter:
         from trl_lint.linter.locate import located
 
         found = [each for each in found if not self._is_correct_code(module, each)]
-        located_here = [
-            self._judged_by_launches(module, self._judged_by_use(module, each)) for each in located(module, found)
-        ]
+        located_here = [self._judged(module, each) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return located_here
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
@@ -285,37 +280,14 @@ class CodeLinter:
             return True
         return module.engines().no_group and not rule.fails_in_one_process(violation.event)
 
-    def _judged_by_launches(self, module: Module, found: LocatedViolation) -> LocatedViolation:
-        """The finding, removed from the default set if every known launch of its code starts a single process."""
-        if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
+    def _judged(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+        """The finding, removed from the default set if its code is not known to run on several processes."""
+        if not found.finding.by_default:
             return found
-        from trl_lint.linter.execution.one_process_code import is_of_one_process
-        from trl_lint.linter.execution.option_branches import is_behind_option
-        from trl_lint.linter.execution.single_branches import is_run_alone
+        from trl_lint.linter.execution.left_out import is_left_out
 
-        if self.documents.starts_no_processes(module.path) or is_of_one_process(module, found.violation.event):
-            return found.only_if_asked_for()
-
-        engines = module.engines()
-        mild = engines.some_one_process and found.finding.consequence in _MILD
-        if (
-            engines.one_process
-            or engines.no_group
-            or mild
-            or is_behind_option(module, found.violation.node, engines.single_process_options)
-            or all(is_run_alone(self._tools()[0], each.violation) for each in found.parts)
-        ):
-            return found.only_if_asked_for()
-        return found
-
-    def _judged_by_use(self, module: Module, found: LocatedViolation) -> LocatedViolation:
-        """The finding, removed from the default set if its code is never run as shipped."""
-        from trl_lint.linter.execution.not_run import never_runs
-
-        races = found.finding.consequence is Consequence.RACE
-        if found.finding.by_default and never_runs(self._tools()[0], module, found.violation.node, races=races):
-            return found.only_if_asked_for()
-        return found
+        in_cells = self.documents.starts_no_processes(module.path)
+        return found.only_if_asked_for() if is_left_out(self._tools()[0], module, found, in_cells) else found
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis has read on the machine so far; None if any of it has changed meanwhile."""

@@ -21,7 +21,7 @@ from trl_lint.launch.judge.engines import FileEngines, Group, is_program, may_st
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
-from trl_lint.linter.execution.known_launches import are_all_known, as_started_around
+from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, start_others_only
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_stages import with_own_stage
@@ -88,7 +88,8 @@ class ProjectEngines:
             found = with_own_stage(found, self._known(project), str(inside))
             programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
             given = None if around else options_given(self._known(project), programs)
-            found = found._replace(started_from=around, home=str(project), given_options=given)
+            others = not around and start_others_only(self._known(project), programs)
+            found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
             self._in_use[path] = self._with_lightning(found, path)
         return self._in_use[path]
 

@@ -1,4 +1,4 @@
-"""Launches that determine the engine of what they start, and what follows for a program, or one in a nested project."""
+"""Launches that determine the engine of what they start, and what follows for other programs or nested projects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.launch.judge.starts import HOME, LaunchEngines
-from trl_lint.linter.execution.project_scan import FileScan, ProjectScan, settings_meant
+from trl_lint.linter.execution.project_scan import FileScan, ProjectScan, is_of_one, launches_of, settings_meant
 
 
 def are_all_known(found: Sequence[FileScan], shown: Collection[TrainingEngine]) -> bool:
@@ -43,3 +43,19 @@ def as_started_around(found: EnginesInUse, around: Sequence[ProjectScan], names:
     where = {engine: name for _, name, launch in reversed(starts) for engine in launch.engines}
     shown = tuple(ShownEngine(engine, where[engine], True) for engine in TrainingEngine if engine in where)
     return found._replace(shown=shown, only=TrainingEngine.DDP not in where, launched=True)
+
+
+def start_others_only(project: ProjectScan, programs: Set[str]) -> bool:
+    """Whether a project shows how its programs are started, some of them on several processes, but not how these are.
+
+    A command whose program is not known may start one of them.
+    """
+    launches = [launch for each in project.files for launch in each.shown.launches]
+    if not project.whole or not all(launch.program for launch in launches):
+        return False
+    if launches_of(project, programs) or project.spread.of(programs):
+        return False
+    if any(each.shown.spawns for each in project.files if each.name in programs):
+        return False
+    others = launches_of(project, project.importers.programs - programs)
+    return not all(is_of_one(project, launch) for launch in others)

@@ -1,0 +1,40 @@
+"""Races in a program that no command starts, in a project that starts others on several processes."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import loop
+from started import MAIN, by_default_in
+
+RACE = loop('open("losses.txt", "w")') + MAIN
+OTHER = "def main(): …\n" + MAIN.replace("train()", "main()")
+SPAWN = (
+    "import torch.multiprocessing as mp\nfrom train import train\n\n"
+    "if __name__ == '__main__':\n    mp.spawn(train, nprocs=2)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\n"}, False),
+        ({"README.md": "```\naccelerate launch other.py --epochs 3\n```\n"}, False),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\ntorchrun --nproc_per_node 8 $SCRIPT\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 apart/other.py\n", "apart/other.py": OTHER}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 gone.py\n"}, True),
+        ({"run.sh": "python apart/other.py\n", "apart/other.py": OTHER}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\n", "other.py": "import train\n" + OTHER}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\n", "start.py": SPAWN}, True),
+        ({}, True),
+    ],
+)
+def test_a_race_is_asked_for_where_only_others_are_started(files, by_default, tmp_path):
+    files = {"other.py": OTHER, **files, "train.py": RACE}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+def test_a_hang_is_not(tmp_path):
+    hang = loop("if accelerator.is_main_process:\n            accelerator.wait_for_everyone()") + MAIN
+    files = {"other.py": OTHER, "run.sh": "torchrun --nproc_per_node 8 other.py\n", "train.py": hang}
+    assert by_default_in(tmp_path, files, "train.py", "TRL006")
