@@ -21,6 +21,7 @@ SPAWN = (
         ({"README.md": "```\naccelerate launch other.py --epochs 3\n```\n"}, False),
         ({"run.sh": "torchrun --nproc_per_node 8 other.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
         ({"run.sh": "torchrun --nproc_per_node 8 other.py\ntorchrun --nproc_per_node 8 $SCRIPT\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\ndeepspeed --num_gpus 8 /home/me/train.py\n"}, True),
         ({"run.sh": "torchrun --nproc_per_node 1 apart/other.py\n", "apart/other.py": OTHER}, True),
         ({"run.sh": "torchrun --nproc_per_node 8 gone.py\n"}, True),
         ({"run.sh": "python apart/other.py\n", "apart/other.py": OTHER}, True),

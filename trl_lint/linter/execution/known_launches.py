@@ -7,7 +7,14 @@ from pathlib import PurePosixPath
 
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.launch.judge.starts import HOME, LaunchEngines
-from trl_lint.linter.execution.project_scan import FileScan, ProjectScan, is_of_one, launches_of, settings_meant
+from trl_lint.linter.execution.project_scan import (
+    FileScan,
+    ProjectScan,
+    all_launches,
+    is_of_one,
+    launches_of,
+    settings_meant,
+)
 
 
 def are_all_known(found: Sequence[FileScan], shown: Collection[TrainingEngine]) -> bool:
@@ -48,10 +55,10 @@ def as_started_around(found: EnginesInUse, around: Sequence[ProjectScan], names:
 def start_others_only(project: ProjectScan, programs: Set[str]) -> bool:
     """Whether a project shows how its programs are started, some of them on several processes, but not how these are.
 
-    A command whose program is not known may start one of them.
+    A command whose program is not known, or lies elsewhere under the name of one of them, may start it.
     """
-    launches = [launch for each in project.files for launch in each.shown.launches]
-    if not project.whole or not all(launch.program for launch in launches):
+    started = {PurePosixPath(launch.program).name for launch in all_launches(project)}
+    if not project.whole or not started.isdisjoint({"", *(PurePosixPath(each).name for each in programs)}):
         return False
     if launches_of(project, programs) or project.spread.of(programs):
         return False
