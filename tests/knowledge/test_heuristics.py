@@ -31,6 +31,7 @@ from trl_lint.launch.judge import gpus as judge  # noqa: E402
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train  # noqa: E402
 from trl_lint.launch.judge.engines import of_file  # noqa: E402
 from trl_lint.launch.judge.launchers import training_script  # noqa: E402
+from trl_lint.launch.judge.one_gpu import says_one_gpu  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
 from trl_lint.rules import all_rules, find_rule  # noqa: E402
@@ -228,6 +229,10 @@ def changed(text: str, folder: Path) -> list[str]:
 
 def is_one_of_several(text: str, folder: Path) -> bool:
     return judge.is_one_of_several(only_start(text))
+
+
+def gets_one_gpu(text: str, folder: Path) -> bool:
+    return says_one_gpu(only_start(text))
 
 
 def configuration(text: str, folder: Path) -> str:
@@ -1003,6 +1008,12 @@ CASES = {
         "path/two.yaml",
     ),
     "GPU_INDEX_ARGUMENT": Case(is_one_of_several, "python x.py --gpu 0", False, "python x.py --gpus 0", True),
+    "GPU_COUNT_ARGUMENT": Case(
+        gets_one_gpu, "python x.py trainer.gpus=1", True, "python x.py trainer.gpus_used=1", False
+    ),
+    "NODE_COUNT_ARGUMENT": Case(
+        gets_one_gpu, "python x.py --gpus 1 --num_nodes 4", False, "python x.py --gpus 1 --num_nodes_of_tree 4", True
+    ),
     "PLACEMENT_ARGUMENT": Case(
         told_gpus, "python x.py --load_in_8bit", "OWN_LAUNCHER", "python x.py --load_in_bf16", "UNKNOWN"
     ),

@@ -494,3 +494,44 @@ def test_a_module_that_is_launched_without_the_option_for_one(launch, by_default
     files = {"pkg/train.py": loop('open("losses.txt", "w")') + MAIN, "pkg/other.py": MAIN}
     files["run.sh"] = "python -m pkg.train\n" + launch
     assert by_default_in(tmp_path, files, "pkg/train.py") is by_default
+
+
+LIGHTNING = """
+import pytorch_lightning as pl
+
+class Classifier(pl.LightningModule):
+    def validation_step(self, batch, index):
+        open("scores.txt", "w")
+
+def train():
+    pl.Trainer.from_argparse_args(parser.parse_args()).fit(Classifier(), batches, val_dataloaders=others)
+"""
+
+
+@pytest.mark.parametrize(
+    ("commands", "by_default"),
+    [
+        ("python train.py --gpus 1", False),
+        ('python train.py --gpus "3,"', False),
+        ("python train.py --trainer.devices 1", False),
+        ("python train.py trainer.devices=1 seed=3", False),
+        ("python train.py +trainer.gpus=[2]", False),
+        ("python train.py --gpus 1\npython train.py --gpus 0", False),
+        ("python train.py", True),
+        ("python train.py --gpus 3", True),
+        ("python train.py --gpus -1", True),
+        ("python train.py --gpus $GPUS", True),
+        ("python train.py trainer.devices=4", True),
+        ("python train.py --gpus 1 --num_nodes 2", True),
+        ("RANK=1 WORLD_SIZE=2 python train.py --gpus 1", True),
+        ("srun -n 2 python train.py --gpus 1", True),
+        ("python train.py --gpus 1 --world_size 2", True),
+        ("python train.py --gpus 1\npython train.py", True),
+        ("python train.py --gpus 1\npython train.py --gpus 2", True),
+        ("python train.py --gpus 1\npython train.py trainer.devices=4", True),
+        ("torchrun --nproc_per_node 2 train.py --gpus 1", True),
+    ],
+)
+def test_a_program_that_lightning_may_spread_is_given_one_gpu(commands, by_default, tmp_path):
+    files = {"train.py": LIGHTNING + MAIN, "run.sh": f"{commands}\n"}
+    assert by_default_in(tmp_path, files, "train.py") is by_default

@@ -892,6 +892,18 @@ GPU_INDEX_ARGUMENT = Guess(
     says="A script with this argument and one number uses one GPU and starts no other processes.",
     because="halflearned/rlvr-experiments, scripts/sft_hf_minimal.py: `--gpu 0`, which sets CUDA_VISIBLE_DEVICES",
 )
+GPU_COUNT_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"^(?:--?|\+{0,2})(?:[\w-]+\.)*(?:(?:num|n)[_-]?(?:gpus?|devices)|gpus|devices|gpu[_-](?:ids|num|number|devices))\Z",
+    says="A program with this argument takes as many GPUs as it says, or those that it lists.",
+    because='zjunlp/Relphormer, scripts/wn18rr/wn18rr.sh: `--gpus "3,"`, for Lightning\'s Trainer',
+)
+NODE_COUNT_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"^(?:--?|\+{0,2})(?:[\w-]+\.)*(?:nnodes|(?:num|n)[_-]?nodes)\Z",
+    says="A program with this argument is started on as many machines, on each of them anew.",
+    because="tests/launch/test_one_gpu.py: `--gpus 1 --num_nodes 2`",
+)
 PLACEMENT_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"^--(?:device[_-]map|load[_-]in[_-]8bit)\b",

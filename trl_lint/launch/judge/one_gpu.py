@@ -15,10 +15,12 @@ For example:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
+from trl_lint.knowledge.heuristics import GPU_COUNT_ARGUMENT, LAUNCHER_ARGUMENT, NODE_COUNT_ARGUMENT
 from trl_lint.launch.commands.commands import Command
-from trl_lint.launch.judge.gpus import VISIBLE
+from trl_lint.launch.judge.gpus import RANK_VARIABLES, VISIBLE, options
+from trl_lint.launch.judge.python_invocation import Start
 
 # The value may be quoted, with escaped quotes in a command inside a string.
 _SET = re.compile(
@@ -31,6 +33,8 @@ _LOOP = re.compile(rb"\bfor[ \t]+(\w+)[ \t]+in((?:[ \t]+%b)+)[ \t]*(?:;|\n|$)" %
 _COUNTING = re.compile(rb"\bfor[ \t]*\(\([ \t]*(\w+)[ \t]*=")
 _ARRAY = re.compile(rb"\b(\w+)=\(((?:\s*[\"']?\d+[\"']?)+)\s*\)")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
+# A count of one, the index of a GPU that is 0 or 1, or a list of one.
+_ONE = re.compile(r"[01]|\d+,|\[\d+,?\]")
 
 
 def one_gpu_variables(data: bytes) -> frozenset[str]:
@@ -54,6 +58,26 @@ def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> boo
         return False
     seen = {each: command.environment[each] for each in VISIBLE if each in command.environment}
     return any(value.isdecimal() if value else value is None and name in alone for name, value in seen.items())
+
+
+def says_one_gpu(start: Start) -> bool:
+    """Whether the arguments of a program that may start processes itself give it one GPU, on one machine."""
+    if not start.environment.keys().isdisjoint(RANK_VARIABLES) or any(each.name == "srun" for each in start.wrappers):
+        return False
+    passed = list(_settings(start))
+    counts = [value for name, value in passed if GPU_COUNT_ARGUMENT.fits(name)]
+    nodes = [value for name, value in passed if NODE_COUNT_ARGUMENT.fits(name)]
+    others = (name for name, _ in passed if LAUNCHER_ARGUMENT.fits(name) and not GPU_COUNT_ARGUMENT.fits(name))
+    return bool(counts) and all(map(_ONE.fullmatch, counts)) and set(nodes) <= {"1"} and not any(others)
+
+
+def _settings(start: Start) -> Iterator[tuple[str, str]]:
+    """What a program is given: its options with their values, and the settings that it gets as `name=value`."""
+    yield from ((name, value) for name, value, _ in options(start.arguments))
+    for word in start.arguments:
+        name, equals, value = (word.value or "").partition("=")
+        if equals and not name.startswith("-"):
+            yield name, value
 
 
 def _single(data: bytes) -> set[bytes]:

@@ -26,7 +26,7 @@ from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
-from trl_lint.launch.judge.one_gpu import sees_one_gpu
+from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 
 # Accelerate's default settings, which no launch names.
@@ -95,6 +95,9 @@ def starts(
             launch = _launch(launcher, words)
             launch = launch if launch.program else replace(launch, program=_script_of(command))
             launches.append(replace(launch, one_process=True) if sees_one_gpu(command, launcher, alone) else launch)
+        elif start is not None and says_one_gpu(start):
+            given = None if leaves_open(start.arguments) else _option_names(start.arguments)
+            launches.append(LaunchEngines(program=_path_of(start), one_process=True, counted=True, options=given))
         elif start is not None and is_one_of_several(start):
             launches.append(LaunchEngines(program=_path_of(start)))
         elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):

@@ -301,7 +301,9 @@ def _is_started_on_several(project: ProjectScan, programs: Collection[str]) -> b
 def _is_started_as_one(project: ProjectScan, program: str) -> bool:
     """Whether commands in other files start a program, and each of them as one process."""
     started = launches_of(project, {program})
-    return all(is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
+    if not started or _bare_starts(project, program, own=False):
+        return all(is_of_one(project, launch) for launch in started) and _is_bare(project, program)
+    return all(is_of_one(project, launch) for launch in started)
 
 
 def _says_that_it_is_one(project: ProjectScan, program: str) -> bool:
@@ -348,7 +350,7 @@ def _trains_as_one(project: ProjectScan) -> bool:
 def _may_be_several(shown: FileEngines) -> bool:
     """Whether a file shows anything of a start as several processes, or on several GPUs."""
     on_several = shown.one_process is False or any(each.sees_several for each in shown.bare)
-    return on_several or bool(shown.engines or shown.launches or shown.spawns)
+    return on_several or bool(shown.engines or shown.spawns) or not all(each.one_process for each in shown.launches)
 
 
 def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:
