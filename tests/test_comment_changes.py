@@ -217,7 +217,7 @@ def test_a_damaged_entry_is_none(project, analyses, old):
 SEED = 7
 
 
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 8])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 16])
 def test_on_fixtures(project, analyses, step):
     """Comments and blank lines anywhere between statements, and comments at their ends; on all in the slow ones."""
     draw = random.Random(SEED)

@@ -82,7 +82,7 @@ def test_what_people_and_generators_write_is_analysed(tmp_path, shape):
 
 
 def test_a_long_table_is_not_deep(tmp_path):
-    table = "x = {" + ", ".join(f"'k{i}': (a.b.c, [{i}, -1], lambda y, z: y + z)" for i in range(3000)) + "}\n"
+    table = "x = {" + ", ".join(f"'k{i}': (a.b.c, [{i}, -1], lambda y, z: y + z)" for i in range(1000)) + "}\n"
     assert codes(tmp_path, HEAD + table) == ["TRL001"]
 
 
@@ -176,7 +176,7 @@ def test_every_shape_is_parsed_up_to_its_limit_on_a_fraction_of_the_stack(tmp_pa
         "        try: libcst.parse_module(SHAPES[shape](most(shape)))\n"
         "        except libcst.ParserSyntaxError: assert shape == 'open', shape\n"
         "    print('all')\n"
-        "threading.stack_size(32 << 20)\n"
+        "threading.stack_size(16 << 20)\n"
         "thread = threading.Thread(target=parse); thread.start(); thread.join()\n"
     )
     folder = __file__.rpartition("/")[0]
@@ -185,8 +185,8 @@ def test_every_shape_is_parsed_up_to_its_limit_on_a_fraction_of_the_stack(tmp_pa
 
 
 def most(shape):
-    """How deep a shape may nest (at most 1000, which takes the slowest of them a second)."""
-    low, high = 1, 1000
+    """How deep a shape may nest (at most 500, which takes the slowest of them a quarter of a second)."""
+    low, high = 1, 500
     while low < high:
         middle = (low + high + 1) // 2
         try:

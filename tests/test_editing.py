@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import libcst as cst
 import pytest
 from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity, linter, plain
@@ -20,6 +22,7 @@ PARTED = (
 TEXTS = {identity(path): (path, plain(path)) for path in BROKEN} | {"parted": (FIXTURES / "snippet.py", PARTED)}
 
 
+@cache  # a test compares how it is written, and another one what it asks for
 def reported(name: str, form: str | None = None) -> list[LocatedViolation]:
     path, text = TEXTS[name]
     source = text.encode() if form is None else FORMS[form].write(text)

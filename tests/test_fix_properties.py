@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from whole_trees import check_writing
+from whole_trees import check_trust, check_writing
 
 from trl_lint.analysis.program.project.project import decode
 from trl_lint.findings import Applicability
@@ -162,7 +162,10 @@ def test_another_form_gets_the_same_fix(path: Path, form: str) -> None:
         result = fix(path, source, unsafe)
         assert FORMS[form].read(result.source) == mended(path, unsafe)
         check_form(path, source, result, unsafe)
-    check_writing(linter_of(path, source).report(path, source))
+    reported = linter_of(path, source).report(path, source)
+    check_writing(reported)
+    for each in reported:
+        check_trust(each)
 
 
 def asked_for(path: Path, source: bytes) -> Iterator[bool]:

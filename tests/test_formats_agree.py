@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from linted_fixtures import ARGUMENTS, cache_of_fixtures
 
 from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import reports
@@ -90,7 +92,8 @@ def from_junit(out: str) -> Iterator[Row]:
     cases = list(document.iter("testcase"))
     assert [document.get(name) for name in ("tests", "errors")] == [str(len(cases)), "0"]
     failed = [case for case in cases if case.find("failure") is not None]
-    assert document.get("failures") == str(len(failed)) < str(len(cases))
+    assert document.get("failures") == str(len(failed))
+    assert len(failed) < len(cases)
     assert len({(case.get("classname"), case.get("name")) for case in cases}) == len(cases)
     for case in failed:
         code = case.get("name").partition(" ")[0]
@@ -150,31 +153,45 @@ def kept(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def said(output_format: str, kept: Path) -> str:
-    """The report on the current folder, from a separate run."""
-    options = ["--isolated", "--select=ALL", f"--cache-dir={kept}", f"--output-format={output_format}"]
-    done = CliRunner().invoke(main, [*options, "."])
+ALL_OF_IT = ("--isolated", "--select=ALL", ".")
+
+
+def said(output_format: str, kept: Path, asked: tuple[str, ...]) -> str:
+    """The report on the current folder, or on what is asked for, from a separate run."""
+    done = CliRunner().invoke(main, [f"--cache-dir={kept}", f"--output-format={output_format}", *asked])
     assert done.exit_code == 1
     return done.stdout
 
 
 @cache
-def known(kept: Path) -> list[Row]:
-    """The findings in the current folder, from JSON."""
-    return list(from_json(said("json", kept)))
+def known(kept: Path, asked: tuple[str, ...]) -> list[Row]:
+    """The same findings from JSON."""
+    return list(from_json(said("json", kept, asked)))
 
 
-def expected(kept: Path, output_format: str) -> list[Row]:
-    return [in_file(row) if output_format in OF_SERVICES else row for row in known(kept)]
+def agreed(output_format: str, kept: Path, asked: tuple[str, ...] = ALL_OF_IT) -> list[Row]:
+    """The findings that a format reports, which are those of JSON."""
+    found = list(READERS[output_format](said(output_format, kept, asked)))
+    assert found == [in_file(row) if output_format in OF_SERVICES else row for row in known(kept, asked)]
+    return found
 
 
 @pytest.mark.parametrize("output_format", READERS)
-def test_the_fixtures(monkeypatch, kept, output_format):
-    monkeypatch.chdir(ROOT / "fixtures")
-    found = list(READERS[output_format](said(output_format, kept / "fixtures")))
-    assert found == expected(kept / "fixtures", output_format)
+def test_the_fixtures(monkeypatch, tmp_path_factory, output_format):
+    monkeypatch.chdir(ROOT)
+    found = agreed(output_format, cache_of_fixtures(tmp_path_factory), ARGUMENTS)
     assert len(found) > 100
     assert any(".ipynb" in path for path, *_ in found)
+
+
+@pytest.mark.parametrize("output_format", READERS)
+def test_findings_about_comments(monkeypatch, kept, output_format):
+    """They are only reported in a run on a whole project."""
+    project = kept / "project"
+    if not project.exists():
+        shutil.copytree(ROOT / "fixtures" / "unused_noqa" / "comments", project)
+    monkeypatch.chdir(project)
+    assert {code for *_, code, _ in agreed(output_format, kept / "comments")} >= {"TRL900"}
 
 
 @pytest.mark.slow
@@ -185,6 +202,5 @@ def test_a_release(monkeypatch, kept, output_format):
         monkeypatch.chdir(fetch(Release("trl", "0.13.0")))
     except IndexUnreachable as error:
         pytest.skip(str(error))
-    found = list(READERS[output_format](said(output_format, kept / "trl")))
-    assert found == expected(kept / "trl", output_format)
+    found = agreed(output_format, kept / "trl")
     assert len(found) > 40

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from generating import generate
+from linted_fixtures import ARGUMENTS, cache_of_fixtures
 from markdowns import block, cells, section
 from notebooks import line_in_file
 
@@ -90,9 +91,12 @@ def line_of(row: dict) -> int:
     return line_in_file(Path(row["filename"]).read_text(encoding="utf-8"), row["cell"] or 0, row["location"]["row"])
 
 
-def test_the_first_command_finds_what_is_marked(monkeypatch):
+def test_the_first_command_finds_what_is_marked(monkeypatch, tmp_path_factory):
     monkeypatch.chdir(ROOT)
-    done = CliRunner().invoke(main, ["--output-format=json", "--preview", "--select=ALL", "fixtures/"])
+    for name in ("TRL_LINT_NO_CACHE", "TRL_LINT_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    cache = cache_of_fixtures(tmp_path_factory)
+    done = CliRunner().invoke(main, [f"--cache-dir={cache}", "--output-format=json", *ARGUMENTS])
     assert done.exit_code == 1
     places = (each for row in json.loads(done.stdout) for each in (row, *row["also"]))
     found = sorted((Path(row["filename"]), line_of(row), row["code"]) for row in places)

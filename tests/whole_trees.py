@@ -1,4 +1,4 @@
-"""The text that a fix writes, compared with writing out the whole tree."""
+"""What holds for every fix of a report: it writes the text of the whole tree, and is trusted as far as it says."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from trl_lint.findings import Applicability
+from trl_lint.fixes import fix_of
 from trl_lint.fixes.support.editing import Editing, all_edits
 from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.rewriting.line_length import limit_for
@@ -34,3 +36,10 @@ def check_writing(reported: Sequence[LocatedViolation]) -> None:
             == module.tree.visit(Everywhere(module.tree, edits, limit_for(module.path, module.text))).code
         )
         assert written(module).code == module.tree.code
+
+
+def check_trust(each: LocatedViolation) -> None:
+    """No part of a finding is trusted further than its fix says."""
+    fix = fix_of(each.rule.fix_module)
+    possible = {Applicability.DISPLAY} if fix is None else set(fix.applicabilities)
+    assert {part.applicability for part in each.parts} - {None} <= possible, each.finding

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from trl_lint.analysis.interprocedural import contexts, summaries
 from trl_lint.domain import small_tuples
 from trl_lint.domain.kinds import IterableValue, TupleValue
 from trl_lint.domain.small_tuples import is_small
@@ -146,14 +147,23 @@ FANS = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param("containers that are filled", marks=pytest.mark.slow), *list(FANS)[:1]])
-def test_what_helpers_make_does_not_double_with_each_of_them(tmp_path, name):
-    def fan(n):
-        between, last = FANS[name]
-        helpers = "".join(between.format(i=i, j=i + 1) for i in range(n))
-        return HEAD + helpers + f"def f{n}(m, x):\n{last}m = []\naccelerator.gather([f0(m, 1), m])\n"
+def fan(name, n):
+    between, last = FANS[name]
+    helpers = "".join(between.format(i=i, j=i + 1) for i in range(n))
+    return HEAD + helpers + f"def f{n}(m, x):\n{last}m = []\naccelerator.gather([f0(m, 1), m])\n"
 
-    assert work(tmp_path, fan(12)) < ENOUGH
+
+def test_what_helpers_make_does_not_double_with_each_of_them(tmp_path, monkeypatch):
+    """With a tenth of the limit, which is reached with fewer of them."""
+    monkeypatch.setattr(summaries, "MAX_CONTAINERS", contexts.MAX_CONTAINERS // 10)
+    counts = [work(tmp_path, fan("containers that are made", n)) for n in (6, 8)]
+    assert counts[1] < 3 * counts[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FANS)
+def test_what_many_helpers_make_is_bounded(tmp_path, name):
+    assert work(tmp_path, fan(name, 12)) < ENOUGH
 
 
 def test_a_helper_that_makes_a_few_containers_gives_them_to_its_callers(tmp_path):

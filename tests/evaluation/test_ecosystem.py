@@ -12,7 +12,7 @@ INDEX_TABLE = foreign.TABLES[1]
 # Those that have no false alarm that is still to be fixed. Most take a few seconds; the others are slow.
 PACKAGES = (
     "alignment-handbook",
-    "autotrain-advanced",
+    pytest.param("autotrain-advanced", marks=pytest.mark.slow),
     pytest.param("axolotl", marks=pytest.mark.slow),
     pytest.param("finetrainers", marks=pytest.mark.slow),
     pytest.param("llamafactory", marks=pytest.mark.slow),

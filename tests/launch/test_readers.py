@@ -44,7 +44,7 @@ HOSTILE = {
     "here-documents": ("a.sh", b"<<A python " * 20_000, "here-documents"),
     "broken YAML": ("a.yml", b"run: [python\n", "no YAML: "),
     "a tab in YAML": ("a.yml", b"run:\n\t- python\n", "no YAML: "),
-    "deep YAML": ("a.yml", b"[" * 3000 + b"python", "no YAML"),
+    "deep YAML": ("a.yml", b"[" * 1000 + b"python", "no YAML"),
     "broken notebook": ("a.ipynb", b'{"cells": [{"cell_type": "code", "source": ["!python', "not a notebook"),
     "no notebook": ("a.ipynb", b'["python"]', "not a notebook"),
     "broken TOML": ("pyproject.toml", b"[tool.poe.tasks]\na = 'python\n", "no TOML: "),

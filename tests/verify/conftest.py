@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fork_server import LIBRARIES, OneForkServer
-from marks import subject
+from marks import NEVER_MEET, subject
 from once import once
 
 from trl_lint.verify.processes.launcher import Launch
@@ -18,6 +18,8 @@ from trl_lint.verify.proof.session import Judged, Session
 MISSING = [name for name in LIBRARIES if not find_spec(name)]
 # Seconds after which idle ranks are given up.
 TIMEOUT = 3
+# The same for programs that must not be waited for.
+LONG = 3600
 
 
 def pytest_collection_modifyitems(items):
@@ -55,7 +57,10 @@ class Programs:
         if key not in self.known:
 
             def run(folder: Path) -> Judged:
-                session = Session(replace(self.launch, nproc=nproc), folder / "traces", start=self.server)
+                timeout = LONG if name in NEVER_MEET else self.launch.timeout
+                session = Session(
+                    replace(self.launch, nproc=nproc, timeout=timeout), folder / "traces", start=self.server
+                )
                 return session.judge(subject(name, *args), "as it is")
 
             self.known[key] = once(self.factory, key, run)
@@ -63,5 +68,5 @@ class Programs:
 
 
 @pytest.fixture(scope="session")
-def judged(launch, server, tmp_path_factory):
+def judged(launch, server, tmp_path_factory) -> Programs:
     return Programs(launch, server, tmp_path_factory)

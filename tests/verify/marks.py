@@ -11,6 +11,8 @@ from pathlib import Path
 from trl_lint.verify.proof.session import Subject
 
 PROGRAMS = Path(__file__).with_name("programs")
+# Their ranks are only in collectives that can't match: that is told of at once, however long idle ranks are waited for.
+NEVER_MEET = ("other_branch", "other_order", "hangs_in_ddp", "each_receives_first", "waits_for_what_it_began")
 _MARK = re.compile(r"# (?P<word>cause|goes|last|logs|parts|waits)(?:: (?P<ranks>[\d ]+))?$")
 
 

@@ -50,8 +50,9 @@ def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word,
 
 
 @needs_proc
-def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
-    judged = judge(torchrun, tmp_path, "starts_helper", str(tmp_path))
+def test_a_hang_is_told_in_time_and_leaves_no_process(launch, tmp_path):
+    """An idle rank is given up as soon as in forks: one that still starts is not idle."""
+    judged = judge(launch, tmp_path, "starts_helper", str(tmp_path))
     verdict = judged.verdict("ends")
     assert verdict.kind == "hang"
     for rank in (0, 1):

@@ -141,7 +141,7 @@ async def test_fix_all_writes_what_fix_does_and_takes_no_unsafe_fix(server, fold
 async def test_an_unsafe_fix_is_said_to_be_and_not_preferred(server, folder):
     found = []
     for path in sorted(FIXTURES.glob("*/broken*.py")):
-        findings = trl_lint.check(path, Settings(select=("ALL",)))
+        findings = trl_lint.check(path, Settings(select=("ALL",), root=path.parent))
         if any(each.fix and each.fix.applicability is Applicability.UNSAFE for each in findings):
             found = await server.open(written(folder / "unsafe.py", unmarked(path.read_text(encoding="utf-8"))))
             break
