@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -347,7 +348,9 @@ class _Walker:
 
 def _folders(path: Path, base: Path) -> list[Path]:
     """The folders below `base` that contain a path, and the path itself if it is a folder."""
-    return [each for each in (*path.parents, *([path] if os.path.isdir(path) else ())) if base in each.parents]
+    if base not in path.parents:
+        return []
+    return [*takewhile(base.__ne__, path.parents), *([path] if os.path.isdir(path) else ())]
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
