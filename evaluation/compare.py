@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parents[1]
 RELEASES = (
     *(Release("trl", version) for version in ("0.11.4", "0.13.0", "0.14.0", "0.16.1", "0.17.0", "1.3.0", "1.16.0")),
     Release("transformers", "4.51.3"),
-    Release("transformers", "5.23.0"),
+    Release("transformers", "5.24.0"),
     Release("accelerate", "1.15.0"),
     Release("peft", "0.21.2"),
 )

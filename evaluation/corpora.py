@@ -29,8 +29,8 @@ class Corpus:
 
 
 TRL = Corpus(Release("trl", "1.16.0"))
-TRANSFORMERS = Corpus(Release("transformers", "5.23.0"))
-TRANSFORMERS_TRAINERS = Corpus(Release("transformers", "5.23.0"), ("transformers/trainer*.py",))
+TRANSFORMERS = Corpus(Release("transformers", "5.24.0"))
+TRANSFORMERS_TRAINERS = Corpus(Release("transformers", "5.24.0"), ("transformers/trainer*.py",))
 ACCELERATE = Corpus(Release("accelerate", "1.15.0"))
 # The source distribution has loops that are not in the wheel (tests, and examples if there are any).
 ACCELERATE_LOOPS = Corpus(Release("accelerate", "1.15.0", "sdist"), ("examples/**/*.py", "tests/**/*.py"))
@@ -42,7 +42,7 @@ CRASH = (TRL, TRANSFORMERS, ACCELERATE, ACCELERATE_LOOPS, PEFT)
 # Launch commands are in the documentation and scripts of source distributions, if there are any.
 _LAUNCHES = {
     "trl": ("0.16.1", "0.20.0", "1.16.0"),
-    "transformers": ("4.51.3", "5.23.0"),
+    "transformers": ("4.51.3", "5.24.0"),
     "accelerate": ("1.6.0", "1.15.0"),
     "peft": ("0.21.2",),
     "sentence-transformers": ("6.2.0",),

@@ -120,7 +120,7 @@ def test_trailing_zeros_of_a_version_do_not_count():
 
 
 def test_a_method_is_found_in_a_base():
-    owner, rows = library.method("trl.GRPOTrainer", "log", {"trl": "1.16.0", "transformers": "5.23.0"})
+    owner, rows = library.method("trl.GRPOTrainer", "log", {"trl": "1.16.0", "transformers": "5.24.0"})
     assert owner == "transformers.Trainer"
     assert {type(row) for row in rows} == {Hook, Sink}
 
@@ -182,7 +182,7 @@ def test_what_the_metrics_of_a_hook_are_depends_on_the_release():
 
 
 def test_hooks_get_the_wrapped_model_and_callbacks_the_bare_one():
-    hooks = library.hooks_of("trl.SFTTrainer", {"trl": "1.16.0", "transformers": "5.23.0"})
+    hooks = library.hooks_of("trl.SFTTrainer", {"trl": "1.16.0", "transformers": "5.24.0"})
     (step,) = hooks["training_step"]
     assert list(step.parameters) == ["model", "inputs", "num_items_in_batch"]
     assert step.parameters["model"].wrapping is Wrapping.WRAPPED

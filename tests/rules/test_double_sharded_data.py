@@ -137,6 +137,7 @@ def test_samplers_of_the_project(above, name):
         ("own = rows.shard(world, rank)\n", "rows.shard(world, rank)"),
         ("own = rows.shard(num_shards=world, index=rank).map(str)\n", "rows.shard(num_shards=world, index=rank)"),
         ("own = split_dataset_by_node(rows, rank, world)\n", "split_dataset_by_node(rows, rank, world)"),
+        ("own = split_dataset_by_node(rows, rank, world).take(9)\n", "split_dataset_by_node(rows, rank, world)"),
         (
             "own = Subset(rows, range(rank, len(rows), world))\n",
             "Subset(rows, range(rank, len(rows), world))",

@@ -106,6 +106,7 @@ def test_the_writer_of_tensorboard_logger(start: str, log: str, value: str, is_r
     ("start", "log"),
     [
         ("from dvclive import Live\nlive = Live()", "live.log_metric('loss', {})"),
+        ("import comet_ml\nrun = comet_ml.APIExperiment()", "run.log_metrics(metric_dict={{'loss': {}}})"),
         ("from azureml.core import Run\nrun = Run.get_context()", "run.log('loss', {})"),
         ("from sacred import Experiment\nex = Experiment()", "ex.log_scalar('loss', {}, 1)"),
         ("from ray import train as reports", "reports.report({{'loss': {}}})"),

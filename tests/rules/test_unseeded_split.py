@@ -238,6 +238,7 @@ def test_every_draw_is_reported_wherever_the_ranks_share_it_out(draw: str, help_
         "train = list(rows)\nrandom.Random(0).shuffle(train)",
         "train = rows.select(np.random.default_rng(0).permutation(9))",
         "train = load_dataset('json', split='train', streaming=True).shuffle()",
+        "train = load_dataset('json', split='train', streaming=True).reshard().repeat(2).shuffle()",
         "print(random.sample(range(9), 3))\ntrain = rows",
         "shown = rows.shuffle().select(range(3))\ntrain = rows",
         "rows.shuffle()\ntrain = rows",

@@ -3,7 +3,7 @@
 The calls that start a process group, and name its backend, are in `process_starts`.
 
 Read from torch 2.13 (distributed/distributed_c10d.py, __init__.py), accelerate 1.15 (accelerator.py, state.py,
-utils/dataclasses.py), transformers 5.23 (training_args.py) and deepspeed 0.18 (comm/comm.py).
+utils/dataclasses.py), transformers 5.24 (training_args.py) and deepspeed 0.19 (comm/comm.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data sets that are computed once and kept in files. Read from datasets 2.14.0 and 3.5.0.
+"""Data sets that are computed once and kept in files. Read from datasets 2.14.0, 3.5.0 and 5.2.0.
 
 `map` and `filter` of a data set in files write their result to a file next to them, named after a fingerprint of the
 data and the function; a process that computes the same again reads it. A data set that was created in memory has no
@@ -56,7 +56,17 @@ NUMBERED_PART, COUNT_OF_PARTS, NUMBER_OF_PART = ".shard", (0, "num_shards"), (1,
 
 _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
-    "rename_columns", "select", "select_columns", "sort", "with_format", "with_transform",
+    "rename_columns", "repeat", "select", "select_columns", "skip", "sort", "take", "with_format", "with_transform",
+)
+# Methods whose arguments say which rows the result has.
+PICK_ROWS = frozenset({"datasets.Dataset.select", "datasets.Dataset.skip", "datasets.Dataset.take"})
+_STREAMS_ON = (
+    "add_column", "batch", "cast", "cast_column", "decode", "filter", "map", "remove_columns", "rename_column",
+    "rename_columns", "repeat", "reshard", "select_columns", "shuffle", "skip", "take", "with_format",
+)
+_STREAMS_FROM = (
+    "from_csv", "from_dict", "from_file", "from_generator", "from_json", "from_list", "from_pandas", "from_parquet",
+    "from_polars", "from_text",
 )
 # Without one of these, numpy's global state decides, and names the files of everything that is computed later.
 _SEEDS = {
@@ -85,8 +95,11 @@ _FUNCTIONS: tuple[Row, ...] = (
         Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET, seeds=seeds)
         for name, seeds in _SEEDS.items()
     ),
-    Function(name="datasets.Dataset.push_to_hub", source=f"{_ARROW}.push_to_hub", returns=SAME,
-             effect=Effect("pushes the same data set", consequence=Consequence.WASTE)),
+    *(
+        Function(name=f"datasets.{name}.push_to_hub", source=f"{source}.push_to_hub", returns=SAME,
+                 effect=Effect("pushes the same data set", consequence=Consequence.WASTE))
+        for name, source in (("Dataset", _ARROW), ("IterableDataset", _ITERABLE))
+    ),
     Function(name="datasets.Dataset.shard", source=f"{_ARROW}.shard", returns="shard"),
     Function(name="datasets.IterableDataset.shard", source=f"{_ITERABLE}.shard", returns="shard"),
     Function(name="datasets.Dataset.to_iterable_dataset", source=f"{_ARROW}.to_iterable_dataset", returns=STREAM),
@@ -100,12 +113,11 @@ _FUNCTIONS: tuple[Row, ...] = (
     # Created in memory: no file to share.
     *(
         Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=SAME)
-        for name in ("from_dict", "from_list", "from_pandas")
+        for name in ("from_dict", "from_list", "from_pandas", "from_polars")
     ),
     *(
         Function(name=f"datasets.IterableDataset.{name}", source=f"{_ITERABLE}.{name}", returns=STREAM)
-        for name in ("cast", "cast_column", "filter", "map", "remove_columns", "rename_column", "rename_columns",
-                     "select_columns", "shuffle", "skip", "take", "with_format")
+        for name in (*_STREAMS_FROM, *_STREAMS_ON)
     ),
     *(
         Function(name=f"datasets.{name}", source=f"combine.py::{name}", returns=DATASET)

@@ -1,4 +1,4 @@
-"""Metrics that are updated batch by batch. Read from evaluate 0.4.3, datasets 2.14.0 and torchmetrics 1.9.0.
+"""Metrics that are updated batch by batch. Read from evaluate 0.4.6, datasets 2.14.0 and torchmetrics 1.9.0.
 
 A metric of `evaluate` counts only what its own process has added, unless it is loaded with the number of processes. A
 metric of torchmetrics gathers what all ranks have added when its result is computed.

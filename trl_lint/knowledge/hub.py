@@ -1,6 +1,6 @@
-"""Calls that change a repository of the Hugging Face hub. Read from huggingface_hub 0.30 (hf_api.py).
+"""Calls that change a repository of the Hugging Face hub. Read from huggingface_hub 0.30, 1.31 and 2.4 (hf_api.py).
 
-A `Repository` is a local clone of one, until 1.0 (repository.py of 0.36.2).
+A `Repository` is a local clone of one, until 1.0 (repository.py of 0.36.2). `upload_large_folder` is gone in 2.4.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ ROWS: tuple[Row, ...] = (
         for owner in (_API, "huggingface_hub")
         for name, effect in (
             ("create_branch", _CREATES._replace(does="creates the same branch")),
+            ("create_bucket", _CREATES._replace(does="creates the same bucket", path=(0, "bucket_id"))),
             ("create_repo", _CREATES),
             ("create_tag", _CREATES._replace(does="creates the same tag")),
+            ("delete_bucket", _DELETES._replace(path=(0, "bucket_id"))),
             ("delete_file", _DELETES._replace(path=(0, "path_in_repo"), unless=())),
             ("delete_repo", _DELETES),
             ("upload_file", _UPLOADS),

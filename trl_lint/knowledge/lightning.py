@@ -5,7 +5,7 @@ them, and so does a function with `rank_zero_only`. Testing is documented for on
 written by callbacks for that.
 
 With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6, those of `Trainer`, of its
-strategy, of `LightningModule` and of `LightningDataModule` from lightning 2.6.0.
+strategy, of `LightningModule` and of `LightningDataModule` from lightning 2.6.6.
 """
 
 from __future__ import annotations

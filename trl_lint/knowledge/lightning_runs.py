@@ -1,7 +1,7 @@
 """Signs of code that has Lightning run a model.
 
 A `LightningModule` without any may be a copy that is only called: what its hooks log is then never logged.
-Read from lightning 2.6.0: `Trainer` and `LightningCLI` of lightning/pytorch are all that calls the hooks of a module.
+Read from lightning 2.6.6: `Trainer` and `LightningCLI` of lightning/pytorch are all that calls the hooks of a module.
 """
 
 from __future__ import annotations

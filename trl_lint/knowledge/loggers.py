@@ -36,6 +36,8 @@ _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET_STARTS = ("CometExperiment", "Experiment")
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
+# Source: comet_ml/api.py::APIExperiment.log_metrics
+_COMET_METRICS = {"APIExperiment": "metric_dict"}
 
 # Calls that show a text to the user.
 SHOWS = frozenset({
@@ -119,7 +121,8 @@ ROWS: tuple[Row, ...] = (
                  source="comet_ml/experiment.py::CometExperiment.log_metric", payload=(1, "value"),
                  form="value"),
             Sink(name=f"comet_ml.{name}.log_metrics",
-                 source="comet_ml/experiment.py::CometExperiment.log_metrics", payload=(0, "dic")),
+                 source="comet_ml/experiment.py::CometExperiment.log_metrics",
+                 payload=(0, _COMET_METRICS.get(name, "dic"))),
         )
     ),
     *(

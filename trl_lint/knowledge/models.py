@@ -1,6 +1,6 @@
 """Names by which code handles models: their classes, attributes and methods, and engines around them.
 
-Read from torch 2.13.0 (nn/modules/module.py), transformers 5.23.0 (modeling_utils.py) and peft 0.21.2.
+Read from torch 2.13.0 (nn/modules/module.py), transformers 5.24.0 (modeling_utils.py) and peft 0.21.2.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ INSPECT_PARAMETERS = frozenset(
     }
 )
 
-# What every config has, whatever its class (PreTrainedConfig of transformers 4.31.0 to 5.23.0).
+# What every config has, whatever its class (PreTrainedConfig of transformers 4.31.0 to 5.24.0).
 EVERY_CONFIG_HAS = frozenset(
     {
         "_name_or_path",

@@ -1,11 +1,11 @@
 """Calls that show that a program runs as several processes: those that each process makes, and those that start them.
 
 Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
-launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py), fastai 2.8 (distributed.py),
+launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.19 (__init__.py, comm/comm.py), fastai 2.8 (distributed.py),
 pytorch-ignite 0.5.5 (distributed/utils.py, distributed/launcher.py), lightning-fabric 2.6, lightning 2.6
 (pytorch/trainer/trainer.py), mmcv 1.7 (runner/dist_utils.py), mmengine 0.11 (dist/utils.py), bmtrain 1.0 (init.py),
 colossalai 0.5 (initialize.py), detectron2 0.6 (engine/launch.py), fairseq 0.12 (distributed/utils.py), horovod 0.28
-(torch/mpi_ops.py), Megatron-LM core 0.14 (megatron/training/initialize.py), ray 2.51 (train/torch/torch_trainer.py),
+(torch/mpi_ops.py), Megatron-LM core 0.14 (megatron/training/initialize.py), ray 2.60 (train/torch/torch_trainer.py),
 and torch_xla 2.9 (torch_xla.py, distributed/xla_multiprocessing.py).
 """
 

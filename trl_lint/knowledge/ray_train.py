@@ -1,6 +1,6 @@
 """Ray Train's helpers for the workers of a `TorchTrainer`, each of which is a rank.
 
-Read from ray 2.51 (`ray/train/torch/train_loop_utils.py`, `ray/train/context.py`).
+Read from ray 2.51 and 2.60 (`ray/train/torch/train_loop_utils.py`, `ray/train/context.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which tensors have a dimension whose size depends on this rank's data, and which functions pad.
 
-Read from transformers 5.23.0 (data/data_collator.py, tokenization_utils_base.py, generation/utils.py), trl 0.7 to
+Read from transformers 5.24.0 (data/data_collator.py, tokenization_utils_base.py, generation/utils.py), trl 0.7 to
 1.16 (the collators of its trainers) and the documentation of torch 2.13.
 """
 

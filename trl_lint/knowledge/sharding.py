@@ -15,7 +15,7 @@ PREPARES_OTHERWISE = rb"BatchSamplerShard"
 IS_PREPARED = "_is_accelerate_prepared"
 
 # Calls that give a rank its rows, with the parameters for the rank and for the number of ranks.
-# Source: datasets 3.5.0, distributed.py, arrow_dataset.py `Dataset.shard`
+# Source: datasets 3.5.0 and 5.2.0, distributed.py, arrow_dataset.py `Dataset.shard`
 SPLITS = {"datasets.distributed.split_dataset_by_node": ((1, "rank"), (2, "world_size"))}
 SHARD = "shard"
 OF_SHARD = ((1, "index"), (0, "num_shards"))
@@ -23,8 +23,8 @@ SUBSET = "torch.utils.data.Subset"
 ROWS_OF_SUBSET, INDICES_OF_SUBSET = (0, "dataset"), (1, "indices")
 # Methods of a data set whose result has the same rows.
 KEEPS_ROWS = frozenset({
-    "cast", "cast_column", "filter", "flatten", "map", "remove_columns", "rename_column", "rename_columns",
-    "select_columns", "shuffle", "sort", "with_format", "with_transform",
+    "cast", "cast_column", "filter", "flatten", "map", "remove_columns", "rename_column", "rename_columns", "repeat",
+    "select_columns", "shuffle", "skip", "sort", "take", "with_format", "with_transform",
 })  # fmt: skip
 STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
 

@@ -1,7 +1,7 @@
 """What Trainer passes to its hooks, what they return, and what it logs itself.
 
 Read from transformers 4.40.2, 4.46.0, 4.47.1, 4.51.3,
-5.0.0 and 5.23.0. The loop calls hooks with the wrapped model
+5.0.0 and 5.24.0. The loop calls hooks with the wrapped model
 (`model_wrapped`); `self.model` is the bare one, which is also what callbacks get (`CallbackHandler.model`).
 """
 
@@ -467,13 +467,13 @@ LOOPS_OVER_STEPS = ("evaluation_loop", "prediction_loop")
 EVALUATION_HOOKS = frozenset({*LOOPS_OVER_STEPS, "prediction_step"})
 
 # Class methods that return a bare model for model classes, and for others an object that is the same on all ranks.
-# Sources: transformers 5.23, modeling_vision_encoder_decoder.py and the like; diffusers 0.35, controlnet.py.
+# Sources: transformers 5.24, modeling_vision_encoder_decoder.py and the like; diffusers 0.35, controlnet.py.
 MODEL_MAKERS = frozenset({
     "_from_config", "from_config", "from_encoder_decoder_pretrained", "from_pretrained", "from_single_file",
     "from_text_audio_pretrained", "from_unet", "from_vision_text_pretrained",
 })  # fmt: skip
 
-# All names that Trainer and Seq2SeqTrainer define on themselves, in any release from 4.31.0 to 5.23.0: methods,
+# All names that Trainer and Seq2SeqTrainer define on themselves, in any release from 4.31.0 to 5.24.0: methods,
 # properties, and what a method assigns to `self` (trainer.py::Trainer, trainer_seq2seq.py::Seq2SeqTrainer).
 TRAINER_NAMES = frozenset(
     """

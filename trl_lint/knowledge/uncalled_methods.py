@@ -1,6 +1,6 @@
 """Methods that a library calls only on request: in most programs an override never runs.
 
-Read from transformers 4.36 to 5.23 (trainer.py::Trainer): `create_model_card` is called by `push_to_hub` alone, which
+Read from transformers 4.36 to 5.24 (trainer.py::Trainer): `create_model_card` is called by `push_to_hub` alone, which
 is called at a save if `push_to_hub` is set, and by programs. trl's own trainers call it at each checkpoint.
 """
 

@@ -3,7 +3,7 @@
 From 5.0 on `TrainingArguments` refuses `bf16=True` on a machine without a GPU, unless `use_cpu` is set as well. That is
 about speed, and not a mistake of several processes: the code that follows is the same as on a GPU.
 
-Source: transformers/training_args.py `TrainingArguments._validate_args` (5.5.0, 5.23.0); up to 4.51.3 only a GPU that
+Source: transformers/training_args.py `TrainingArguments._validate_args` (5.5.0, 5.24.0); up to 4.51.3 only a GPU that
 can't compute in bfloat16 was refused. accelerate/utils/imports.py `is_bf16_available`.
 """
 

@@ -55,7 +55,7 @@ SINKS = (
 )
 # What Trainer itself logs at the end of `train` and computes from this rank's share: to the losses gathered for the
 # logs it adds its own since the last one. `total_flos`, which it logs as well, is summed over the ranks. Sources:
-# transformers/trainer.py `_inner_training_loop` (4.40.0, 4.51.3), `_finalize_training` (5.5.0, 5.23.0).
+# transformers/trainer.py `_inner_training_loop` (4.40.0, 4.51.3), `_finalize_training` (5.5.0, 5.24.0).
 CLOSING = ("train_loss",)
 # The function that creates the mapping that Trainer then fills and logs last.
 _MAKES_CLOSING = ("transformers.trainer", "speed_metrics", "train")

@@ -7,6 +7,7 @@ The value of a data set after each of these:
     if rank != 0:
         data = data.map(tokenize)         now all ranks have it: DATASET
     data.shuffle()                        rank UNKNOWN: there is no seed
+    data.select(range(rank, 9, world))    rank UNKNOWN: each rank picks rows of its own
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import is_none, library_name_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.datasets import DATASET, DATASET_CLASSES, STREAM, STREAM_CLASSES, is_dataset
+from trl_lint.knowledge.datasets import DATASET, DATASET_CLASSES, PICK_ROWS, STREAM, STREAM_CLASSES, is_dataset
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -78,9 +79,10 @@ def of_some_ranks(
 
 
 def drawn(row: FunctionRow, args: Arguments, receiver: Value | None, value: Value) -> Value:
-    """A data set after a shuffle: without a seed it is unknown whether it is the same on all ranks.
+    """A data set after a shuffle, or after rows are picked.
 
-    Its fingerprint, which names the cache files of derived data sets, is drawn as well.
+    Without a seed it is unknown whether it is the same on all ranks, and its fingerprint, which names the cache files
+    of derived data sets, is drawn as well. So it is where the number of the rank says which rows are picked.
     """
     if not is_dataset(value):
         return value
@@ -89,4 +91,6 @@ def drawn(row: FunctionRow, args: Arguments, receiver: Value | None, value: Valu
     unseeded = bool(row.seeds) and all(is_none(seed) for seed in seeds)
     in_order = (ordered := args.keywords.get("shuffle")) is not None and ordered.const is False
     is_drawn = unseeded and not in_order and args.double is None and args.star is None
-    return value.replace(rank=ranks.UNKNOWN) if may_differ or is_drawn else value
+    picks = (part for each in args.all() for part in (each, *each.inside())) if row.name in PICK_ROWS else ()
+    is_own = any(part.rank.is_by_rank for part in picks)
+    return value.replace(rank=ranks.UNKNOWN) if may_differ or is_drawn or is_own else value
