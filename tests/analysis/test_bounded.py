@@ -231,6 +231,33 @@ def test_loops_in_loops_are_not_unrolled_without_end(tmp_path):
     assert counts[1] < 40 * counts[0]
 
 
+# Nested functions that call the next ones in loops, as in a search for a matching of a graph.
+_IN_LOOPS = (
+    "    def f{i}(m, k):\n        while k:\n            for x in m:\n                k = f{j}(m, k + x) or f{h}(m, x)\n"
+    "        return k\n"
+)
+
+
+def nested(n):
+    inner = "".join(_IN_LOOPS.format(i=i, j=(i + 1) % n, h=(i + 2) % n) for i in range(n))
+    return HEAD + f"def main(m):\n{inner}    for x in m:\n        f0(m, x)\naccelerator.gather([main(model)])\n"
+
+
+def test_nested_functions_that_call_each_other_in_loops_end(tmp_path):
+    assert work(tmp_path, nested(10)) < ENOUGH
+
+
+def test_a_nested_function_is_followed_as_often_as_it_is_called(tmp_path):
+    program = HEAD + (
+        "def main(batches):\n    def reduced(loss):\n        return accelerator.reduce(loss, reduction='mean')\n"
+        "    for batch in batches:\n"
+        + "        accelerator.log({'loss': reduced(model(batch).loss)})\n" * 20
+        + "        accelerator.log({'own': model(batch).loss})\nmain(accelerator.prepare(loader))\n"
+    )
+    found = Linter(Settings(), (tmp_path,), all_rules()).check(tmp_path / "p.py", program.encode())
+    assert ["own" in each.message for each in found if each.code == "TRL003"] == [True]
+
+
 def test_a_few_loops_in_loops_are_unrolled(tmp_path):
     program = (
         "from accelerate import Accelerator\n"

@@ -35,6 +35,14 @@ from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK
 _RANK_LOCAL = Origin.CLOCK | Origin.DATA
 
 
+def dividing_fact(frame: Frame, entry: Control) -> Rank:
+    """The fact of a condition by which ranks leave a function at different places."""
+    for _, state in frame.returned:
+        if state.control.uniformity > entry.uniformity and state.control.rank.differs:
+            return state.control.rank
+    return ranks.SAME
+
+
 def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
     """The result of a function that is unknown on some path: it differs if a rank's early return does.
 

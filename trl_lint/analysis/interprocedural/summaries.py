@@ -69,6 +69,9 @@ MAX_RUNS = 2
 MAX_RUNS_IN_ORDER = 4
 # The maximum number of nested runs of a recursive function, each with different facts.
 MAX_RECURSION = 2
+# The maximum number of runs of nested functions, in one run of the function around them: loops around their calls run
+# several times, and so do the loops in each of them, which may call others.
+MAX_INLINED = 200
 # Methods that run once for each object: they cannot have read from it what they write to it.
 _RUN_ONCE = frozenset({"__init__", "__post_init__"})
 
@@ -176,6 +179,9 @@ class Runs(Definitions):
         key = ("inline", id(function.node))
         if self._running.count(key) > 1:
             return BOTTOM, {}
+        frame.objects.inlined += 1
+        if frame.objects.inlined > MAX_INLINED:
+            return UNKNOWN, {}
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
         inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
         inner.objects, inner.key, inner.trace, inner.stepping = frame.objects, frame.key, frame.trace, frame.stepping
@@ -207,7 +213,7 @@ class Runs(Definitions):
             observe(frame, before, decorated)
         result: Value = BOTTOM
         memory: Memory | None = None
-        divided = self._dividing_fact(frame, entry)
+        divided = early_returns.dividing_fact(frame, entry)
         of_some = early_returns.attributes_of_some_ranks(frame, divided)
         for value, state in early_exits_of_nothing.ways_that_reduce(frame):
             if memory is not None and divided.is_by_rank:
@@ -234,13 +240,6 @@ class Runs(Definitions):
         joined = join(result, NONE, decorated.rank)
         lacks_cause = joined.rank.differs and joined.provenance is None
         return joined.replace(provenance=decorated.provenance) if lacks_cause else joined
-
-    def _dividing_fact(self, frame: Frame, entry: Control) -> ranks.Rank:
-        """The fact of a condition by which ranks leave a function at different places."""
-        for _, state in frame.returned:
-            if state.control.uniformity > entry.uniformity and state.control.rank.differs:
-                return state.control.rank
-        return ranks.SAME
 
     def _summarised(
         self,

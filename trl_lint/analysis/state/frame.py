@@ -11,6 +11,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, l
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.event_trace import trace_of
+from trl_lint.analysis.state.object_access import ObjectAccess
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
@@ -44,40 +45,6 @@ NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.BATCH})
 ACCELERATOR = "accelerate.Accelerator"
 # The greatest number of times that one place of a function runs because loops around it are unrolled.
 MAX_UNROLLED = 4000
-
-
-class ObjectAccess:
-    """What a run has read and written of the project's objects, which all runs share.
-
-    dependencies: the versions of the attributes and containers that it has read. class_cells: the owner of each
-    container. dirty, dirty_cells: what it has written and not yet flushed.
-    """
-
-    __slots__ = ("attribute_writes", "cell_writes", "class_cells", "dependencies", "dirty", "dirty_cells")
-
-    def __init__(self) -> None:
-        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
-        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
-        self.cell_writes: set[Identity] = set()
-        self.class_cells: dict[Identity, ClassInfo] = {}
-        self.dirty: set[tuple[ClassInfo, str]] = set()
-        self.dirty_cells: set[Identity] = set()
-
-    def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
-        """Begin a branch: writes of the other branch are not flushed in it. Return the writes so far, for `merge`."""
-        written = (self.dirty, self.dirty_cells)
-        self.dirty, self.dirty_cells = self.dirty.copy(), self.dirty_cells.copy()
-        return written
-
-    def merge(self, written: tuple[set[tuple[ClassInfo, str]], set[Identity]]) -> None:
-        """End a branch: add back the unflushed writes of before it, and of others."""
-        self.dirty |= written[0]
-        self.dirty_cells |= written[1]
-
-    def mark_read(self) -> None:
-        """Mark the current version of everything that this run has both read and written as read."""
-        for key in self.attribute_writes & self.dependencies.keys():
-            self.dependencies[key] = key[0].version(key[1])
 
 
 class Frame:
