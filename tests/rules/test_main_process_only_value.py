@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent, indent
 
 import pytest
-from snippets import Snippets, shown
+from snippets import SETTINGS, Snippets, shown
 
 from trl_lint.findings import Applicability
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL017")
@@ -448,3 +451,30 @@ class Module(LightningModule):
 def test_lightning_before_0_8_prepares_in_each_process(release, count):
     snippets = Snippets("TRL017", Settings(lightning=release))
     assert len(snippets.findings(OLD_MODULE)) == count
+
+
+CALLS_IT = """\
+import pytorch_lightning
+from module import Module
+
+def test_rows():
+    module = Module()
+    module.prepare_data()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("test_module.py", CALLS_IT, 1),
+        ("tune.py", CALLS_IT, 0),
+        ("test_module.py", CALLS_IT + "\nif __name__ == '__main__':\n    test_rows()\n", 0),
+    ],
+)
+def test_a_unit_test_that_prepares_data_says_nothing_of_a_training(name, text, count, tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(OLD_MODULE)
+    (tmp_path / name).write_text(text)
+    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL017"),))
+    linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
+    assert len(linter.check(module, module.read_bytes())) == count

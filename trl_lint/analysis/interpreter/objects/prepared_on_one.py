@@ -16,6 +16,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
+from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import (
@@ -113,9 +114,13 @@ def _is_named(function: FunctionInfo, name: str) -> bool:
 
 
 def _is_called_by_all(project: Project) -> bool:
-    """Whether linted files call the method themselves, other than that of a base class: maybe on all processes."""
+    """Whether linted files call the method themselves, other than that of a base class: maybe on all processes.
+
+    Unit tests run in one process, and say nothing about a training.
+    """
     for path, code in project.linted_code(PREPARES):
-        module = project.module(path) if f".{PREPARES}(".encode() in code else None
+        is_used = f".{PREPARES}(".encode() in code and (b"__main__" in code or not is_test_file(path))
+        module = project.module(path) if is_used else None
         calls = of_class(module.tree, cst.Call) if module is not None else ()
         for call in calls:
             callee = callee_of(call)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from trl_lint.knowledge.backends import ONE_PROCESS, TEST_CLASS, TEST_FILES, TEST_FUNCTION
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from trl_lint.analysis.program.project.classes import FunctionInfo
 
 
@@ -33,7 +35,11 @@ def is_run_by_pytest(function: FunctionInfo | None) -> bool:
     return False
 
 
+def is_test_file(path: Path) -> bool:
+    """Whether pytest looks for tests in a file, by its name."""
+    return any(map(path.match, TEST_FILES))
+
+
 def _is_test(function: FunctionInfo) -> bool:
     is_in_place = function.cls is None or function.cls.name.startswith(TEST_CLASS)
-    is_named = function.name.startswith(TEST_FUNCTION)
-    return is_in_place and is_named and any(map(function.module.path.match, TEST_FILES))
+    return is_in_place and function.name.startswith(TEST_FUNCTION) and is_test_file(function.module.path)
