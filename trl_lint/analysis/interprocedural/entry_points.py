@@ -50,7 +50,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import EVALUATION_HOOKS, LOOPS_OVER_STEPS, LOSSES
 
@@ -311,18 +311,26 @@ class Engine(Runs):
                 early_runs.replace(early, latest)
 
     def _enter_inherited(self, cls: ClassInfo) -> Iterator[Summary]:
-        """Run inherited methods that use what the class defines and that no known code calls on objects of it."""
-        if self.is_entry_class(cls) or is_module_class(cls):
+        """Run inherited methods that use what the class defines and that no known code calls on objects of it.
+
+        Those of models are part of a forward pass; only what Lightning calls by itself is run.
+        """
+        if self.is_entry_class(cls):
             return
         entered = cls.notes.of(_Entered).methods
         callers = callers_first(templates.inherited_by(cls))
+        if is_module_class(cls):
+            hooks = lightning.hooks_of(cls.library_bases())
+            callers = [method for method in callers if method.name in hooks]
         for method in sorted(callers, key=lambda each: each.name != "__init__"):
             if method in entered or not method.has_run_on(cls):
                 entered.add(method)
-                is_constructor = method.name == "__init__"
-                parameters = unseen_makers.arguments(self, cls, method) if is_constructor else {}
-                summary = self._enter_with(method, cls, parameters)
-                summary.trace.builds |= is_constructor
+                if method.name == "__init__":
+                    summary = self._enter_with(method, cls, unseen_makers.arguments(self, cls, method))
+                    summary.trace.builds = True
+                else:
+                    passed = epoch_outputs.arguments(self, cls, method, self._enter_with)
+                    summary = self._enter_with(method, cls, *passed)
                 yield summary
 
     def _hooks_of(self, cls: ClassInfo) -> dict[str, tuple[Hook, ...]]:

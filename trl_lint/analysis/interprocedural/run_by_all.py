@@ -42,7 +42,7 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
         if not creations.is_of_one_device(engine.project, cls):
             _launch(_own_runs(cls, _MAKES))
     for name in lightning.hooks_of(bases):
-        _launch(cls.methods[name].summaries.values() if name in cls.methods else ())
+        _launch(cls.methods[name].summaries.values() if name in cls.methods else _own_runs(cls, name))
 
 
 def _note_created(engine: Interpreter, cls: ClassInfo, constructor: FunctionInfo) -> None:
