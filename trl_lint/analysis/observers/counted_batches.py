@@ -60,16 +60,17 @@ class CountedBatches(Observer["Frame"]):
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         counts = frame.trace.notes.of(Counts)
-        if not isinstance(item, cst.Call) or id(item) not in counts.calls:
+        call = next((each for each in _alternatives(item) if id(each) in counts.calls), None)
+        if call is None:
             return
-        around = [each for each in _around(frame, item) if _owner(each[1]).deep_equals(_owner(item))]
-        if not around:
-            counts.entered[id(item)] = (frame.module, item)
+        around = [each for each in _around(frame, call) if _owner(each[1]).deep_equals(_owner(call))]
+        if not around and call is item:
+            counts.entered[id(call)] = (frame.module, call)
         elif len(around) == 1 and may_accumulate(frame.engine.project, (frame.module,)):
             statement, outer = around[0]
-            both = _of_statement(statement, item)
-            calls = both or (outer, item)
-            _emit(frame, item, calls, statement=statement if both else None)
+            both = _of_statement(statement, call)
+            calls = both or (outer, call)
+            _emit(frame, call, calls, statement=statement if both else None)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         inner = run.trace.notes.of(Counts).entered
@@ -83,6 +84,12 @@ class CountedBatches(Observer["Frame"]):
                 is_same = _are_of_one(around[0], frame.module, call, module)
                 if is_same and may_accumulate(frame.engine.project, (frame.module, module)):
                     _emit(frame, node, (around[0],), inside=Step(module, call, _COUNTS_AGAIN))
+
+
+def _alternatives(item: cst.BaseExpression) -> tuple[cst.Call, ...]:
+    """The calls one of which a `with` enters: `accumulate(encoder) if args.train_encoder else nullcontext()`."""
+    found = (item.body, item.orelse) if isinstance(item, cst.IfExp) else (item,)
+    return tuple(each for each in found if isinstance(each, cst.Call))
 
 
 def _around(frame: Frame, node: cst.CSTNode) -> list[tuple[cst.With, cst.Call]]:
