@@ -1,4 +1,4 @@
-# A function that is tested instead of being called is true: what follows `not` is never done, what follows `else` neither.
+# A function that is tested instead of being called is true: what is behind `not` is never done.
 import os
 import time
 
