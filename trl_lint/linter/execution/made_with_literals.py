@@ -1,0 +1,207 @@
+"""Methods that are only called on objects made with arguments for which their constructor does not wrap the model.
+
+For example:
+
+    class Runner:
+        def __init__(self, local_rank):
+            if local_rank != -1:
+                self.net = DDP(self.net)
+        def infer(self, rows): return self.net.flow(rows)       the model is bare wherever this is called
+
+    runner = Runner(-1)                                         in one file
+    runner.infer(rows)
+    runner = Runner(local_rank)                                 in another one, which calls other methods
+    runner.update(rows)
+
+Methods and objects are followed by their names in all linted files.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assigned_parts,
+    definitions_around,
+    inwards,
+    last_name,
+    loop_targets,
+    names_in,
+    of_class,
+)
+from trl_lint.domain.provenance import steps
+
+if TYPE_CHECKING:
+    from trl_lint.rules.base import Violation
+
+_CONSTRUCTOR = "__init__"
+# How many methods of the class lead to the one in question.
+_DEEPEST = 3
+_COMPARES: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {
+    cst.Equal: lambda a, b: a == b,
+    cst.NotEqual: lambda a, b: a != b,
+    cst.Is: lambda a, b: a is b,
+    cst.IsNot: lambda a, b: a is not b,
+    cst.GreaterThan: lambda a, b: a > b,
+    cst.GreaterThanEqual: lambda a, b: a >= b,
+    cst.LessThan: lambda a, b: a < b,
+    cst.LessThanEqual: lambda a, b: a <= b,
+}
+_OF_ANY = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
+_UNKNOWN = object()
+
+
+class _Wrapped(NamedTuple):
+    """A class whose constructor wraps the model, if these conditions on its parameters have these outcomes."""
+
+    module: Module
+    cls: cst.ClassDef
+    constructor: cst.FunctionDef
+    conditions: tuple[tuple[cst.BaseExpression, bool], ...]
+
+
+def is_of_bare_objects(project: Project, violation: Violation) -> bool:
+    """Whether the method around a place is called, and only on objects for which the reason of the finding is void."""
+    match definitions_around(violation.module.tree, violation.node):
+        case [cst.ClassDef() as cls, cst.FunctionDef() as method, *_] if method.name.value != _CONSTRUCTOR:
+            wrapped = _wrapped_by(violation, cls)
+            return wrapped is not None and _is_called_on_bare(project, wrapped, method.name.value, _DEEPEST)
+    return False
+
+
+def _wrapped_by(violation: Violation, cls: cst.ClassDef) -> _Wrapped | None:
+    """The class, if the reason for a finding lies in its constructor, under conditions."""
+    module = violation.module
+    for step in steps(violation.provenance):
+        if step.module.tree is not module.tree:
+            continue
+        match definitions_around(module.tree, step.node):
+            case [cst.ClassDef() as around, cst.FunctionDef(name=cst.Name(value="__init__")) as constructor]:
+                conditions = tuple(_conditions(constructor, step.node))
+                if around is cls and conditions:
+                    return _Wrapped(module, cls, constructor, conditions)
+    return None
+
+
+def _conditions(constructor: cst.FunctionDef, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """The tests around a node, each with the outcome that leads to it."""
+    for outer, inner in inwards(constructor, node):
+        if isinstance(outer, (cst.If, cst.IfExp)) and inner is not outer.test:
+            yield outer.test, inner is outer.body
+
+
+def _is_called_on_bare(project: Project, wrapped: _Wrapped, method: str, depth: int) -> bool:
+    uses = [
+        use for use in _uses(project, method) if not isinstance(ancestors(use[0].tree, use[1])[-1], cst.FunctionDef)
+    ]
+    return bool(uses) and all(_is_use_of_bare(project, wrapped, module, use, depth) for module, use in uses)
+
+
+def _uses(project: Project, name: str) -> Iterator[tuple[Module, cst.Name]]:
+    for path, _ in project.linted_code(name):
+        module = project.module(path)
+        if module is not None:
+            yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
+
+
+def _is_use_of_bare(project: Project, wrapped: _Wrapped, module: Module, use: cst.Name, depth: int) -> bool:
+    match ancestors(module.tree, use)[-1]:
+        case cst.Attribute(value=cst.Name("self"), attr=attr) if attr is use:
+            match definitions_around(module.tree, use):
+                case [cst.ClassDef() as cls, cst.FunctionDef() as caller, *_] if cls is wrapped.cls and depth:
+                    own = caller.name.value
+                    return own != _CONSTRUCTOR and _is_called_on_bare(project, wrapped, own, depth - 1)
+        case cst.Attribute(value=cst.Name(owner), attr=attr) if attr is use:
+            return _is_bare_object(wrapped, module, owner)
+    return False
+
+
+def _is_bare_object(wrapped: _Wrapped, module: Module, name: str) -> bool:
+    """Whether all that a file binds to a name are objects with a bare model, made here."""
+    if name in _bound_otherwise(module.tree):
+        return False
+    values = [value for target, value in assigned_parts(module.tree) if getattr(target, "value", None) == name]
+    return bool(values) and all(_makes_bare(wrapped, module, each) for each in values)
+
+
+def _bound_otherwise(tree: cst.Module) -> set[str]:
+    """The names that parameters, loops, imports, `with` and `:=` bind, or assignments to parts of something unknown."""
+    found = {each.name.value for each in of_class(tree, cst.Param)} | loop_targets(tree)
+    for each in (*of_class(tree, cst.AsName), *of_class(tree, cst.CompFor), *of_class(tree, cst.ImportAlias)):
+        found |= names_in(each)
+    for each in (*of_class(tree, cst.NamedExpr), *of_class(tree, cst.AnnAssign)):
+        found |= names_in(each.target)
+    return found.union(*(names_in(target) for target, _ in assigned_parts(tree) if not isinstance(target, cst.Name)))
+
+
+def _makes_bare(wrapped: _Wrapped, module: Module, value: cst.BaseExpression) -> bool:
+    """Whether an expression makes an object of the class with arguments for which one of the conditions fails."""
+    if not isinstance(value, cst.Call) or last_name(value.func) != wrapped.cls.name.value:
+        return False
+    given = _given(wrapped, module, value)
+    return any(_outcome(test, given) is (not wanted) for test, wanted in wrapped.conditions)
+
+
+def _given(wrapped: _Wrapped, module: Module, call: cst.Call) -> dict[str, object]:
+    """The literals that a call gives to the parameters of the constructor, or that these have by default."""
+    if any(each.star for each in call.args):
+        return {}
+    parameters = [*wrapped.constructor.params.params[1:], *wrapped.constructor.params.kwonly_params]
+    names = [each.name.value for each in parameters]
+    given = {name: _literal(wrapped.module, each.default) for name, each in zip(names, parameters, strict=True)}
+    for position, each in enumerate(call.args):
+        name = each.keyword.value if each.keyword is not None else names[position] if position < len(names) else ""
+        given[name] = _literal(module, each.value)
+    changed = {target.value for target, _ in assigned_parts(wrapped.constructor) if isinstance(target, cst.Name)}
+    return {name: value for name, value in given.items() if value is not _UNKNOWN and name not in changed}
+
+
+def _literal(module: Module, value: cst.BaseExpression | None) -> object:
+    if value is None:
+        return _UNKNOWN
+    try:
+        return ast.literal_eval(module.tree.code_for_node(value).strip())
+    except (SyntaxError, ValueError):
+        return _UNKNOWN
+
+
+def _outcome(test: cst.BaseExpression, given: Mapping[str, object]) -> bool | None:
+    """The outcome of a test of parameters that have these values; None if it depends on anything else."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            outcome = _outcome(inner, given)
+            return None if outcome is None else not outcome
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            parts = (_outcome(left, given), _outcome(right, given))
+            decisive = isinstance(operator, cst.Or)
+            return decisive if decisive in parts else None if None in parts else not decisive
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=right)]):
+            one, two, compare = _value(left, given), _value(right, given), _COMPARES.get(type(operator))
+            if compare is None or _UNKNOWN in (one, two):
+                return None
+            return compare(one, two) if isinstance(operator, _OF_ANY) or _are_numbers(one, two) else None
+    value = _value(test, given)
+    return None if value is _UNKNOWN else bool(value)
+
+
+def _value(node: cst.BaseExpression, given: Mapping[str, object]) -> object:
+    match node:
+        case cst.Name("None" | "True" | "False"):
+            return {"None": None, "True": True, "False": False}[node.value]
+        case cst.Name(name):
+            return given.get(name, _UNKNOWN)
+        case cst.Integer() | cst.Float() | cst.SimpleString():
+            return node.evaluated_value
+        case cst.UnaryOperation(operator=cst.Minus(), expression=cst.Integer() | cst.Float() as number):
+            return -number.evaluated_value
+    return _UNKNOWN
+
+
+def _are_numbers(*values: object) -> bool:
+    return all(isinstance(each, (int, float)) for each in values)
