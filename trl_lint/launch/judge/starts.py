@@ -74,12 +74,13 @@ class LaunchEngines:
 class BareStart(NamedTuple):
     """A program that bare python starts, as a path, and the names of the options passed to it.
 
-    sees_several: whether it is certain to see several GPUs.
+    sees_several: whether it is certain to see several GPUs. open: whether other options may be passed as well.
     """
 
     program: str
     options: frozenset[str] = frozenset()
     sees_several: bool = False
+    open: bool = False
 
 
 def starts(
@@ -101,7 +102,8 @@ def starts(
         elif start is not None and is_one_of_several(start):
             launches.append(LaunchEngines(program=_path_of(start)))
         elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):
-            bare.add(BareStart(path, _option_names(start.arguments), gpus(start).gpus is Gpus.SEVERAL))
+            sees_several, is_open = gpus(start).gpus is Gpus.SEVERAL, leaves_open(start.arguments)
+            bare.add(BareStart(path, _option_names(start.arguments), sees_several, is_open))
     return tuple(launches), frozenset(bare)
 
 

@@ -135,9 +135,10 @@ def _bound_otherwise(tree: cst.Module) -> set[str]:
     found = {each.name.value for each in of_class(tree, cst.Param)} | loop_targets(tree)
     for each in (*of_class(tree, cst.AsName), *of_class(tree, cst.CompFor), *of_class(tree, cst.ImportAlias)):
         found |= names_in(each)
-    for each in (*of_class(tree, cst.NamedExpr), *of_class(tree, cst.AnnAssign)):
-        found |= names_in(each.target)
-    return found.union(*(names_in(target) for target, _ in assigned_parts(tree) if not isinstance(target, cst.Name)))
+    targets = [each.target for each in of_class(tree, cst.NamedExpr)]
+    targets += [each.target for each in of_class(tree, cst.AnnAssign)]
+    targets += [target for target, _ in assigned_parts(tree) if not isinstance(target, cst.Name)]
+    return found.union(*map(names_in, targets))
 
 
 def _makes_bare(wrapped: _Wrapped, module: Module, value: cst.BaseExpression) -> bool:
