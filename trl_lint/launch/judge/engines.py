@@ -251,4 +251,5 @@ def _with_mentioned(
     """What a text starts, and the programs that it only mentions and starts nowhere."""
     known = {each.program for each in launches} | {each.program for each in bare} | {""}
     launches += tuple(each for each in more_launches if each.program not in known)
-    return launches, bare | {each for each in more_bare if each.program not in known}
+    # A command may go on after what is mentioned of it.
+    return launches, bare | {each._replace(open=True) for each in more_bare if each.program not in known}

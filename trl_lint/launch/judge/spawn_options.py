@@ -20,21 +20,21 @@ _HEAD = re.compile(rb"[ \t]*(?:async[ \t]+)?(?:def|class)\b")
 _BLANK = re.compile(rb"[ \t]*(?:#.*)?")
 # An option that is off unless it is given, and code that sets it all the same.
 _FLAG = rb"[\"']--%b[\"']\s*,(?=(?:[^()]|\([^()]*\))*?store_true)"
-_SET = rb"\.%b\s*=(?!=)|[\"']%b[\"']\s*[:\]]|\bset_defaults\("
+_SET = rb"\.%b\s*=(?!=)|[\"']%b[\"']\s*[:\]]"
+# Code that may take options from a file.
+_FROM_FILE = re.compile(
+    rb"\bfromfile_prefix_chars\b|\bset_defaults\(|\bsetattr\(|(?:\b__dict__|\bvars\([^()]*\))\.update\("
+)
 
 
 def spawn_options(data: bytes) -> frozenset[str]:
     """The options, off by default, behind which all code of a file is that starts processes; none if some is not."""
     lines = data.splitlines()
     starts = [number for number, line in enumerate(lines) if SPAWNS.search(line) and not _BLANK.fullmatch(line)]
-    if not all(SPAWNS_RANKS.search(lines[each]) for each in starts):
+    if _FROM_FILE.search(data) or not all(SPAWNS_RANKS.search(lines[each]) for each in starts):
         return frozenset()
     found = {_option_around(lines, each) for each in starts}
-    return (
-        frozenset(each.decode() for each in found)
-        if found and all(_is_flag(data, each) for each in found)
-        else frozenset()
-    )
+    return frozenset(each.decode() for each in found if all(_is_flag(data, option) for option in found))
 
 
 def _option_around(lines: list[bytes], start: int) -> bytes:

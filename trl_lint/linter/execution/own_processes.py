@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from trl_lint.knowledge.heuristics import SETTINGS_OPTION
 from trl_lint.launch.judge.starts import BareStart
 from trl_lint.linter.execution.project_scan import FileScan, ProjectScan
 
@@ -28,5 +29,7 @@ def _are_without(options: Collection[str], started: Sequence[BareStart]) -> bool
 
 
 def _gives(start: BareStart, options: Collection[str]) -> bool:
-    """An option may be abbreviated."""
+    """Options may be abbreviated, and a file of settings may set them."""
+    if any(SETTINGS_OPTION.fits(f"--{each}") for each in start.options):
+        return True
     return any(each in _OF_JOB or any(option.startswith(each) for option in options) for each in start.options)
