@@ -18,9 +18,8 @@ Methods and objects are followed by their names in all linted files.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -29,13 +28,13 @@ from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_parts,
     definitions_around,
-    inwards,
     last_name,
     loop_targets,
     names_in,
     of_class,
 )
 from trl_lint.domain.provenance import steps
+from trl_lint.linter.execution.literal_tests import UNKNOWN, conditions_around, literal, outcome
 
 if TYPE_CHECKING:
     from trl_lint.rules.base import Violation
@@ -43,18 +42,6 @@ if TYPE_CHECKING:
 _CONSTRUCTOR = "__init__"
 # How many methods of the class lead to the one in question.
 _DEEPEST = 3
-_COMPARES: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {
-    cst.Equal: lambda a, b: a == b,
-    cst.NotEqual: lambda a, b: a != b,
-    cst.Is: lambda a, b: a is b,
-    cst.IsNot: lambda a, b: a is not b,
-    cst.GreaterThan: lambda a, b: a > b,
-    cst.GreaterThanEqual: lambda a, b: a >= b,
-    cst.LessThan: lambda a, b: a < b,
-    cst.LessThanEqual: lambda a, b: a <= b,
-}
-_OF_ANY = (cst.Equal, cst.NotEqual, cst.Is, cst.IsNot)
-_UNKNOWN = object()
 
 
 class _Wrapped(NamedTuple):
@@ -83,17 +70,10 @@ def _wrapped_by(violation: Violation, cls: cst.ClassDef) -> _Wrapped | None:
             continue
         match definitions_around(module.tree, step.node):
             case [cst.ClassDef() as around, cst.FunctionDef(name=cst.Name(value="__init__")) as constructor]:
-                conditions = tuple(_conditions(constructor, step.node))
+                conditions = tuple(conditions_around(constructor, step.node))
                 if around is cls and conditions:
                     return _Wrapped(module, cls, constructor, conditions)
     return None
-
-
-def _conditions(constructor: cst.FunctionDef, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
-    """The tests around a node, each with the outcome that leads to it."""
-    for outer, inner in inwards(constructor, node):
-        if isinstance(outer, (cst.If, cst.IfExp)) and inner is not outer.test:
-            yield outer.test, inner is outer.body
 
 
 def _is_called_on_bare(project: Project, wrapped: _Wrapped, method: str, depth: int) -> bool:
@@ -146,7 +126,7 @@ def _makes_bare(wrapped: _Wrapped, module: Module, value: cst.BaseExpression) ->
     if not isinstance(value, cst.Call) or last_name(value.func) != wrapped.cls.name.value:
         return False
     given = _given(wrapped, module, value)
-    return any(_outcome(test, given) is (not wanted) for test, wanted in wrapped.conditions)
+    return any(outcome(test, given) is (not wanted) for test, wanted in wrapped.conditions)
 
 
 def _given(wrapped: _Wrapped, module: Module, call: cst.Call) -> dict[str, object]:
@@ -155,54 +135,9 @@ def _given(wrapped: _Wrapped, module: Module, call: cst.Call) -> dict[str, objec
         return {}
     parameters = [*wrapped.constructor.params.params[1:], *wrapped.constructor.params.kwonly_params]
     names = [each.name.value for each in parameters]
-    given = {name: _literal(wrapped.module, each.default) for name, each in zip(names, parameters, strict=True)}
+    given = {name: literal(wrapped.module, each.default) for name, each in zip(names, parameters, strict=True)}
     for position, each in enumerate(call.args):
         name = each.keyword.value if each.keyword is not None else names[position] if position < len(names) else ""
-        given[name] = _literal(module, each.value)
+        given[name] = literal(module, each.value)
     changed = {target.value for target, _ in assigned_parts(wrapped.constructor) if isinstance(target, cst.Name)}
-    return {name: value for name, value in given.items() if value is not _UNKNOWN and name not in changed}
-
-
-def _literal(module: Module, value: cst.BaseExpression | None) -> object:
-    if value is None:
-        return _UNKNOWN
-    try:
-        return ast.literal_eval(module.tree.code_for_node(value).strip())
-    except (SyntaxError, ValueError):
-        return _UNKNOWN
-
-
-def _outcome(test: cst.BaseExpression, given: Mapping[str, object]) -> bool | None:
-    """The outcome of a test of parameters that have these values; None if it depends on anything else."""
-    match test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
-            outcome = _outcome(inner, given)
-            return None if outcome is None else not outcome
-        case cst.BooleanOperation(left=left, operator=operator, right=right):
-            parts = (_outcome(left, given), _outcome(right, given))
-            decisive = isinstance(operator, cst.Or)
-            return decisive if decisive in parts else None if None in parts else not decisive
-        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=right)]):
-            one, two, compare = _value(left, given), _value(right, given), _COMPARES.get(type(operator))
-            if compare is None or _UNKNOWN in (one, two):
-                return None
-            return compare(one, two) if isinstance(operator, _OF_ANY) or _are_numbers(one, two) else None
-    value = _value(test, given)
-    return None if value is _UNKNOWN else bool(value)
-
-
-def _value(node: cst.BaseExpression, given: Mapping[str, object]) -> object:
-    match node:
-        case cst.Name("None" | "True" | "False"):
-            return {"None": None, "True": True, "False": False}[node.value]
-        case cst.Name(name):
-            return given.get(name, _UNKNOWN)
-        case cst.Integer() | cst.Float() | cst.SimpleString():
-            return node.evaluated_value
-        case cst.UnaryOperation(operator=cst.Minus(), expression=cst.Integer() | cst.Float() as number):
-            return -number.evaluated_value
-    return _UNKNOWN
-
-
-def _are_numbers(*values: object) -> bool:
-    return all(isinstance(each, (int, float)) for each in values)
+    return {name: value for name, value in given.items() if value is not UNKNOWN and name not in changed}
