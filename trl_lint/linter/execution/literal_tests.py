@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import inwards
 
-_COMPARES: dict[type[cst.CSTNode], Callable[[Any, Any], bool]] = {
-    cst.Equal: lambda a, b: a == b,
-    cst.NotEqual: lambda a, b: a != b,
-    cst.Is: lambda a, b: a is b,
-    cst.IsNot: lambda a, b: a is not b,
-    cst.GreaterThan: lambda a, b: a > b,
-    cst.GreaterThanEqual: lambda a, b: a >= b,
-    cst.LessThan: lambda a, b: a < b,
-    cst.LessThanEqual: lambda a, b: a <= b,
-    cst.In: lambda a, b: a in b,
-    cst.NotIn: lambda a, b: a not in b,
+_ORDER: dict[type[cst.CSTNode], Callable[[float, float], bool]] = {
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
 }
+_EQUALITY: dict[type[cst.CSTNode], bool] = {cst.Equal: True, cst.Is: True, cst.NotEqual: False, cst.IsNot: False}
+_OF_VALUES = (cst.Equal, cst.NotEqual)
+_MEMBERSHIP: dict[type[cst.CSTNode], bool] = {cst.In: True, cst.NotIn: False}
 UNKNOWN = object()
 
 
@@ -49,20 +46,30 @@ def outcome(test: cst.BaseExpression, given: Mapping[str, object]) -> bool | Non
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):
             negated = outcome(inner, given)
             return None if negated is None else not negated
-        case cst.BooleanOperation(left=left, operator=operator, right=right):
+        case cst.BooleanOperation(left=left, operator=joined, right=right):
             parts = (outcome(left, given), outcome(right, given))
-            decisive = isinstance(operator, cst.Or)
+            decisive = isinstance(joined, cst.Or)
             return decisive if decisive in parts else None if None in parts else not decisive
-        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=right)]):
-            one, two, compare = _value(left, given), _value(right, given), _COMPARES.get(type(operator))
-            if compare is None or UNKNOWN in (one, two):
-                return None
-            try:
-                return compare(one, two)
-            except TypeError:
-                return None
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=compared, comparator=right)]):
+            return _compared(_value(left, given), type(compared), _value(right, given))
     value = _value(test, given)
     return None if value is UNKNOWN else bool(value)
+
+
+def _compared(left: object, compared: type[cst.CSTNode], right: object) -> bool | None:
+    if UNKNOWN in (left, right):
+        return None
+    if compared in _EQUALITY:
+        is_same = left == right and (compared in _OF_VALUES or type(left) is type(right))
+        return is_same is _EQUALITY[compared]
+    if compared in _MEMBERSHIP:
+        if isinstance(right, tuple):
+            return (left in right) is _MEMBERSHIP[compared]
+        if isinstance(left, str) and isinstance(right, str):
+            return (left in right) is _MEMBERSHIP[compared]
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)) and compared in _ORDER:
+        return _ORDER[compared](left, right)
+    return None
 
 
 def _value(node: cst.BaseExpression, given: Mapping[str, object]) -> object:
