@@ -112,6 +112,7 @@ def test_a_program_that_nothing_starts_is_started_as_those_beside_it(files, by_d
 
 
 LAUNCHER = """
+import os
 import subprocess
 import sys
 import torch
@@ -129,6 +130,7 @@ def train(gpus, script):
     {trained}
 """
 RUN = 'subprocess.run([sys.executable, "-m", "torch.distributed.{run}", "--nnodes", "1", script])'
+APPENDED = 'words = [sys.executable, "-m"]\n    words.append("{word}")\n    subprocess.run(words + [script])'
 COUNTED = 'words = ["torchrun", f"--nproc_per_node={gpus}", script]\n    subprocess.run(words)'
 
 
@@ -138,7 +140,13 @@ COUNTED = 'words = ["torchrun", f"--nproc_per_node={gpus}", script]\n    subproc
         (RUN.format(run="launch"), False),
         (RUN.format(run="run"), False),
         (COUNTED, False),
-        # Another command; an option of the program itself.
+        (APPENDED.format(word="torch.distributed.launch"), False),
+        ('subprocess.run(f"torchrun --nproc_per_node {gpus} {script}", shell=True)', False),
+        ('line = "python -m torch.distributed.run --nnodes 1 " + script\n    os.system(line)', False),
+        # Another command; an option of the program itself; a line that is not run.
+        (APPENDED.format(word="my_package.report"), True),
+        ('subprocess.run("python -m my_package.report " + script, shell=True)', True),
+        ('hint = "python -m torch.distributed.run " + script\n    subprocess.run(script)', True),
         ('subprocess.run(["nvidia-smi"])', True),
         ('subprocess.run(["which", "torchrun"])', True),
         ('parser.add_argument("--nproc_per_node")\n    subprocess.run(script)', True),

@@ -14,6 +14,7 @@ from trl_lint.rules import find_rule
 IMPORTS_SPREAD = "from spread import go\n"
 IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
 
+WRITES = loop('open("losses.txt", "w")')
 
 ONE = "import os\n\nos.system('python -m torch.distributed.launch --nproc_per_node 1 train.py --lr {}'.format(1e-4))\n"
 TWO = ONE.replace("per_node 1", "per_node 2")
@@ -155,7 +156,48 @@ def test_a_program_that_makes_processes_itself_is_more_than_one(tmp_path):
     assert all(finding.by_default for finding in linter.check(tmp_path / "train.py", text.encode()))
 
 
-WRITES = loop('open("losses.txt", "w")')
+SPAWNS = """
+import argparse
+
+import torch.multiprocessing as mp
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--multiprocessing-distributed", action="{action}", help="a process for each GPU (or one)")
+
+
+def main():
+    args = parser.parse_args()
+    {before}if args.multiprocessing_distributed:
+        # With as many processes as there are GPUs.
+        mp.spawn(train, nprocs=8)
+    else:
+        train()
+"""
+OFF = {"action": "store_true", "before": ""}
+
+
+@pytest.mark.parametrize(
+    ("run", "program", "by_default"),
+    [
+        ("python train.py --epochs 3\n", OFF, False),
+        ("CUDA_VISIBLE_DEVICES=0 python train.py --epochs $EPOCHS\n", OFF, False),
+        ("python train.py --multiprocessing-distributed\n", OFF, True),
+        ("python train.py --epochs 3\npython train.py --multiproc\n", OFF, True),
+        ("python train.py --epochs 3 $OPTIONS\n", OFF, True),
+        ("python train.py --config train.yaml\n", OFF, True),
+        ("python train.py --world-size 2 --rank 1\n", OFF, True),
+        ("srun python train.py --epochs 3\n", OFF, True),
+        ('RUN="python train.py --epochs 3"\n', OFF, True),
+        ("bash other.sh\n", OFF, True),
+        ("python train.py --epochs 3\n", {**OFF, "action": "store_false"}, True),
+        ("python train.py --epochs 3\n", {**OFF, "before": "args.multiprocessing_distributed = True\n    "}, True),
+        ("python train.py --epochs 3\n", {**OFF, "before": "vars(args).update(settings())\n    "}, True),
+        ("python train.py --epochs 3\n", {**OFF, "before": "mp.spawn(train, nprocs=8)\n    "}, True),
+    ],
+)
+def test_a_program_that_makes_processes_with_an_option_only(run, program, by_default, tmp_path):
+    text = WRITES + SPAWNS.format(**program) + MAIN.replace("train()", "main()")
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": run}, "train.py") is by_default
 
 
 @pytest.mark.parametrize(

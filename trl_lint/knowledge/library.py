@@ -53,6 +53,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Hook,
+    OpaqueCall,
     Row,
     Sink,
     Store,
@@ -610,6 +611,14 @@ def origin(name: str) -> Rank | None:
         if found is not None:
             return found
     return None
+
+
+def is_callable(name: str) -> bool:
+    """Whether a dotted name is known to be that of a function or class, whatever the release."""
+    if name in torch.ORIGINS:
+        return True
+    found = rows(canonical(name))
+    return bool(found) and all(isinstance(each, (Class, Collective, Function, OpaqueCall)) for each in found)
 
 
 _add(ROWS)

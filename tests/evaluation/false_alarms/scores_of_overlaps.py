@@ -32,6 +32,19 @@ def jaccard(pred, mask):
     return inter / union
 
 
+def iou_of_labels(labels, mask):
+    inter = ((labels > 0) * (mask > 0)).float().sum()
+    union = ((labels + mask) > 0).float().sum()
+    if union == 0:
+        return torch.ones(1)
+    return inter.float() / union.float()
+
+
+def mean_of_chosen(values, mask):
+    chosen = ((values > 0) * (mask > 0)).float().sum()
+    return chosen / ((mask + mask) > 0).float().sum()
+
+
 def precision(pred, mask):
     right = (pred & mask).sum()
     wrong = (pred & ~mask).sum()
@@ -53,7 +66,16 @@ def main(dataset):
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     model = DistributedDataParallel(nn.Conv2d(3, 1, 3, padding=1).cuda())
     loader = DataLoader(dataset, 1, sampler=DistributedSampler(dataset, shuffle=False))
-    scores = {"dice": [], "soft": [], "iou": [], "jaccard": [], "precision": [], "masked": []}
+    scores = {
+        "dice": [],
+        "soft": [],
+        "iou": [],
+        "jaccard": [],
+        "labels": [],
+        "chosen": [],
+        "precision": [],
+        "masked": [],
+    }
     with torch.no_grad():
         for image, mask in loader:
             out = model(image.cuda())
@@ -62,10 +84,12 @@ def main(dataset):
             scores["soft"].extend(gathered(soft_dice(out.sigmoid(), mask)))
             scores["iou"].extend(gathered(iou(pred, mask)))
             scores["jaccard"].extend(gathered(jaccard(pred, mask)))
+            scores["labels"].extend(gathered(iou_of_labels(pred.int(), mask)))
+            scores["chosen"].extend(gathered(mean_of_chosen(out, mask)))  # expect: TRL007
             scores["precision"].extend(gathered(precision(pred, mask)))  # expect: TRL007
             scores["masked"].extend(gathered(mean_of_masked(out, mask)))  # expect: TRL007
     print(np.mean(scores["dice"]), np.mean(scores["soft"]), np.mean(scores["iou"]), np.mean(scores["jaccard"]))
-    print(np.mean(scores["precision"]))
+    print(np.mean(scores["labels"]), np.mean(scores["chosen"]), np.mean(scores["precision"]))
     print(np.mean(scores["masked"]))
 
 

@@ -34,6 +34,7 @@ from trl_lint.knowledge.engines import (
 from trl_lint.launch.judge.one_gpu import one_gpu_variables
 from trl_lint.launch.judge.own_stages import OwnStage, own_stage
 from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
+from trl_lint.launch.judge.spawn_options import spawn_options
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines, starts
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
@@ -70,6 +71,7 @@ class FileEngines:
         trains: Whether code trains.
         own_stage: How code that starts DeepSpeed chooses its stage.
         spread: The programs that Python code starts as several processes.
+        spawns_if: The options without which code creates no processes.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -86,6 +88,7 @@ class FileEngines:
     trains: bool = False
     own_stage: OwnStage = OwnStage.NONE
     spread: frozenset[str] = frozenset()
+    spawns_if: frozenset[str] = frozenset()
 
     @property
     def is_silent(self) -> bool:
@@ -128,7 +131,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         shown = FileEngines(
             _in_order(engines), launches, program, bare | more_bare, spawns, ranks, drops_last=drops_last
         )
-        return replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code)
+        behind = spawn_options(data) if ranks else frozenset[str]()
+        return replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     is_start, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()
@@ -228,7 +232,8 @@ def _started_by_code(path: PurePath, data: bytes) -> tuple[frozenset[str], froze
     spread = frozenset(each.program for each in several) - {""}
     if not all(each.one_process and each.program for each in launches):
         return spread, frozenset()
-    return spread, bare | {BareStart(each.program, each.options or frozenset()) for each in launches}
+    once = {BareStart(each.program, each.options or frozenset(), open=each.options is None) for each in launches}
+    return spread, bare | once
 
 
 def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
@@ -246,4 +251,5 @@ def _with_mentioned(
     """What a text starts, and the programs that it only mentions and starts nowhere."""
     known = {each.program for each in launches} | {each.program for each in bare} | {""}
     launches += tuple(each for each in more_launches if each.program not in known)
-    return launches, bare | {each for each in more_bare if each.program not in known}
+    # A command may go on after what is mentioned of it.
+    return launches, bare | {each._replace(open=True) for each in more_bare if each.program not in known}

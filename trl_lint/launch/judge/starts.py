@@ -74,12 +74,14 @@ class LaunchEngines:
 class BareStart(NamedTuple):
     """A program that bare python starts, as a path, and the names of the options passed to it.
 
-    sees_several: whether it is certain to see several GPUs.
+    sees_several: whether it is certain to see several GPUs. open: whether other options may be passed as well, or
+    other processes be started beside it.
     """
 
     program: str
     options: frozenset[str] = frozenset()
     sees_several: bool = False
+    open: bool = False
 
 
 def starts(
@@ -101,8 +103,13 @@ def starts(
         elif start is not None and is_one_of_several(start):
             launches.append(LaunchEngines(program=_path_of(start)))
         elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):
-            bare.add(BareStart(path, _option_names(start.arguments), gpus(start).gpus is Gpus.SEVERAL))
+            bare.add(_started_bare(start, path))
     return tuple(launches), frozenset(bare)
+
+
+def _started_bare(start: Start, path: str) -> BareStart:
+    is_open = leaves_open(start.arguments) or any(each.name == "srun" for each in start.wrappers)
+    return BareStart(path, _option_names(start.arguments), gpus(start).gpus is Gpus.SEVERAL, is_open)
 
 
 def _is_prose(words: Sequence[Word]) -> bool:

@@ -24,6 +24,7 @@ from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, start_others_only
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.only_parts import only_parts
+from trl_lint.linter.execution.own_processes import spawns
 from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
@@ -318,9 +319,8 @@ def _is_bare(project: ProjectScan, program: str, *, own: bool = False) -> bool:
     """Whether a program is started with plain `python`, and nothing may start it as several processes."""
     if any(not launch.program for launch in all_launches(project)):
         return False  # its program may be this one
-    if any(_spawns(project, each, program) for each in project.files):
-        return False
-    return bool(_bare_starts(project, program, own=own))
+    started = _bare_starts(project, program, own=own)
+    return bool(started) and not any(spawns(project, each, program, started) for each in project.files)
 
 
 def _is_beside_bare(project: ProjectScan, program: str) -> bool:
@@ -387,13 +387,6 @@ def _drop_last(project: ProjectScan, programs: Collection[str]) -> bool:
         for program, launches in started.items()
         for launch in launches
     )
-
-
-def _spawns(project: ProjectScan, file: FileScan, program: str) -> bool:
-    """Whether a file is a program that starts processes itself, or a part of it that starts the ranks of a job."""
-    if file.name == program:
-        return file.shown.spawns
-    return file.shown.spawns_ranks and program in project.importers.programs_of(file.name)
 
 
 def _as_started(found: Sequence[FileScan], own: Sequence[LaunchEngines]) -> list[FileScan]:

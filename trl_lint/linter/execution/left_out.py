@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.findings import Consequence
+from trl_lint.linter.execution.chosen_starts import is_chosen_for_one
+from trl_lint.linter.execution.made_with_literals import is_of_bare_objects
 from trl_lint.linter.execution.not_run import never_runs
 from trl_lint.linter.execution.one_process_code import is_of_one_process
 from trl_lint.linter.execution.option_branches import is_behind_option
@@ -22,10 +24,13 @@ _MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE
 def is_left_out(project: Project, module: Module, found: LocatedViolation, in_cells: bool) -> bool:
     """Whether a finding is reported on request only. in_cells: whether its file is a notebook that starts no processes.
 
-    It is if every known launch of its code starts a single process, or if the code is never run as shipped.
+    It is if every known launch of its code starts a single process, if the code is never run as shipped, or only on
+    objects with a bare model.
     """
     races = found.finding.consequence is Consequence.RACE
     if never_runs(project, module, found.violation.node, races=races):
+        return True
+    if all(is_of_bare_objects(project, each.violation) for each in found.parts):
         return True
     if found.rule.fails_in_one_process(found.violation.event):
         return False
@@ -36,6 +41,7 @@ def is_left_out(project: Project, module: Module, found: LocatedViolation, in_ce
         _is_started_as_one(engines, found.finding.consequence)
         or is_behind_option(module, found.violation.node, engines.single_process_options)
         or all(is_run_alone(project, each.violation) for each in found.parts)
+        or all(is_chosen_for_one(project, each.violation) for each in found.parts)
     )
 
 

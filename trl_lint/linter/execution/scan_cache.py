@@ -88,7 +88,7 @@ class _Row(TypedDict, total=False):
     beside: list[str]
     launches: list[_LaunchRow]
     program: bool
-    bare: list[tuple[str, list[str], bool]]
+    bare: list[tuple[str, list[str], bool, bool]]
     spawns: bool
     spawns_ranks: bool
     one_process: bool | None
@@ -99,6 +99,7 @@ class _Row(TypedDict, total=False):
     trains: bool
     own_stage: str
     spread: list[str]
+    spawns_if: list[str]
     imports: list[str]
 
 
@@ -107,7 +108,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         tuple(map(TrainingEngine, row.get("beside", ()))),
         tuple(map(_launch, row.get("launches", ()))),
         row.get("program", False),
-        frozenset(BareStart(name, frozenset(options), several) for name, options, several in row.get("bare", ())),
+        frozenset(BareStart(name, frozenset(options), *rest) for name, options, *rest in row.get("bare", ())),
         row.get("spawns", False),
         row.get("spawns_ranks", False),
         row.get("one_process"),
@@ -118,6 +119,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         row.get("trains", False),
         OwnStage(row.get("own_stage", "")),
         frozenset(row.get("spread", ())),
+        frozenset(row.get("spawns_if", ())),
     )
     return shown, tuple(row.get("imports", ()))
 

@@ -1,5 +1,9 @@
 """Tests of objects whose classes in the project say themselves whether they are true, or equal to something.
 
+So is what is certainly a function of a library, and is not called:
+
+    if not os.path.exists: …        never, as a function is true
+
 For example, for a class with `def __bool__(self): return self.rank == 0`:
 
     if context: …                  differs between ranks, as what `__bool__` returns
@@ -15,8 +19,11 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.constants import CREATED
+from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Value
+from trl_lint.knowledge import library
 
 # The methods by which an object says whether it is true, the first one that it has.
 _TRUTH = ("__bool__", "__len__")
@@ -32,7 +39,12 @@ _COMPARES: dict[type[cst.CSTNode], tuple[str, ...]] = {
 
 
 def as_test(frame: Frame, node: cst.BaseExpression, value: Value) -> Value:
-    """A value that is tested, or what its class says of it, if that is up to the rank."""
+    """A value that is tested, or what its class says of it, if that is up to the rank.
+
+    A name that is imported may be None in another environment; one that is read from a module is there.
+    """
+    if isinstance(value, LibraryName) and isinstance(node, cst.Attribute) and library.is_callable(value.name):
+        return value.replace(const=CREATED)
     answer = _answer(frame, node, value, _TRUTH, Arguments())
     if answer is None:
         return value

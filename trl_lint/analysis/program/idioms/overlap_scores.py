@@ -3,6 +3,7 @@
 inter = (pred & mask).sum()
 2 * inter / (pred.sum() + mask.sum())       the Dice coefficient: not a mean over the elements of a mask
 inter / (pred | mask).sum()                 the intersection over the union
+inter / ((pred + mask) > 0).sum()           the same
 (loss * mask).sum() / mask.sum()            a mean
 inter / ((pred & mask).sum() + (pred & ~mask).sum())    a share of `pred`: the precision
 """
@@ -33,7 +34,7 @@ def is_overlap_score(root: cst.CSTNode, ratio: cst.CSTNode) -> bool:
         return False
     above = [both for each in _summed(root, ratio.left) if (both := _pair(each, cst.BitAnd, _BOTH, cst.Multiply))]
     below_it = list(_summed(root, ratio.right))
-    unions = [either for each in below_it if (either := _pair(each, cst.BitOr, _EITHER))]
+    unions = [either for each in below_it if (either := _pair(each, cst.BitOr, _EITHER, cst.Add))]
     return any(
         all(any(_is_same(part, each) for each in below_it) for part in pair)
         or any(all(any(_is_same(part, each) for each in union) for part in pair) for union in unions)
@@ -65,7 +66,7 @@ def _subject(call: cst.Call) -> cst.BaseExpression:
 
 
 def _elements(root: cst.CSTNode, expression: cst.BaseExpression, depth: int = 3) -> cst.BaseExpression:
-    """An expression without what only changes the type or shape of its result, or squares it."""
+    """An expression without what only changes the type or shape of its result, squares it or tells what is in it."""
     match expression:
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(name))) if name in _SAME_ELEMENTS:
             return _elements(root, inner, depth)
@@ -75,6 +76,8 @@ def _elements(root: cst.CSTNode, expression: cst.BaseExpression, depth: int = 3)
             return _elements(root, inner, depth)
         case cst.BinaryOperation(operator=cst.Multiply(), left=one, right=two) if _is_same(one, two):
             return _elements(root, one, depth)
+        case cst.Comparison(left=inner) if _is_threshold(expression):
+            return _elements(root, inner, depth)
         case cst.Name(name) if depth and (value := assigned_once(root, name)) is not None:
             found = _elements(root, value, depth - 1)
             return found if isinstance(found, cst.BinaryOperation) and _pair(found, cst.BitAnd, _BOTH) else expression
@@ -100,4 +103,15 @@ def _is_same(one: cst.BaseExpression, two: cst.BaseExpression) -> bool:
 
 
 def _bare(expression: cst.BaseExpression) -> cst.BaseExpression:
+    """The values of a mask, without parentheses: `mask` of `(mask > 0)`."""
+    if isinstance(expression, cst.Comparison) and _is_threshold(expression):
+        expression = expression.left
     return expression.with_changes(lpar=(), rpar=())
+
+
+def _is_threshold(test: cst.BaseExpression) -> bool:
+    """Whether a comparison asks which elements are set: `mask > 0.5`, `mask != 0`."""
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator, cst.Float() | cst.Integer())]):
+            return isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual, cst.NotEqual))
+    return False

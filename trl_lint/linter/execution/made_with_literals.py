@@ -1,0 +1,143 @@
+"""Methods that are only called on objects made with arguments for which their constructor does not wrap the model.
+
+For example:
+
+    class Runner:
+        def __init__(self, local_rank):
+            if local_rank != -1:
+                self.net = DDP(self.net)
+        def infer(self, rows): return self.net.flow(rows)       the model is bare wherever this is called
+
+    runner = Runner(-1)                                         in one file
+    runner.infer(rows)
+    runner = Runner(local_rank)                                 in another one, which calls other methods
+    runner.update(rows)
+
+Methods and objects are followed by their names in all linted files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assigned_parts,
+    definitions_around,
+    last_name,
+    loop_targets,
+    names_in,
+    of_class,
+)
+from trl_lint.domain.provenance import steps
+from trl_lint.linter.execution.literal_tests import UNKNOWN, conditions_around, literal, outcome
+
+if TYPE_CHECKING:
+    from trl_lint.rules.base import Violation
+
+_CONSTRUCTOR = "__init__"
+# How many methods of the class lead to the one in question.
+_DEEPEST = 3
+
+
+class _Wrapped(NamedTuple):
+    """A class whose constructor wraps the model, if these conditions on its parameters have these outcomes."""
+
+    module: Module
+    cls: cst.ClassDef
+    constructor: cst.FunctionDef
+    conditions: tuple[tuple[cst.BaseExpression, bool], ...]
+
+
+def is_of_bare_objects(project: Project, violation: Violation) -> bool:
+    """Whether the method around a place is called, and only on objects for which the reason of the finding is void."""
+    match definitions_around(violation.module.tree, violation.node):
+        case [cst.ClassDef() as cls, cst.FunctionDef() as method, *_] if method.name.value != _CONSTRUCTOR:
+            wrapped = _wrapped_by(violation, cls)
+            return wrapped is not None and _is_called_on_bare(project, wrapped, method.name.value, _DEEPEST)
+    return False
+
+
+def _wrapped_by(violation: Violation, cls: cst.ClassDef) -> _Wrapped | None:
+    """The class, if the reason for a finding lies in its constructor, under conditions."""
+    module = violation.module
+    for step in steps(violation.provenance):
+        if step.module.tree is not module.tree:
+            continue
+        match definitions_around(module.tree, step.node):
+            case [cst.ClassDef() as around, cst.FunctionDef(name=cst.Name(value="__init__")) as constructor]:
+                conditions = tuple(conditions_around(constructor, step.node))
+                if around is cls and conditions:
+                    return _Wrapped(module, cls, constructor, conditions)
+    return None
+
+
+def _is_called_on_bare(project: Project, wrapped: _Wrapped, method: str, depth: int) -> bool:
+    uses = [
+        use for use in _uses(project, method) if not isinstance(ancestors(use[0].tree, use[1])[-1], cst.FunctionDef)
+    ]
+    return bool(uses) and all(_is_use_of_bare(project, wrapped, module, use, depth) for module, use in uses)
+
+
+def _uses(project: Project, name: str) -> Iterator[tuple[Module, cst.Name]]:
+    for path, _ in project.linted_code(name):
+        module = project.module(path)
+        if module is not None:
+            yield from ((module, each) for each in of_class(module.tree, cst.Name) if each.value == name)
+
+
+def _is_use_of_bare(project: Project, wrapped: _Wrapped, module: Module, use: cst.Name, depth: int) -> bool:
+    match ancestors(module.tree, use)[-1]:
+        case cst.Attribute(value=cst.Name("self"), attr=attr) if attr is use:
+            match definitions_around(module.tree, use):
+                case [cst.ClassDef() as cls, cst.FunctionDef() as caller, *_] if cls is wrapped.cls and depth:
+                    own = caller.name.value
+                    return own != _CONSTRUCTOR and _is_called_on_bare(project, wrapped, own, depth - 1)
+        case cst.Attribute(value=cst.Name(owner), attr=attr) if attr is use:
+            return _is_bare_object(wrapped, module, owner)
+    return False
+
+
+def _is_bare_object(wrapped: _Wrapped, module: Module, name: str) -> bool:
+    """Whether all that a file binds to a name are objects with a bare model, made here."""
+    if name in _bound_otherwise(module.tree):
+        return False
+    values = [value for target, value in assigned_parts(module.tree) if getattr(target, "value", None) == name]
+    return bool(values) and all(_makes_bare(wrapped, module, each) for each in values)
+
+
+def _bound_otherwise(tree: cst.Module) -> set[str]:
+    """The names that parameters, loops, imports, `with` and `:=` bind, or assignments to parts of something unknown."""
+    found = {each.name.value for each in of_class(tree, cst.Param)} | loop_targets(tree)
+    for each in (*of_class(tree, cst.AsName), *of_class(tree, cst.CompFor), *of_class(tree, cst.ImportAlias)):
+        found |= names_in(each)
+    targets = [each.target for each in of_class(tree, cst.NamedExpr)]
+    targets += [each.target for each in of_class(tree, cst.AnnAssign)]
+    targets += [target for target, _ in assigned_parts(tree) if not isinstance(target, cst.Name)]
+    return found.union(*map(names_in, targets))
+
+
+def _makes_bare(wrapped: _Wrapped, module: Module, value: cst.BaseExpression) -> bool:
+    """Whether an expression makes an object of the class with arguments for which one of the conditions fails."""
+    if not isinstance(value, cst.Call) or last_name(value.func) != wrapped.cls.name.value:
+        return False
+    given = _given(wrapped, module, value)
+    return any(outcome(test, given) is (not wanted) for test, wanted in wrapped.conditions)
+
+
+def _given(wrapped: _Wrapped, module: Module, call: cst.Call) -> dict[str, object]:
+    """The literals that a call gives to the parameters of the constructor, or that these have by default."""
+    if any(each.star for each in call.args):
+        return {}
+    parameters = [*wrapped.constructor.params.params[1:], *wrapped.constructor.params.kwonly_params]
+    names = [each.name.value for each in parameters]
+    given = {name: literal(wrapped.module, each.default) for name, each in zip(names, parameters, strict=True)}
+    for position, each in enumerate(call.args):
+        name = each.keyword.value if each.keyword is not None else names[position] if position < len(names) else ""
+        given[name] = literal(module, each.value)
+    changed = {target.value for target, _ in assigned_parts(wrapped.constructor) if isinstance(target, cst.Name)}
+    return {name: value for name, value in given.items() if value is not UNKNOWN and name not in changed}
