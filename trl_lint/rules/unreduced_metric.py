@@ -68,7 +68,8 @@ memory figures, learning rates, counters that all ranks share, what `Trainer` an
 metric that is logged, and its `compute()`, but not what a call of it in a `LightningModule` returns for a batch), a
 metric store whose `log` reduces it, values printed or written during training, values printed next to the rank, in a
 file of each rank or logged under a name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that
-each process has for itself as one of a `group`, and models loaded with `device_map="auto"`, which one process trains.
+each process has for itself as one of a `group`, what only the processes beside the first one log (`if rank != 0:`), and
+models loaded with `device_map="auto"`, which one process trains.
 Of a file, the path must be the same on all ranks, or only some of them write to it. A metric that is shown in several
 ways is reported once in each function that prints it, and not again for a helper or a file.
 

@@ -381,7 +381,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if before is not None:
         note_held((one, frame.memory.heap), (other, frame.memory.heap), before)
     joined = defaults.of_choice(node, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
-    joined = joined or reduced_branches.of_choice(node.test, test, one, other)
+    joined = joined or reduced_branches.of_choice(frame, node.test, test, one, other)
     uniform_if_plain = containers.uniform_if_plain
     joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)

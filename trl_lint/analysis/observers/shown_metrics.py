@@ -34,6 +34,7 @@ from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, sho
 from trl_lint.analysis.program.idioms.written_files import path_of
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.analysis.state.observing import CalleeRun, Observer
+from trl_lint.analysis.transfer.processes import for_other_ranks
 from trl_lint.domain.kinds import PathValue
 from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, Rank, State
@@ -153,6 +154,8 @@ def _emit(
     printed = [(each, frame.node_values[id(each)]) for each in expressions if id(each) in frame.node_values]
     passed = {id(each): name for each, _ in printed if (name := _passed_on(frame, each))}
     if any(_is_rank(value) if id(each) in passed else _names_rank(value) for each, value in printed):
+        return
+    if frame.memory.control.is_chosen_by_rank and for_other_ranks.are_met(frame, node):
         return
     if passed:
         of_caller = frame.trace.notes.of(ShownParameters)

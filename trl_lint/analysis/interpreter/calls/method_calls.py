@@ -30,6 +30,7 @@ from trl_lint.analysis.interpreter.objects import (
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced
 from trl_lint.analysis.program.idioms import reset_metrics
 from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
@@ -384,4 +385,5 @@ def _call_on_class(frame: Frame, receiver: ClassValue, name: str, args: Argument
         return frame.engine.call(frame, method, args, node, receiver if is_class_method else None)
     if name in ("from_pretrained", "from_config"):
         return instantiation.instance_of(receiver.cls)
-    return frame.engine.unresolved(frame, args, node)
+    result = frame.engine.unresolved(frame, args, node)
+    return result.replace(rank=ranks.AGREED) if name == APPLY and is_reduced(receiver.cls) else result

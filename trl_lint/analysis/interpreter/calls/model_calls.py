@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
+from trl_lint.analysis.program.definitions.reduced_forwards import is_reduced
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
 from trl_lint.analysis.program.syntax import callee_of
@@ -83,6 +84,8 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     """The result of a model's forward pass."""
     args = _read(model, args)
     value = output_of(frame, args)
+    if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):
+        value = value.replace(rank=ranks.AGREED)
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
     return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)

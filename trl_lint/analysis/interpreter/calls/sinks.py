@@ -11,6 +11,7 @@ from trl_lint.analysis.events import Logged
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
+from trl_lint.analysis.transfer.processes import for_other_ranks
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, class_name_of
 from trl_lint.domain.ranks import Origin
@@ -119,6 +120,8 @@ def report(
     For a single value, `named` is its name, and `expression` its code. below: whether the values are logged below that
     name. Outside of any statement, the one that wrote the value is reported, if it is known. evaluates: see `Logged`.
     """
+    if frame.memory.control.is_chosen_by_rank and for_other_ranks.are_met(frame, node):
+        return
     for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
         what = f"{named}/{key}" if below and named and key else key or named
         if frame.statement is None and not value.writes:

@@ -234,7 +234,11 @@ def _compared_on_one_process(left: Value, operator: type, right: Value) -> OnOne
     if single_process_value(right) is not None and single_process_value(left) is None:
         left, right, operator = right, left, number_tests.MIRROR.get(operator, operator)
     known = single_process_value(left)
-    if known is None or type(right.const) not in (bool, int) or operator not in number_tests.ORDER:
+    if known is None or type(right.const) not in (bool, int):
+        return None
+    if operator in (cst.Is, cst.IsNot):
+        return ONE_PROCESS_TRUE if (known.value is right.const) is (operator is cst.Is) else ONE_PROCESS_FALSE
+    if operator not in number_tests.ORDER:
         return None
     return ONE_PROCESS_TRUE if number_tests.ORDER[operator](known.value, right.const) else ONE_PROCESS_FALSE
 
@@ -276,7 +280,8 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     if right.kind is Kind.NONE and right.const is None:
         return none_tests.answer(left, isinstance(operator, (cst.IsNot, cst.NotEqual)))
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
-    return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+    value = derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+    return with_single_process_value(value, _compared_on_one_process(left, type(operator), right))
 
 
 # Of an unknown value nothing else is known; what is read from a model counts as a part of it.
@@ -319,7 +324,11 @@ def _among_on_one_process(frame: Frame, left: Value, operator: cst.CSTNode, righ
     """The result of `rank in (-1, 0)`, or of `gpu in {0, "cpu"}`, in a run with one process; None if it is open."""
     known = single_process_value(left)
     consts = [item.const for item in frame.memory.contents(right)]
-    if known is None or len(frame.memory.cells(right)) > 1 or any(type(const) not in (int, str) for const in consts):
+    if (
+        known is None
+        or len(frame.memory.cells(right)) > 1
+        or any(type(const) not in (bool, int, str) for const in consts)
+    ):
         return None
     return ONE_PROCESS_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ONE_PROCESS_FALSE
 

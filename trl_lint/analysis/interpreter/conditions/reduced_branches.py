@@ -18,6 +18,7 @@ Some ranks receive the value, and the ranks that sent it keep their own:
 A setting says whether there are other ranks to agree with:
 
     if args.distributed: losses["eval"] = agreed(losses["eval"])
+    if args.dist_eval: outputs = gathered(outputs)                   where it also decides about the sampler
     if args.backend == "deepspeed": losses["eval"] = agreed(losses["eval"])
     shown = agreed(loss) if args.distributed else loss
 
@@ -32,6 +33,8 @@ from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.sampler_settings import decides_sampler
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -63,14 +66,14 @@ class ReducedOnOneBranch(NamedTuple):
 
 
 def reduced_on_one_branch(
-    node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control, both_end: bool
+    frame: Frame, node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control, both_end: bool
 ) -> ReducedOnOneBranch:
     """Where the values are that only one of the branches of an `if` reduces. test: the value of its condition.
 
     both_end: whether both branches reach their end; else there is nothing to join.
     """
     is_by_rank = division.rank.is_by_rank or test.rank == ranks.REDUCED
-    if not both_end or not (is_by_rank or _is_of_job(node.test, test)):
+    if not both_end or not (is_by_rank or _is_of_job(frame, node.test, test)):
         return ReducedOnOneBranch()
     differing = partial(_differing, tells=test.rank == ranks.REDUCED)
     heap = skipped.heap
@@ -85,15 +88,19 @@ def reduced_on_one_branch(
     )
 
 
-def of_choice(test: cst.BaseExpression, value: Value, one: Value, other: Value) -> Value | None:
+def of_choice(frame: Frame, test: cst.BaseExpression, value: Value, one: Value, other: Value) -> Value | None:
     """The value of a conditional expression, if only one of its branches reduces it. value: that of the condition."""
     is_reduced = ranks.REDUCED in (one.rank, other.rank) and (one.rank.differs or other.rank.differs)
-    return _agreed(join(one, other)) if is_reduced and _is_of_job(test, value) else None
+    return _agreed(join(one, other)) if is_reduced and _is_of_job(frame, test, value) else None
 
 
-def _is_of_job(test: cst.BaseExpression, value: Value) -> bool:
+def _is_of_job(frame: Frame, test: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, which has the same value on all ranks, is about how the job is run."""
-    return not value.rank.differs and (job_flags.mentions_job(test) or job_flags.names_engine(test))
+    if value.rank.differs:
+        return False
+    if job_flags.mentions_job(test) or job_flags.names_engine(test):
+        return True
+    return decides_sampler(frame.engine.project, frame.function, test)
 
 
 def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, tells: bool) -> tuple[_Key, ...]:

@@ -102,7 +102,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     lacking = absences.lacking_after(frame, node, before, branches, division)
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both_end else {}
     absent = _none_on_some_ranks(taken.memory, skipped.memory, division) if both_end else ()
-    reduced_on_one = reduced_on_one_branch(node, taken.memory, skipped.memory, test, division, both_end)
+    reduced_on_one = reduced_on_one_branch(frame, node, taken.memory, skipped.memory, test, division, both_end)
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     is_reached = join_branches(frame, branches, inside, after, test.rank)
     reduced_on_one.forget(frame.memory)

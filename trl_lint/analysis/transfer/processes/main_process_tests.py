@@ -139,8 +139,9 @@ def excludes_others(test: cst.BaseExpression) -> bool:
 
 def _is_first(test: cst.BaseExpression) -> bool:
     match test:
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer("0"))]):
-            return True
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal(), cst.Integer("0"))]):
+            # `is_main_process() == 0` is for the others.
+            return not (isinstance(left, cst.Comparison) or MAIN_PROCESS.fits(_asked_name(left)))
         case cst.Name() | cst.Attribute() | cst.Call(args=[]):
             return MAIN_PROCESS.fits(_asked_name(test))
     return False

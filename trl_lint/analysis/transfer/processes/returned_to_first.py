@@ -83,6 +83,8 @@ def _is_first(test: cst.CSTNode) -> bool:
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal(), cst.Integer("0"))]):
             names = list(identifiers(left))
+            if any(map(MAIN_PROCESS.fits, names)):  # `is_main_process() == 0` holds on the others
+                return False
             return any(is_rank_name(each) or RANK_FIELD.fits(each) or MAY_ASK_FOR_RANK.fits(each) for each in names)
         case cst.Call(func=func):
             return MAIN_PROCESS.fits(last_name(func))
