@@ -126,7 +126,7 @@ def test_one_call_gets_the_models_of_all(statement: str, fixed: str):
         "with accelerator.accumulate(unet) as nothing, accelerator.accumulate(text_encoder):",
         "with accelerator.accumulate(model=unet), accelerator.accumulate(text_encoder):",
         "with accelerator.accumulate(unet), accelerator.accumulate(args.find()):",
-        "with accelerator.accumulate(unet), (accelerator.accumulate(text_encoder) if args.encoder else open(args.log)):",
+        "with accelerator.accumulate(unet), (accelerator.accumulate(text_encoder) if args.both else open(args.log)):",
         LINES.replace("COMMENT", "  # ours"),
     ],
 )
