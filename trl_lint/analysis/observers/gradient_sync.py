@@ -33,9 +33,11 @@ from trl_lint.domain.kinds import PreparedObject, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper, steps
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
+from trl_lint.knowledge.schema import BACKWARD
 
 
 class GradientSync(Observer["Frame"]):
@@ -154,9 +156,21 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             names=names,
             attributes=attributes,
             passed=frozenset(frame.notes.of(PassedWrappers).calls.union(forwards)),
+            pending=_pending_forwards(frame.sync_points),
             with_gradients=_parameters_with_gradients(frame),
             prepared=frame.trace.notes.of(RunHolders).are_run,
         )
+
+
+def _pending_forwards(points: Iterable[SyncPoint]) -> frozenset[int]:
+    """The ids of the calls that have certainly run a wrapper's forward since the last backward pass."""
+    pending: set[int] = set()
+    for point in points:
+        if point.kind == BACKWARD.kind:
+            pending.clear()
+        elif point.kind == "forward" and point.grad and point.certain:
+            pending.add(id(point.node))
+    return frozenset(pending)
 
 
 def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
