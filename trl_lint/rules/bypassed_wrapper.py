@@ -223,11 +223,15 @@ def _is_prepared(event: ModelCalled, root: CSTNode, names: frozenset[str]) -> bo
 
     taken_off = event.model.provenance
     own = event.attributes if taken_off is None else {self_attribute(each) for each in below(taken_off.node)}
-    used_up = event.passed - event.pending
+    used_up, callee = event.passed - event.pending, getattr(event.node, "func", event.node)
+    if taken_off is not None and not any(each is taken_off.node for each in below(root)):
+        names &= frozenset(name for name, _ in event.names)  # where it was unwrapped, they meant something else
     forwards = (
         each
         for each in Forwards(names, event.attributes & own, event.pending).calls_in(root)
-        if id(each) not in used_up and not _NOT_PREPARED & contexts_around(root, each)
+        if id(each) not in used_up
+        and not each.func.deep_equals(callee)
+        and not _NOT_PREPARED & contexts_around(root, each)
     )
     return is_prepared(root, event.node, forwards)
 

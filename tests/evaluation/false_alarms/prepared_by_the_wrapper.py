@@ -88,6 +88,21 @@ def of_one_without_gradients(model, images, texts, more):
     return contrast(features, texts), compare(others, None)
 
 
+def twice(model, images, texts, more):
+    features = model(images, texts)  # expect: TRL009
+    others = model(more, None)  # expect: TRL009
+    return contrast(features, texts), compare(others, None)
+
+
+def train_unwrapped():
+    model = DistributedDataParallel(make_net())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for images, texts, more in rows():
+        first, second = twice(model.module, images, texts, more)
+        (first + second).backward()
+        optimizer.step()
+
+
 def wrapped(args, model):
     if args.several:
         model = DistributedDataParallel(model)
@@ -154,5 +169,6 @@ def main(args):
         in_turns(model, optimizer, images, texts, more)
         apart(model, optimizer, images, texts, more)
     train_elsewhere(wrapped(args, make_net()), optimizer)
+    train_unwrapped()
     Trainer().train()
     Trainer().train_beside_another()
