@@ -115,7 +115,8 @@ class ModelCalled(Event):
     """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
     trains: if it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`; passed:
-    calls that run one as an argument, by id; prepared: if something unknown may. with_gradients: what may have them.
+    calls that run one as an argument, by id; pending: since a backward pass; prepared: if something unknown may.
+    with_gradients: what may have them.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -127,6 +128,7 @@ class ModelCalled(Event):
     names: tuple[tuple[str, Value], ...] = ()
     attributes: frozenset[str] = frozenset()
     passed: frozenset[int] = frozenset()
+    pending: frozenset[int] = frozenset()
     with_gradients: frozenset[str] = frozenset()
     prepared: bool = False
 

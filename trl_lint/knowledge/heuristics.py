@@ -832,7 +832,8 @@ ACCELERATOR_OBJECT = Guess(
 OPTIMIZER_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"optim",
-    says="A model prepared together with an object with such a name is trained.",
+    says="A model prepared together with an object with such a name is trained. A call that is passed one may end a "
+    "training step.",
     because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back; "
     "tests/evaluation/missed_models/frozen_models.py: the one model with an optimizer is wrapped",
 )

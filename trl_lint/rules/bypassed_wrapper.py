@@ -52,7 +52,8 @@ These are not reported:
   `torch.autograd.grad` takes gradients, without `create_graph`;
 - calls whose result is discarded, goes into the wrapper's forward or is combined with its result, also if a function
   that is passed the wrapper runs it, and embeddings in a file that passes them on as `inputs_embeds`;
-- functions that also call the wrapper themselves, and calls inside the wrapper's forward.
+- functions that also call the wrapper themselves, calls after one of the wrapper whose result the same backward pass
+  starts from, and calls inside the wrapper's forward.
 
 Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
 not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward. Nor are
@@ -78,12 +79,13 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
+from trl_lint.knowledge.models import KEEPS_GRADIENTS
+from trl_lint.knowledge.torch import SETS_GRADIENTS, WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression
+    from libcst import BaseExpression, CSTNode
 
 _WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
 _KEEP = "keep the result and call that, as in `model = DDP(model)`"
@@ -93,6 +95,8 @@ _IN_A_LIST = (
     "each rank trains its own model"
 )
 _ONE_BY_ONE = "pass its elements one by one: `accelerator.prepare(*things)`"
+# What a forward of the wrapper prepares nothing in.
+_NOT_PREPARED = WITHOUT_GRADIENTS | {KEEPS_GRADIENTS, SETS_GRADIENTS}
 _HELP = "call the wrapped model instead"
 _HELP_FOR_PART = "call the wrapped model, and let its `forward` run the part that you need, for example by an argument"
 
@@ -202,11 +206,34 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         own = frozenset(used_names(taken_off.node))
         names = names & own or names or own
     forwards = Forwards(names, event.attributes, event.passed)
+    if _is_prepared(event, root, names):
+        return True
     if is_combined_with_calls(root, event.node, forwards, WITHOUT_GRADIENTS):
         return True
     if is_added_to(root, event.node, event.with_gradients) or embeds_for_a_forward(event.module.tree, root, event.node):
         return True
     return taken_off is not None and calls_a_name_in(taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS)
+
+
+def _is_prepared(event: ModelCalled, root: CSTNode, names: frozenset[str]) -> bool:
+    """Whether the wrapper of this very module has run before, in a forward that prepares the next backward pass."""
+    from trl_lint.analysis.program.idioms.prepared_backward import is_prepared
+    from trl_lint.analysis.program.idioms.result_uses import Forwards
+    from trl_lint.analysis.program.syntax import below, contexts_around, self_attribute
+
+    taken_off = event.model.provenance
+    own = event.attributes if taken_off is None else {self_attribute(each) for each in below(taken_off.node)}
+    used_up, callee = event.passed - event.pending, getattr(event.node, "func", event.node)
+    if taken_off is not None and not any(each is taken_off.node for each in below(root)):
+        names &= frozenset(name for name, _ in event.names)  # where it was unwrapped, they meant something else
+    forwards = (
+        each
+        for each in Forwards(names, event.attributes & own, event.pending).calls_in(root)
+        if id(each) not in used_up
+        and not each.func.deep_equals(callee)
+        and not _NOT_PREPARED & contexts_around(root, each)
+    )
+    return is_prepared(root, event.node, forwards)
 
 
 def _is_dropped(event: ModelCalled) -> bool:

@@ -13,29 +13,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.definitions.model_attributes import is_trained_part, runs_a_part
-from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.definitions.objects import ClassValue, class_of
+from trl_lint.analysis.program.definitions.without_parameters import has_no_parameters
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
-from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import assigned_once, callee_of, of_class, self_attribute, used_names
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import (
+    assigned_once,
+    attribute_values,
+    callee_of,
+    of_class,
+    self_attribute,
+    used_names,
+)
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.kinds import PreparedObject, TensorValue
+from trl_lint.domain.kinds import LibraryName, PreparedObject, ProjectName, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper, steps
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
+from trl_lint.knowledge.schema import BACKWARD
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
 
 
 class GradientSync(Observer["Frame"]):
@@ -49,7 +64,7 @@ class GradientSync(Observer["Frame"]):
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
         around = frame.module.tree if frame.cls is None else frame.cls.node
         made = (step.node for step in steps(model.provenance))
-        if _is_forward(model, name) or (is_of_unknown and is_only_forward(frame.root, around, node, made)):
+        if _is_forward(frame, model, name) or (is_of_unknown and is_only_forward(frame.root, around, node, made)):
             _emit(frame, model, node, "" if name in models.FORWARDS else name)
 
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -154,9 +169,21 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             names=names,
             attributes=attributes,
             passed=frozenset(frame.notes.of(PassedWrappers).calls.union(forwards)),
+            pending=_pending_forwards(frame.sync_points),
             with_gradients=_parameters_with_gradients(frame),
             prepared=frame.trace.notes.of(RunHolders).are_run,
         )
+
+
+def _pending_forwards(points: Iterable[SyncPoint]) -> frozenset[int]:
+    """The ids of the calls that have certainly run a wrapper's forward since the last backward pass."""
+    pending: set[int] = set()
+    for point in points:
+        if point.kind == BACKWARD.kind:
+            pending.clear()
+        elif point.kind == "forward" and point.grad and point.certain:
+            pending.add(id(point.node))
+    return frozenset(pending)
 
 
 def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
@@ -239,15 +266,44 @@ def _runs_any(method: str) -> bool:
     return method in models.FORWARDS or method in models.MODULES or method in models.RUN_A_TOWER
 
 
-def _is_forward(model: Value, method: str) -> bool:
+def _is_forward(frame: Frame, model: Value, method: str) -> bool:
     """Whether a method of a model runs (a part of) it: its forward, a submodule, a known method that calls these."""
     if _runs_any(method):
         return True
     cls = class_of(model)
     function = cls.find(method) if cls is not None else None
-    if cls is not None and function is None:
-        return is_trained_part(cls, method)
-    return cls is not None and function is not None and runs_a_part(cls, function)
+    if cls is None or function is None:
+        return cls is not None and is_trained_part(cls, method)
+
+    return runs_a_part(cls, function, partial(_makes_none, frame, cls))
+
+
+def _makes_none(frame: Frame, cls: ClassInfo, attribute: str) -> bool:
+    """Whether all that a class assigns to an attribute are modules of the project that have no parameters."""
+    made = [
+        _class_named(frame, base.module, value.func) if isinstance(value, cst.Call) else None
+        for base in cls.project_lineage()
+        for name, value in attribute_values(base.node)
+        if name == attribute
+    ]
+    return bool(made) and all(each is not None and has_no_parameters(each) for each in made)
+
+
+def _class_named(frame: Frame, module: Module, callee: cst.BaseExpression) -> ClassInfo | None:
+    """The class of the project that `Name` or `file.Name` is in a module."""
+    match callee:
+        case cst.Name(name):
+            value = frame.engine.global_name(module, name, frame)
+        case cst.Attribute(value=cst.Name(owner), attr=cst.Name(name)):
+            outer = frame.engine.global_name(module, owner, frame)
+            outer = None if outer is None else frame.engine.settle(outer)
+            if not isinstance(outer, (LibraryName, ProjectName)):
+                return None
+            value = frame.engine.member(outer, name)
+        case _:
+            return None
+    value = None if value is None else frame.engine.settle(value)
+    return value.cls if isinstance(value, ClassValue) else None
 
 
 def _is_known_callee(frame: Frame, callee: cst.BaseExpression) -> bool:

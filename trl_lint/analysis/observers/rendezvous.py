@@ -45,6 +45,7 @@ from trl_lint.analysis.state.point_sequences import (
     certainly_synchronises,
     conditional_points_before,
     first_unmatched,
+    met_after_end,
     with_loops_alike,
 )
 from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, outcome_on_first
@@ -220,15 +221,21 @@ def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> l
     sequences = [list(arm) for arm in branch_points.arms]
     if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
-        points = branch.points_after(frame.sync_points)
-        rest = [each for each in points if id(each) not in inside and _is_after(each, branch_points)]
-        sequences[branch.continuing] += [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
+        sequences[branch.continuing] += _rest(frame, branch_points, inside)
+    else:
+        sequences[branch.continuing] += met_after_end(frame.root, branch_points, frame.sync_points)
     if any(each.unroll_index != branch_points.unroll_index for points in sequences for each in points):
         sequences = with_loops_alike(frame.root, sequences, branch_points)
     groups = groups_of(branch.test, partial(_differs, frame)) if branch.origins == Origin.RANK else frozenset[str]()
     if not groups:
         return sequences
     return [[each for each in points if not have_one_rank(frame.root, groups, each.node)] for points in sequences]
+
+
+def _rest(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> list[SyncPoint]:
+    points = branch_points.branch.points_after(frame.sync_points)
+    rest = (each for each in points if id(each) not in inside and branch_points.is_before(each))
+    return [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
 
 
 def _differs(frame: Frame, part: cst.CSTNode) -> bool:
@@ -437,14 +444,7 @@ def _missing(frame: Frame, mismatch: Mismatch) -> tuple[SyncPoint, ...]:
     arms = tuple(point for arm in branch_points.arms for point in arm)
     if not any(branch_points.branch.may_leave):
         return arms
-    return (*arms, *(each for each in frame.sync_points if each not in arms and _is_after(each, branch_points)))
-
-
-def _is_after(point: SyncPoint, branch_points: BranchPoints) -> bool:
-    """Whether a point is after the condition: the condition is one of those under which it is reached."""
-    if point.unroll_index[: len(branch_points.unroll_index)] != branch_points.unroll_index:
-        return False
-    return id(branch_points.branch.test) in point.tests
+    return (*arms, *(each for each in frame.sync_points if each not in arms and branch_points.is_before(each)))
 
 
 OBSERVER = Rendezvous()

@@ -37,6 +37,12 @@ class BranchPoints(NamedTuple):
         """Whether the rank decides, both branches go on, and one of them has no points."""
         return self.branch.origins == Origin.RANK and not any(self.branch.may_leave) and not all(self.arms)
 
+    def is_before(self, point: SyncPoint) -> bool:
+        """Whether a point is after the condition: the condition is one of those under which it is reached."""
+        if point.unroll_index[: len(self.unroll_index)] != self.unroll_index:
+            return False
+        return id(self.branch.test) in point.tests
+
 
 def on_way_to(root: cst.CSTNode, points: Sequence[SyncPoint], node: cst.CSTNode) -> list[SyncPoint]:
     """The points that whoever gets to a place has passed, of those before it in a function (or module).
@@ -85,6 +91,32 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
         or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
     ]
     return min(lacking, key=_rarity, default=None)
+
+
+def met_after_end(root: cst.CSTNode, ending: BranchPoints, points: Sequence[SyncPoint]) -> list[SyncPoint]:
+    """What the ranks that go on reach after a condition, as far as those meet it that end their process in its branch.
+
+    if rank == 0:
+        barrier()                         they meet the others
+        sys.exit(1)                       and miss nothing after that: an error ends all ranks
+    barrier()
+    """
+    branch, (one, other) = ending.branch, ending.arms
+    if branch.by is not DividedBy.CONDITION or branch.through[0] is branch.through[1]:
+        return []
+    leaving, going_on = (one, other) if branch.through[1] else (other, one)
+    awaited, found = [point.kind for point in leaving if point.kind not in UNSEEN], list[SyncPoint]()
+    depth = len(ending.unroll_index)
+    after = [each for each in points[branch.marks[2] :] if each.unroll_index[:depth] == ending.unroll_index]
+    for point in (*going_on, *after):
+        if not awaited or are_in_opposite_branches(root, branch.test, point.node):
+            continue
+        if point.kind == awaited[0] or point.kind in UNSEEN:
+            found.append(point)
+            awaited = awaited[1:] if point.kind == awaited[0] else awaited
+        elif certainly_synchronises(point, branch.origins):
+            break
+    return [each for each in found if each not in going_on]
 
 
 def with_loops_alike(

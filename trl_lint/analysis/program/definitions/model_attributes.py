@@ -36,7 +36,7 @@ from trl_lint.knowledge.models import FORWARDS, FREEZE, HAVE_PARAMETERS
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
@@ -59,25 +59,32 @@ def is_trained(cls: ClassInfo) -> bool:
     return bool(_parameters(cls)) or any(is_trained_part(cls, name) for name in cls.assigned())
 
 
-def runs_a_part(cls: ClassInfo, method: FunctionInfo) -> bool:
+def runs_a_part(
+    cls: ClassInfo, method: FunctionInfo, has_no_parameters: Callable[[str], bool] = lambda name: False
+) -> bool:
     """Whether a method runs the model, or a submodule of it that may be trained, with gradients.
 
     It calls `self(…)`, `self.forward(…)` or `self.encoder(…)`.
+
+    has_no_parameters: Whether this is known of an attribute, by its name.
     """
     if method.decorators & WITHOUT_GRADIENTS or not method.parameters:
         return False
     calls = of_class(method.node.body, cst.Call)
-    run = (each for each in calls if _is_forward(cls, each.func, method.parameters[0].name))
+    this = method.parameters[0].name
+    run = (each for each in calls if _is_forward(cls, each.func, this, has_no_parameters))
     return any(not WITHOUT_GRADIENTS & contexts_around(method.node.body, each) for each in run)
 
 
-def _is_forward(cls: ClassInfo, callee: cst.BaseExpression, this: str) -> bool:
+def _is_forward(
+    cls: ClassInfo, callee: cst.BaseExpression, this: str, has_no_parameters: Callable[[str], bool]
+) -> bool:
     match callee:
         case cst.Name(name):
             return name == this
         case cst.Attribute(value=cst.Name(name), attr=cst.Name(own)) if name == this:
             is_submodule = cls.find(own) is None and any(own in each.assigned() for each in cls.project_lineage())
-            return own in FORWARDS or (is_submodule and not _is_untrained(cls, own))
+            return own in FORWARDS or (is_submodule and not (_is_untrained(cls, own) or has_no_parameters(own)))
     return False
 
 

@@ -78,8 +78,12 @@ def _plain_parameters(cls: cst.ClassDef) -> Iterator[str]:
     for function in of_class(cls, cst.FunctionDef):
         for each in (*function.params.params, *function.params.kwonly_params):
             declared = each.annotation is not None and last_name(each.annotation.annotation) in _NO_MODULES
-            if declared or isinstance(each.default, _LITERALS) or _is_constant(each.default, {"False", "True"}):
+            if declared or _is_number_or_text(each.default) or _is_constant(each.default, {"False", "True"}):
                 yield each.name.value
+
+
+def _is_number_or_text(node: cst.BaseExpression | None) -> bool:
+    return isinstance(node.expression if isinstance(node, cst.UnaryOperation) else node, _LITERALS)
 
 
 def _is_constant(node: cst.BaseExpression | None, names: set[str]) -> bool:

@@ -151,18 +151,18 @@ def _may_reach(root: cst.CSTNode, name: cst.Name, loop: cst.CSTNode) -> bool:
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether a backward pass starts from a result, here or in a function that calls this one."""
-    is_started, is_returned = _fate_of(root, call)
+    is_started, is_returned = fate_of(root, call)
     if is_started or not (is_returned and isinstance(root, cst.FunctionDef)):
         return is_started
     callers = (each for each in of_class(around, cst.FunctionDef) if each is not root)
     return any(
-        last_name(outer_call.func) == root.name.value and _fate_of(caller, outer_call)[0]
+        last_name(outer_call.func) == root.name.value and fate_of(caller, outer_call)[0]
         for caller in callers
         for outer_call in of_class(caller, cst.Call)
     )
 
 
-def _fate_of(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
+def fate_of(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
     """Whether a backward pass starts from something computed from a result, and whether that is returned."""
     derived: set[str] = set()
     is_returned = False
