@@ -49,7 +49,7 @@ def _is_started_as_one(engines: EnginesInUse, consequence: Consequence) -> bool:
     """Whether no known launch starts the code on several processes, as far as it matters for this consequence.
 
     If the project starts other programs on several processes, and is silent about this one, races are left out, too.
-    Of 176 such places in 41 code bases that were read, 1 is a real bug, 80 are minor, 81 debatable and 14 false.
+    Of 166 such places in 34 code bases that were read, 1 is a real bug, 77 are minor, 77 debatable and 11 false.
     """
     if engines.one_process or engines.no_group:
         return True
