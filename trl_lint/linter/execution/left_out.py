@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.findings import Consequence
-from trl_lint.linter.execution.chosen_starts import is_chosen_for_one
 from trl_lint.linter.execution.made_with_literals import is_of_bare_objects
 from trl_lint.linter.execution.not_run import never_runs
 from trl_lint.linter.execution.one_process_code import is_of_one_process
@@ -41,7 +40,6 @@ def is_left_out(project: Project, module: Module, found: LocatedViolation, in_ce
         _is_started_as_one(engines, found.finding.consequence)
         or is_behind_option(module, found.violation.node, engines.single_process_options)
         or all(is_run_alone(project, each.violation) for each in found.parts)
-        or all(is_chosen_for_one(project, each.violation) for each in found.parts)
     )
 
 
