@@ -63,6 +63,8 @@ def pytest_collection_modifyitems(items):
         cases[same] += 1
         if (cases[same] <= FAST_CASES or same is None) and not item.get_closest_marker("process"):
             item.add_marker(pytest.mark.fast)
+    # Tests that wait for processes begin first, in one worker: the others use the time.
+    items.sort(key=lambda item: HERE / "verify" not in item.path.parents)
 
 
 def _of_one_kind(item):

@@ -78,7 +78,7 @@ def test_the_test_script_is_what_the_readme_says():
     commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith(("pip", "python"))]
     assert [command.replace("'", '"') for command in commands] == [
         'pip install -c constraints.txt -e ".[dev]"',
-        "python -m pytest -q -n 2",
+        "python -m pytest -q -n 3",
     ]
     readme = ROOT / "README.md"
     if not readme.exists():
