@@ -274,7 +274,6 @@ def _is_forward(frame: Frame, model: Value, method: str) -> bool:
     function = cls.find(method) if cls is not None else None
     if cls is None or function is None:
         return cls is not None and is_trained_part(cls, method)
-
     return runs_a_part(cls, function, partial(_makes_none, frame, cls))
 
 
