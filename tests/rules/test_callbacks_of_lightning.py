@@ -283,3 +283,21 @@ def test_hooks_of_a_callback_that_one_rank_makes():
     text = SAVES.format(test="not self.every", folder='"out"', package="lightning.pytorch", **OF_CALLBACK)
     assert WRITERS.findings(text + made.format("save"))
     assert not WRITERS.findings(text + made.format("rank == 0"))
+
+
+KEEPS = """\
+from pytorch_lightning.callbacks import {base}
+
+
+class WithGraph({base}):
+    def _save_checkpoint(self, trainer, filepath):
+        {body}
+"""
+
+
+@pytest.mark.parametrize("body", ["trainer.model.to_onnx(filepath)", "print(trainer.model.example_input_array)"])
+def test_checkpoints_are_kept_of_a_wrapped_model(body):
+    keeps = KEEPS.format(base="ModelCheckpoint", body=body)
+    assert MODELS.findings(keeps)
+    assert not MODELS.findings(keeps.replace("trainer.model", "trainer.lightning_module"))
+    assert not MODELS.findings(KEEPS.format(base="Callback", body=body)), "only a ModelCheckpoint calls it"

@@ -114,6 +114,15 @@ _WRITER = "BasePredictionWriter"
 _AROUND_WRITES = frozenset(
     f"on_predict_{each}" for each in ("start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end")
 )
+# A ModelCheckpoint calls these of its own hooks, with the trainer, while it is trained; some projects override them.
+# Source: lightning/pytorch/callbacks/model_checkpoint.py `ModelCheckpoint.on_train_epoch_end` and below, the same in
+# pytorch_lightning 1.8.6
+_KEEPER = "ModelCheckpoint"
+_KEEPS = frozenset({
+    "_save_checkpoint", "_save_last_checkpoint", "_save_monitor_checkpoint", "_save_none_monitor_checkpoint",
+    "_save_topk_checkpoint",
+})  # fmt: skip
+_OWN_HOOKS = {_WRITER: _AROUND_WRITES, _KEEPER: _KEEPS}
 _HOOKS = frozenset(
     (*_STEPS, *_STEP_ENDS, *_WRITES, *_EPOCH_ENDS, *(f"on_{event}" for event in _EVENTS), *_OF_CHECKPOINTS, *_OF_DATA)
 )
@@ -316,8 +325,9 @@ def prepares_on_one(bases: Iterable[str]) -> bool:
 
 def hooks_of(bases: Collection[str]) -> frozenset[str]:
     """The methods of a class with these bases that Lightning calls on every process."""
-    if any(_package_of_callback(each) and each.endswith(f".{_WRITER}") for each in bases):
-        return _HOOKS | _AROUND_WRITES
+    for name, own in _OWN_HOOKS.items():
+        if any(_package_of_callback(each) and each.endswith(f".{name}") for each in bases):
+            return _HOOKS | own
     if is_module(bases) or is_callback(bases):
         return _HOOKS
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
@@ -392,9 +402,12 @@ def parameters_of(method: str, bases: Iterable[str], shared_out: bool = True) ->
         of_hook = _of_batch(method)
         return of_hook if shared_out else {key: _of_any_data(each) for key, each in of_hook.items()}
     package = next(filter(None, map(_package_of_callback, bases)), "")
-    if not package or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
+    keeps = method in _KEEPS and method in hooks_of(bases)
+    if not package or not (keeps or method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
-    trainer = f"{_TRAINERS[package]}.{_IN_FIT}" if method.startswith(_WRAPPED) else _TRAINERS[package]
+    trainer = f"{_TRAINERS[package]}.{_IN_FIT}" if keeps or method.startswith(_WRAPPED) else _TRAINERS[package]
+    if keeps:
+        return {"trainer": created(trainer)}
     parameters = {"trainer": created(trainer), "pl_module": created(f"{package}.LightningModule")}
     # All ranks load the same checkpoint.
     return {**parameters, **_of_batch(method), **({"checkpoint": SETTING} if method == "on_load_checkpoint" else {})}
