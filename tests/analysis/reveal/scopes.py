@@ -1,5 +1,6 @@
-"""`nonlocal` and `global`: an inner function assigns an outer name."""
+"""`nonlocal` and `global`: an inner function assigns an outer name; and defaults, which read names around it."""
 
+from accelerate import Accelerator
 from transformers import Trainer
 
 counter = 0.0
@@ -31,3 +32,13 @@ class Scopes(Trainer):
     def count(self, value):
         global counter
         counter = counter + value
+
+
+def defaults_of_nested_functions(accelerator: Accelerator):
+    mine = accelerator.process_index
+
+    def reads(number=mine, name=f"{mine}.pt"):
+        reveal_rank(number)  # revealed: local(rank)
+        reveal_rank(name)  # revealed: local(rank)
+
+    reads()

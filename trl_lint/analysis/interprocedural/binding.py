@@ -175,4 +175,5 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
         return settings.spread(frame, parameter.name, possible[0].replace(const=MISSING))
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
-    return _as_rank(parameter.name, frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default))
+    around = Frame(frame.engine, function.module, outer=function.closure)
+    return _as_rank(parameter.name, frame.engine.evaluate(around, parameter.default))
