@@ -280,6 +280,7 @@ def test_uses_of_what_the_code_knows_may_be_none(use):
         "if rank == 0:\n    best = 1.0\nelse:\n    return\nprint(best)",
         "if rank == 0:\n    best = 1.0\nelse:\n    raise ValueError\nprint(best)",
         "if rank == 0 or args.all:\n    best = 1.0\nprint(best)",
+        "if (rank == 0 or args.all) and args.best:\n    best = 1.0\nprint(best)",
         "main = False\nif args.ddp:\n    main = rank == 0\nif main:\n    best = 1.0\nprint(best)",
         "if args.ddp:\n    main = rank == 0\nelse:\n    main = args.main\nif main:\n    best = 1.0\nprint(best)",
         "for turn in range(8):\n    if turn == rank:\n        best = 1.0\nprint(best)",
@@ -478,3 +479,8 @@ def test_a_unit_test_that_prepares_data_says_nothing_of_a_training(name, text, c
     linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL017"),))
     linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
     assert len(linter.check(module, module.read_bytes())) == count
+
+
+@pytest.mark.parametrize("also", ["args.best", "(args.best or args.all)", "(args.best and not args.all)"])
+def test_a_condition_on_the_rank_and_others(also):
+    assert SNIPPETS.findings(program(f"if rank == 0 and {also}:\n    best = 1.0\nprint(best)"))

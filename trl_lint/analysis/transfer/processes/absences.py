@@ -85,8 +85,6 @@ def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, aroun
     tested = [each for each in alternatives(test) if not _is_of_job(frame, each)]
     if len(tested) != 1 or not any(_tests_rank(frame, each) for each in parts_of(tested[0])):
         return []
-    if any(isinstance(each.operator, cst.Or) for each in of_class(tested[0], cst.BooleanOperation)):
-        return []
     outcomes = (True,) if isinstance(tested[0], cst.BooleanOperation) else (True, False)
     return [Division(frame, test, holds, condition.provenance, around) for holds in outcomes]
 
@@ -111,7 +109,12 @@ def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
 
 
 def _tests_rank(frame: Frame, part: cst.CSTNode) -> bool:
-    """Whether a part of a test compares the rank with fixed ranks: `rank in (0, 4)`, but not `rank in group`."""
+    """Whether a part of a test compares the rank with fixed ranks: `rank in (0, 4)`, but not `rank in group`.
+
+    One that other ranks may pass as well does not: `rank == 0 or flag`.
+    """
+    if any(isinstance(each.operator, cst.Or) for each in of_class(part, cst.BooleanOperation)):
+        return False
     value = frame.node_values.get(id(part), UNKNOWN)
     if isinstance(part, cst.Comparison) and sum(not _names_ranks(frame, each) for each in _sides(part)) > 1:
         return False
