@@ -28,7 +28,8 @@ WORLD_FALSE = World("false for several ranks")
 
 
 class GivenNumber:
-    """The number that a field of a setting certainly has where it is read, so that comparisons of it are decided.
+    """A number that is certain where it is read, so that comparisons of it are decided: that of a field of a setting,
+    or of the elements that a list is written with.
 
     Those of other constants are open: `epochs = 1` says what the code is tried with, and not what it is for.
     """

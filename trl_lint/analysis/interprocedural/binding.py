@@ -35,6 +35,8 @@ from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 # What a number, or a text, may be as far as it is known.
 _MAY_COUNT = frozenset({Kind.NUMBER, Kind.STRING, Kind.UNKNOWN})
 
+_CALLED_AS_WRITTEN = frozenset({"classmethod", "staticmethod"})
+
 
 def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None) -> dict[str, Value]:
     """The values of a function's parameters, by name."""
@@ -67,6 +69,16 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value 
         else:
             names[name] = _missing(frame, function, parameter, args)
     return names
+
+
+def lacks_argument(function: FunctionInfo, args: Arguments, receiver: Value | None) -> bool:
+    """Whether a call leaves out an argument, so that it fails: a notebook calls an older version of the function."""
+    if args.star is not None or args.double is not None or function.decorators - _CALLED_AS_WRITTEN:
+        return False
+    given = len(args.positional) + (receiver is not None)
+    required = [each for each in function.parameters if each.default is None and not each.star]
+    lacking = [each for index, each in enumerate(required) if not each.positional or index >= given]
+    return any(each.name not in args.keywords for each in lacking)
 
 
 def expression_of(

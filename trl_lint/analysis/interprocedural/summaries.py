@@ -22,7 +22,7 @@ from trl_lint.analysis.interprocedural import (
     stored_containers,
     wrapped_returns,
 )
-from trl_lint.analysis.interprocedural.binding import bind, expression_of
+from trl_lint.analysis.interprocedural.binding import bind, expression_of, lacks_argument
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
     MAX_CONTEXTS,
@@ -170,7 +170,7 @@ class Runs(Definitions):
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:
             job_flags.note_call(frame, function, node, before)
-        return value
+        return UNKNOWN if lacks_argument(function, args, receiver) else value
 
     def _inline(
         self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode

@@ -39,6 +39,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.models.gradients import is_gathered_by_hand
 from trl_lint.domain.kinds import LibraryName, PreparedObject, ProjectName, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper, steps
@@ -85,7 +86,7 @@ class GradientSync(Observer["Frame"]):
         read = value.parameter if isinstance(value, TensorValue) else None
         if read is None or read.function is not frame.function or _is_passed_with_weight(read.node, call):
             return
-        if not _is_known_callee(frame, call.func):
+        if not (_is_known_callee(frame, call.func) or is_gathered_by_hand(frame, read.node)):
             frame.emit(ParameterRead, read.node, value=value, attribute=read.name)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:

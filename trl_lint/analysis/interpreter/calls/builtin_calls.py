@@ -19,7 +19,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, GivenNumber, World
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -116,13 +116,19 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             rank = ranks.join(rank, cell.length)
         if containers.is_gathered_on_one_path(cells) or (rank.state is State.SAME and _may_be_others(cells)):
             rank = ranks.UNKNOWN
-        return _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
+        counted = _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
+        return counted.replace(const=GivenNumber(len(cells[0].entries))) if _is_written_out(cells) else counted
     if isinstance(value, IterableValue):
         return _counted(frame, value.length, value, node)
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
         return NumberValue(ranks.SAME, scalar=True, dtype="int")
     rows = containers.rows_of_full_batches(value) if value.rank.differs else None
     return _counted(frame, rows or value.rank, value, node)
+
+
+def _is_written_out(cells: Sequence[Cell]) -> bool:
+    """Whether a container is a list with as many elements as the code writes: `devices = [0]`."""
+    return len(cells) == 1 and cells[0].shape == "list" and cells[0].rest is None and bool(cells[0].entries)
 
 
 def _may_be_others(cells: Sequence[Cell]) -> bool:

@@ -33,7 +33,7 @@ from trl_lint.analysis.interpreter.conditions.wrapper_questions import wrapper_t
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, none_test_operand, parts_of
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import self_attribute
+from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
@@ -152,6 +152,7 @@ def _condition(value: Value) -> WrappedWhere | None:
 def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
     """Refine what is known of models wrapped on one branch only, if a test has this outcome."""
     _read_self_attributes(frame, test)
+    _read_globals(frame, test)
     _note_tested(frame, test)
     if not (frame.engine.wraps_on_one_path and _has_maybe_wrapped(frame.memory)):
         return
@@ -186,6 +187,24 @@ def _read_self_attributes(frame: Frame, test: cst.BaseExpression) -> None:
     for name in {self_attribute(each) for each in values_with_module(frame.root)} - {""}:
         frame.read_attribute(frame.cls, name)
     frame.evaluated_conditions = conditions
+
+
+def _read_globals(frame: Frame, test: cst.BaseExpression) -> None:
+    """On each branch of a test, read the models of the module and of other files whose wrapper the test decides about.
+
+    from common import args, model
+    if args.distributed:                                    the setting under which common.py wraps it
+    """
+    if not frame.engine.wraps_on_one_path:
+        return
+    names = frame.memory.names
+    parts = [each for each in (*parts_of(test), *alternatives(test)) if isinstance(each, cst.BaseExpression)]
+    for name in {each.value.value for each in of_class(frame.root, cst.Attribute) if isinstance(each.value, cst.Name)}:
+        known = names[name] if name in names else frame.engine.global_name(frame.module, name, frame)
+        model = UNKNOWN if known is None else frame.engine.settle(known)
+        condition = _condition(model) if model is not names.get(name) else None
+        if condition and any(_decisive_outcome(frame, without_not(part, True)[0], condition) for part in parts):
+            names[name] = model
 
 
 def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:

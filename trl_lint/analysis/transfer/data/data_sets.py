@@ -73,7 +73,7 @@ def of_some_ranks(
             continue
         new = (if_false if is_kept_if_true else if_true).names.get(name)
         if new is not None and new.kind is not Kind.NONE:
-            first = not known_true[name].rank.differs
+            first = not known_true[name].rank.differs and known_true[name].absence is None
             found[name] = DATASET.replace(rank=ranks.RANK_LOCAL, provenance=division.provenance) if first else DATASET
     return found
 

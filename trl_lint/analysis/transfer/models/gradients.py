@@ -11,10 +11,11 @@ The control at a point:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import identifiers
+from trl_lint.analysis.program.syntax import assignments, below, identifiers, names_in
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.control import Control
@@ -55,7 +56,7 @@ def at_yields(frame: Frame) -> bool:
 def within(frame: Frame, control: Control, items: Sequence[cst.WithItem], values: list[Value]) -> Control:
     """The control inside a `with` statement with these items."""
     for item, value in zip(items, values, strict=True):
-        if _gathers(item.item):
+        if _gathers(frame, item.item):
             control = control.with_parameters()
         if isinstance(value, GradientSwitch) and value.on:
             control = control.without_gradients(off=False)
@@ -76,9 +77,22 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
     return not value.on if isinstance(value, GradientSwitch) else isinstance(value, IterableValue) and not value.grad
 
 
-def _gathers(node: cst.CSTNode) -> bool:
-    """Whether a context manager gathers sharded parameters, according to its name."""
-    return any(map(GATHERS_PARAMETERS.fits, identifiers(node)))
+def _gathers(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a context manager gathers sharded parameters, according to its name or that of what is bound to it."""
+    bound = [value for target, value in assignments(frame.root) if target.deep_equals(node)]
+    return any(map(GATHERS_PARAMETERS.fits, {*identifiers(node)}.union(*map(names_in, bound))))
+
+
+def is_gathered_by_hand(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a place is between the calls of `__enter__` and `__exit__` of what gathers sharded parameters."""
+    entered: list[cst.BaseExpression] = []
+    for each in takewhile(lambda each: each is not node, below(frame.root)):
+        match each:
+            case cst.Call(func=cst.Attribute(value=manager, attr=cst.Name("__enter__"))) if _gathers(frame, manager):
+                entered.append(manager)
+            case cst.Call(func=cst.Attribute(value=manager, attr=cst.Name("__exit__"))):
+                entered = [other for other in entered if not other.deep_equals(manager)]
+    return bool(entered)
 
 
 def decorated(control: Control, decorators: frozenset[str]) -> Control:
