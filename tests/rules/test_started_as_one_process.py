@@ -490,6 +490,14 @@ class Comm:
 
 comm = Comm()
 """
+WRAPS = """
+def wrapped(model):
+    return DistributedDataParallel(model) if dist.is_initialized() else model
+"""
+BEGIN = """
+def start():
+    dist.init_process_group("nccl")
+"""
 EVALUATES = """
 from comm import comm
 
@@ -511,7 +519,9 @@ if __name__ == "__main__":
         ({}, "pass", False),
         ({"other.py": "from comm import comm\nimport deepspeed\n"}, "pass", False),  # another program's
         ({"names.py": "NAMES = ['strainer', 'lightning', 'ray', 'fabric']\n"}, "import names", False),
+        ({"wraps.py": WRAPS}, "from wraps import wrapped", False),
         ({}, "dist.init_process_group('nccl')", True),
+        ({"train.py": f"from run import main\nfrom begin import start\n{MAIN}", "begin.py": BEGIN}, "pass", True),
         ({"begin.py": "def begin():\n    dist.init_process_group('nccl')\n"}, "import begin", True),
         ({"begin.py": "from accelerate import Accelerator\n"}, "from begin import accelerator", True),
         ({"run.sh": "torchrun --nproc_per_node 8 run.py\n"}, "pass", True),

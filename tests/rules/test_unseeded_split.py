@@ -8,8 +8,10 @@ from textwrap import dedent, indent
 import pytest
 from snippets import SETTINGS, Snippets, shown
 
+from trl_lint import api
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL015")
 HEAD = """\
@@ -711,3 +713,29 @@ train = Rows("x")
 @pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n', "DistributedSampler(train)\n"])
 def test_rows_that_a_data_set_of_its_own_draws_as_it_is_made(made: str, is_reported: bool, use: str):
     assert is_found(script(OWN_ROWS.format(made), use)) is is_reported
+
+
+TRIED = """\
+import torch
+from torch.utils.data import Subset
+from torch.utils.data.distributed import DistributedSampler
+
+
+def first(rows):
+    return DistributedSampler(Subset(rows, torch.randperm(len(rows)).tolist()))
+
+
+if __name__ == "__main__":
+    first([1, 2])
+"""
+
+
+@pytest.mark.parametrize(("seeds", "is_reported"), [("", True), ("torch.manual_seed(0)\n", False)])
+def test_a_sampler_is_made_only_in_programs_that_start_a_process_group(tmp_path: Path, seeds: str, is_reported: bool):
+    start = "torch.distributed.init_process_group()\n"
+    main = f"import torch.distributed\nfrom data import first\n{seeds}{start}first(range(9))\n"
+    (tmp_path / "main.py").write_text(main, encoding="utf-8")
+    (tmp_path / "data.py").write_text(TRIED, encoding="utf-8")
+    (tmp_path / "pyproject.toml").touch()
+    found = [each.code for each in api.check(tmp_path, Settings(root=tmp_path))]
+    assert found == ["TRL015"] * is_reported

@@ -325,6 +325,7 @@ class DatasetDrawn(Event):
     set is sharded. is_here: whether the event is at the draw; one in another file is reported at `use`. arguments: the
     expression of the trainer's arguments there, if there is one. seeds: expressions that are the same seed on all ranks
     at the draw. names: those bound there. is_apart: whether it is seeded with something that differs between ranks.
+    needs_group: whether sharding it fails where no process group has been started.
     """
 
     mentions = (mentions.SHARERS, mentions.DRAWS)
@@ -339,6 +340,7 @@ class DatasetDrawn(Event):
     seeds: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     is_apart: bool = False
+    needs_group: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,16 +98,17 @@ SPAWN_WORDS = (
 TRAINS = re.compile(rb"\.backward\(|Trainer\(")
 # Code that tests whether a process group has been started: without one, it treats its process as the only one.
 ASKS_FOR_GROUP = re.compile(rb"\bis_initialized\b")
-# Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts. Each
-# of these begins with a letter, or a dot: otherwise the expression is three times as slow.
+# Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts.
+# DistributedDataParallel starts none, and fails without one. Each of these begins with a letter, or a dot: otherwise
+# the expression is three times as slow.
 _SETS_UP = rb"\w{0,12}(?:dist|parallel|ddp|process)"
 _STARTING = (
     rb"(?:\w*lightning|colossalai|composer|deepspeed|detectron|fairseq|horovod|ignite|megatron|mmcv|mmengine|nemo|ray"
     rb"|submitit|torch_xla)"
 )
 STARTS_GROUP = re.compile(
-    rb"init%b|setup%b|launch%b|dist\w{0,8}(?:init|setup)|accelerat|partialstate|trainer\w*\(|trainingarg|dataparallel"
-    rb"|fsdp|fabric\(|\.spawn\(|local_rank[\"']|world_size[\"']|import\s+%b|from\s+%b"
+    rb"init%b|setup%b|launch%b|dist\w{0,8}(?:init|setup)|accelerat|partialstate|trainer\w*\(|trainingarg|fsdp"
+    rb"|fabric\(|\.spawn\(|local_rank[\"']|world_size[\"']|import\s+%b|from\s+%b"
     % (_SETS_UP, _SETS_UP, _SETS_UP, _STARTING, _STARTING)
 )
 

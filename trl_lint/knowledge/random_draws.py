@@ -123,6 +123,8 @@ CACHED_BY_NAME = frozenset({
 
 # What gives each rank a share of a data set, with the parameter for the data set.
 SHARDS = {"torch.utils.data.DistributedSampler": (0, "dataset")}
+# Their number of shares: that of a process group if it is not given.
+SHARES = (1, "num_replicas")
 TRAINER = "transformers.Trainer"
 TRAINED_ON = ("eval_dataset", "train_dataset")
 # Functions of the command line and of launchers that call the function that they are passed.

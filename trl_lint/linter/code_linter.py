@@ -274,11 +274,11 @@ class CodeLinter:
     def _is_correct_code(self, module: Module, found: RuleViolation) -> bool:
         """Whether other files show that the code is correct: each process has a run of its own, or only one exists."""
         from trl_lint.linter.execution.own_runs import is_of_own_run
+        from trl_lint.linter.execution.without_group import is_without_group
 
         rule, violation = found
-        if is_of_own_run(self._tools()[0], violation.event):
-            return True
-        return module.engines().no_group and not rule.fails_in_one_process(violation.event)
+        event = violation.event
+        return is_of_own_run(self._tools()[0], event) or is_without_group(module, rule, event)
 
     def _judged(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """The finding, removed from the default set if its code is not known to run on several processes."""

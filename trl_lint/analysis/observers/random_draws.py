@@ -20,6 +20,7 @@ from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
 from trl_lint.analysis.program.syntax import ancestors, is_main_guard
+from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
@@ -30,6 +31,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
+from trl_lint.knowledge.engines import STARTS_GROUP
 from trl_lint.knowledge.schema import Function
 
 if TYPE_CHECKING:
@@ -70,7 +72,8 @@ class RandomDraws(Observer["Frame"]):
         shared = table.SHARDS.get(base)
         if shared is not None:
             _emit_rank_local_shuffle(frame, args, node)
-            emit_draws(frame, args.get(*shared), node, "each rank takes its share of it here")
+            needs_group = args.star is None and args.double is None and args.get(*table.SHARES) is None
+            emit_draws(frame, args.get(*shared), node, "each rank takes its share of it here", needs_group=needs_group)
         elif library.is_subclass(base, table.TRAINER, frame.engine.versions):
             for name in table.TRAINED_ON:
                 for value in _alternatives(frame, args, name):
@@ -92,10 +95,11 @@ class RandomDraws(Observer["Frame"]):
         """Remove the draws before which a program may have seeded, and those that no program is known to make."""
         if not any(isinstance(event, DatasetDrawn) for event in events):
             return events
-        made = _made_by(program, imported)
+        made, is_alone = _made_by(program, imported), _has_no_group(program, imported)
         return [
             replace(event, is_apart=True) if isinstance(event, DatasetDrawn) and made.is_apart(event.draw) else event
             for event in events
+            if not (is_alone and isinstance(event, DatasetDrawn) and event.needs_group)
             if not isinstance(event, DatasetDrawn) or event.is_apart or made.is_unseeded(event.draw)
         ]
 
@@ -207,6 +211,13 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
 
 
 # --- the whole program ----------------------------------------------------------------------------------
+
+
+def _has_no_group(program: EventTrace, imported: Iterable[Module]) -> bool:
+    """Whether nothing in the files that a program imports and reaches may start a process group."""
+    reached = (each.module for each in called_traces(program))
+    files = {*imported, *(each for each in reached if each is not None)}
+    return not any(STARTS_GROUP.search(each.code.lower()) for each in files)
 
 
 class _MadeDraws:

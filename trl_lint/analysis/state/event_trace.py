@@ -43,6 +43,7 @@ class EventTrace:
     places: dict[Edge, Step] = field(default_factory=dict)  # where it calls functions of another file
     stepping: dict[Edge, bool] = field(default_factory=dict)  # the same, in a loop over such a loader
     in_kernel: bool = False  # whether it is in a notebook, and only its kernel gets here
+    module: Module | None = None  # the file with its code
 
     def launch(self, start: Step | None) -> None:
         """Note that each process of a distributed run gets here. start: the place that shows it."""
@@ -53,7 +54,9 @@ class EventTrace:
 def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:
     """The empty trace of a function, or of the body of a module."""
     return EventTrace(
-        name="" if function is None else function.name, in_kernel=notebooks.is_run_by_kernel(module, function)
+        name="" if function is None else function.name,
+        in_kernel=notebooks.is_run_by_kernel(module, function),
+        module=module,
     )
 
 

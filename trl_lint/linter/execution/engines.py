@@ -227,7 +227,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks)) or project.built.are_in(asks)
     drops_last = _drop_last(project, {*programs, *users})
-    no_group = is_one and _have_no_group(project, programs)
+    no_group = is_one and _have_no_group(project, {*programs, *users})
     processes = one_node, launched, one_process, some_one_process
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))

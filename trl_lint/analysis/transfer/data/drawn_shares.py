@@ -50,16 +50,23 @@ def note_called(frame: Frame, function: FunctionInfo) -> None:
 
 
 def emit_draws(
-    frame: Frame, value: Value | None, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
+    frame: Frame,
+    value: Value | None,
+    node: cst.CSTNode,
+    text: str,
+    arguments: cst.BaseExpression | None = None,
+    *,
+    needs_group: bool = False,
 ) -> None:
+    """arguments, needs_group: see `DatasetDrawn`."""
     provenance = None if value is None else next(draws_of(frame, [value]), None)
     if frame.memory.control.uniformity is not Uniformity.DIVERGENT:
         for draw in all_draws(provenance):
-            _emit_draw(frame, draw, node, text, arguments)
+            _emit_draw(frame, draw, node, text, arguments, needs_group)
 
 
 def _emit_draw(
-    frame: Frame, draw: Draw, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
+    frame: Frame, draw: Draw, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None, needs_group: bool
 ) -> None:
     is_here = draw.module is frame.module
     place = draw.node if is_here else node
@@ -79,6 +86,7 @@ def _emit_draw(
         arguments=arguments if draw.function is frame.function else None,
         seeds=draw.seeds,
         names=draw.names,
+        needs_group=needs_group,
     )
 
 
