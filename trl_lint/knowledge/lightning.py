@@ -389,7 +389,7 @@ _OF_BATCH_START: Mapping[str, Value] = {"batch": LOADED_BATCH, "batch_idx": SAME
 _BATCH_START, _BATCH_END = "_batch_start", "_batch_end"
 
 
-def parameters_of(method: str, bases: Iterable[str], shared_out: bool = True) -> Mapping[str, Value]:
+def parameters_of(method: str, bases: Collection[str], shared_out: bool = True) -> Mapping[str, Value]:
     """What Lightning passes to this method of a class with these bases: callbacks get the trainer, steps a batch.
 
     shared_out: each process gets a share of the data; else it may get all of them.
