@@ -75,11 +75,18 @@ def _setters(project: Project) -> dict[str, list[Path]]:
     """The linted files that put such a text into settings, by the name that it has there."""
     found: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(project.linted):
-        text = project.text(path).decode("utf-8", "replace")
-        if _may_have_own(text) and not any(map(path.match, TEST_FILES)):
-            for name in {*_fields_of(text), *_fields_passed(project.code(path).decode("utf-8", "replace"))}:
-                found[name].append(path)
+        # Once per file, because an editor or a benchmark adds one file after the other to those that are linted.
+        for name in project.notes.cached((_names_set, path), partial(_names_set, project, path)):
+            found[name].append(path)
     return found
+
+
+def _names_set(project: Project, path: Path) -> frozenset[str]:
+    """The names under which a file puts such a text into settings."""
+    text = project.text(path).decode("utf-8", "replace")
+    if not _may_have_own(text) or any(map(path.match, TEST_FILES)):
+        return frozenset()
+    return frozenset((*_fields_of(text), *_fields_passed(project.code(path).decode("utf-8", "replace"))))
 
 
 def _may_have_own(text: str) -> bool:
