@@ -87,7 +87,6 @@ __all__ = [
     "mro",
     "of_any_release",
     "origin",
-    "others",
     "reduces",
     "rows",
     "shown_only_in",
@@ -397,13 +396,8 @@ def members(cls: str) -> set[str]:
     return {name.rpartition(".")[2] for name in _BY_NAME if name.rpartition(".")[0] in owners}
 
 
-def others(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | None:
-    """The value of attributes without a row, and the result of methods without one; None: nothing is known."""
-    row = _others(cls, versions)
-    return None if row is None else row.others
-
-
 def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
+    """The row with the value of attributes without a row, and the result of methods without one, if it is known."""
     for current in mro(cls, versions):
         for row in _class_rows(current, versions):
             if row.others is not None:

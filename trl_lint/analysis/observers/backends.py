@@ -210,11 +210,11 @@ def _chooses(name: str) -> bool:
 
 def uses_accelerate(module: Module) -> bool:
     """Whether Accelerate starts the process group in a file, itself or for a trainer."""
-    return any(_is_chooser(value) and not _is_from("deepspeed", value) for value in module.names.values())
+    return any(_is_chooser(value) and not _is_of_deepspeed(value) for value in module.names.values())
 
 
-def _is_from(root: str, value: Value) -> bool:
-    return library_name_of(value).partition(".")[0] == root
+def _is_of_deepspeed(value: Value) -> bool:
+    return library_name_of(value).partition(".")[0] == "deepspeed"
 
 
 def is_on_one_node(module: Module) -> bool:
