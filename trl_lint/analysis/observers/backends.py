@@ -118,11 +118,9 @@ def _is_nccl_on_gpus(frame: Frame, backend: cst.Arg | None) -> bool:
     """Whether the backend is NCCL wherever there are GPUs: `"nccl" if torch.cuda.is_available() else "gloo"`."""
     import libcst as cst
 
-    from trl_lint.analysis.program.syntax import assigned_once
+    from trl_lint.analysis.program.syntax import resolved
 
-    chosen = None if backend is None else backend.value
-    if isinstance(chosen, cst.Name):
-        chosen = assigned_once(frame.root, chosen.value)
+    chosen = None if backend is None else resolved(frame.root, backend.value)
     if not isinstance(chosen, cst.IfExp):
         return False
     match chosen.test:

@@ -20,12 +20,11 @@ from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, exits_before, inwards
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, exits_before, inwards
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 EXITS = (cst.Break, cst.Continue, cst.Return)
-_LOOPS = (cst.For, cst.While)
 _CONSTANTS = {"False": False, "None": False, "True": True}
 
 
@@ -68,7 +67,7 @@ def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CST
 
 def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The names that are set to True, False or None before a place, in the blocks around it, and never rebound."""
-    if any(isinstance(each, _LOOPS) for each in (*ancestors(root, node), node)):
+    if any(isinstance(each, LOOPS) for each in (*ancestors(root, node), node)):
         return []
     return [
         setting
@@ -162,7 +161,7 @@ def is_lasting(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
     found = list(bindings(root, subject))
     if isinstance(subject, cst.Attribute):
         return not found
-    return len(found) <= 1 and not any(isinstance(each, _LOOPS) for one in found for each in ancestors(root, one))
+    return len(found) <= 1 and not any(isinstance(each, LOOPS) for one in found for each in ancestors(root, one))
 
 
 def is_bound(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:

@@ -20,10 +20,12 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import (
+    LOOPS,
     ancestors,
     assignments,
     holder_name,
     identifiers,
+    innermost,
     inwards,
     last_name,
     names_in,
@@ -40,7 +42,6 @@ _DEPTH = 6
 # What a step may depend on: whether the optimizer has made one (accelerate/accelerator.py).
 _ASKS_FOR_STEP = frozenset({"optimizer_step_was_skipped", "step_was_skipped"})
 _ROUNDS = frozenset({"ceil", "int", "round"})
-_LOOPS = (cst.For, cst.While)
 Scope = cst.FunctionDef | cst.Module | cst.Lambda
 
 
@@ -129,7 +130,7 @@ def ends_loop(tree: cst.Module, steps: GivenSteps, stepped: cst.Call, *, accumul
 
     accumulates: whether the schedule only makes its step with the last of some batches.
     """
-    loop = _innermost(tree, stepped)
+    loop = innermost(tree, stepped, *LOOPS)
     if loop is None or not _is_made_always(loop, stepped):
         return False
     pace = accumulates or _is_on_last(loop, stepped)
@@ -267,10 +268,6 @@ def _names(tree: cst.Module, root: Scope, number: cst.CSTNode) -> frozenset[str]
     return frozenset(names)
 
 
-def _innermost(tree: cst.CSTNode, node: cst.CSTNode) -> cst.For | cst.While | None:
-    return next((each for each in reversed(ancestors(tree, node)) if isinstance(each, _LOOPS)), None)
-
-
 def _is_on_last(loop: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a statement of a loop is only run with the last of the batches that are accumulated."""
     return any(_is_last(each.test) for each in ancestors(loop, node) if isinstance(each, cst.If))
@@ -328,7 +325,7 @@ def _counts_ones(tree: cst.Module, counter: cst.BaseExpression, loop: cst.For | 
         isinstance(each.operator, cst.AddAssign)
         and isinstance(each.value, cst.Integer)
         and each.value.evaluated_value == 1
-        and _innermost(tree, each) is loop
+        and innermost(tree, each, *LOOPS) is loop
         and _is_on_last(loop, each) is pace
         for each in added
     )

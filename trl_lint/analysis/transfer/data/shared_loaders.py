@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import assigned_once, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import explain
 from trl_lint.analysis.transfer.data import own_shares
@@ -214,7 +214,7 @@ def _starred(frame: Frame, args: Arguments, node: cst.CSTNode) -> Iterator[Value
 
 def _displayed(frame: Frame, node: cst.BaseExpression) -> Iterator[Value]:
     """The values of a list, or of the one that a name is first bound to, as its code gives them."""
-    node = (assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None) or node
+    node = resolved(frame.root, node)
     if isinstance(node, cst.List):
         yield from (frame.node_values.get(id(each.value), UNKNOWN) for each in node.elements)
 
