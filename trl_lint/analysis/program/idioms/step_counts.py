@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -26,7 +27,6 @@ from trl_lint.analysis.program.syntax import (
     holder_name,
     identifiers,
     innermost,
-    inwards,
     last_name,
     names_in,
     of_class,
@@ -236,11 +236,10 @@ def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
 
 def _is_filled_in(place: ReadAt, number: cst.BaseExpression, statement: cst.CSTNode) -> bool:
     """Whether a statement assigns a number only under a condition: for a name, one that asks for it."""
-    for outer, inner in inwards(place.tree, statement):
-        if isinstance(outer, cst.If) and inner is not outer.test:
-            asked = [each for each in operands(outer.test) if isinstance(each, (cst.Name, cst.Attribute))]
-            if not isinstance(number, cst.Name) or any(_is_same(number, each) for each in asked):
-                return True
+    for branch, _ in ifs_around(place.tree, statement):
+        asked = [each for each in operands(branch.test) if isinstance(each, (cst.Name, cst.Attribute))]
+        if not isinstance(number, cst.Name) or any(_is_same(number, each) for each in asked):
+            return True
     return False
 
 
