@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import product, starmap
 from pathlib import Path
 
 import pytest
 
-from trl_lint.config import did_you_mean, ignored_rules, load_settings, selected_rules
+from trl_lint.config import did_you_mean, ignored_in, load_settings, selected_rules
 from trl_lint.rules import all_rules
 from trl_lint.rules.unreduced_metric import UnreducedMetric
 from trl_lint.settings import ConfigError, Settings
@@ -25,6 +26,13 @@ def write(folder: Path, text: str) -> Path:
 
 def codes(**settings) -> list[str]:
     return [rule.code for rule in selected_rules(Settings(**settings))]
+
+
+def ignored_rules(settings: Settings, path: Path) -> list[str]:
+    """The codes of the rules none of whose findings are left in a file."""
+    ignores = ignored_in(settings, path)
+    kinds = {rule.code: product((rule,), rule.consequences, (True, False)) for rule in all_rules()}
+    return [code for code, each in sorted(kinds.items()) if all(starmap(ignores, each))]
 
 
 def test_every_key_is_read(tmp_path):
@@ -99,13 +107,6 @@ def test_the_names_of_all_keys_are_the_users_own():
         trainer_bases=(("a.F", "transformers.Trainer"),),
     )
     assert settings.own_names() == ("a.b", "a.c", "a.d", "a.e", "a.F")
-
-
-def test_the_reducers_for_a_reduction():
-    settings = Settings(reducers=(("a.all", "gather"), ("a.mean", "mean"), ("b.mean", "mean"), ("a.sum", "sum")))
-    assert settings.reducers_for("mean") == (("a.mean", "mean"), ("b.mean", "mean"), ("a.all", "gather"))
-    assert settings.reducers_for("max") == (("a.all", "gather"),)
-    assert Settings().reducers_for("mean") == ()
 
 
 def test_an_empty_table_gives_the_defaults(tmp_path):
@@ -314,7 +315,7 @@ def test_patterns_fit_paths_below_the_root_or_the_name_of_a_file(tmp_path, patte
     root = tmp_path / "[a]"  # a folder's name is no pattern
     files = ["c.py", "src/tests/c.py", "tests/a.py", "tests/b/c.py"]
     settings = Settings(per_file_ignores=((pattern, ("TRL003",)),), root=root)
-    assert [name for name in files if ignored_rules(settings, root / name, all_rules())] == fits
+    assert [name for name in files if ignored_rules(settings, root / name)] == fits
 
 
 @pytest.mark.parametrize(
@@ -329,7 +330,7 @@ def test_patterns_fit_paths_below_the_root_or_the_name_of_a_file(tmp_path, patte
 )
 def test_the_rules_of_a_pattern(tmp_path, selectors, expected):
     settings = Settings(per_file_ignores=(("*.py", selectors), ("other.py", ("ALL",))), root=tmp_path)
-    assert sorted(rule.code for rule in ignored_rules(settings, tmp_path / "x.py", all_rules())) == expected
+    assert ignored_rules(settings, tmp_path / "x.py") == expected
 
 
 def test_did_you_mean_keeps_the_known_spelling():

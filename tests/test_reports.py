@@ -18,7 +18,7 @@ from fake_linter import finding
 from trl_lint import reports
 from trl_lint.findings import Consequence, Guard, Note, Position
 from trl_lint.linter.runner import FileResult
-from trl_lint.reports.frames import frame
+from trl_lint.reports.frames import framed
 
 SOURCE = b"import os\nx = BUG + 1\ny = RISKY\nz = HINT\n"
 
@@ -49,7 +49,7 @@ def shown(name: str, *results: FileResult, **options) -> str:
 def carets(source: str, start: tuple[int, int], end: tuple[int, int]) -> list[str]:
     """The frame of a finding, as plain lines."""
     made = replace(finding("BUG", "x.py", *start), end=Position(*end))
-    lines = frame(made, source.splitlines(keepends=True))
+    lines = framed(made, source.splitlines(keepends=True), ())
     return ["".join(text for text, _ in line) for line in lines]
 
 

@@ -277,12 +277,6 @@ def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
     return selection(settings).rules
 
 
-def ignored_rules(settings: Settings, path: Path, rules: Iterable[BaseRule]) -> frozenset[BaseRule]:
-    """The rules that `per-file-ignores` disables completely in a file."""
-    ignores = ignored_in(settings, path)
-    return frozenset(rule for rule in rules if all(ignores(rule, *kind) for kind in _kinds(rule)))
-
-
 def ignored_in(settings: Settings, path: Path) -> Callable[[AnyRule, Consequence, bool], bool]:
     """Decides which findings `per-file-ignores` suppresses in a file."""
     root = settings.root or Path.cwd()

@@ -48,6 +48,14 @@ def read(path: Path, limit: int = LARGEST, *, follow: bool = True) -> bytes:
     return b"".join(pieces(path, limit, follow=follow))
 
 
+def read_small(path: Path, most: int) -> bytes:
+    """The content of a file; empty if it can't be read or is larger than that many bytes."""
+    try:
+        return read(path, most)
+    except (OSError, ValueError):
+        return b""
+
+
 def pieces(path: Path, limit: int = LARGEST, *, follow: bool = True, most: int = PIECE) -> Iterator[bytes]:
     """The content of a regular file in pieces of `most` bytes; see `read`."""
     _check(os.stat(path, follow_symlinks=follow), limit)

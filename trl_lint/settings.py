@@ -97,14 +97,6 @@ class Settings:
         """All dotted names of the user's own that the settings mention."""
         return tuple(name for key in OWN_NAMES for name in names_in(getattr(self, key)))
 
-    def reducers_for(self, reduction: str) -> tuple[tuple[str, str], ...]:
-        """The user's own reducers that can reduce a value over the ranks, as (dotted name, word).
-
-        reduction: "mean", "sum", "max" or "min". Those that reduce this way come first, in the order of the settings;
-        then those that only gather (word "gather"), whose result still has to be reduced.
-        """
-        return tuple(pair for word in (reduction, "gather") for pair in self.reducers if pair[1] == word)
-
 
 # The settings that add dotted names to the analysis.
 OWN_NAMES = ("reducers", "guards", "sinks", "unwrappers", "trainer_bases")

@@ -166,7 +166,7 @@ def test_members_are_those_of_the_bases_as_well():
 
 def test_a_class_that_says_nothing_of_other_attributes():
     assert library.attribute("accelerate.Accelerator", "my_own") is None
-    assert library.others("accelerate.Accelerator") is None
+    assert library.method("accelerate.Accelerator", "my_own") is None
 
 
 def test_what_the_metrics_of_a_hook_are_depends_on_the_release():

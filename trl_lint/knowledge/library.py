@@ -87,7 +87,6 @@ __all__ = [
     "mro",
     "of_any_release",
     "origin",
-    "others",
     "reduces",
     "rows",
     "shown_only_in",
@@ -397,13 +396,8 @@ def members(cls: str) -> set[str]:
     return {name.rpartition(".")[2] for name in _BY_NAME if name.rpartition(".")[0] in owners}
 
 
-def others(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | None:
-    """The value of attributes without a row, and the result of methods without one; None: nothing is known."""
-    row = _others(cls, versions)
-    return None if row is None else row.others
-
-
 def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
+    """The row with the value of attributes without a row, and the result of methods without one, if it is known."""
     for current in mro(cls, versions):
         for row in _class_rows(current, versions):
             if row.others is not None:
@@ -426,13 +420,19 @@ def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tu
     return None
 
 
+def _nearest(cls: str, attr: str, kind: type[_R], versions: Mapping[str, str]) -> tuple[_R, ...]:
+    """The rows of a kind in the nearest of the class and its bases that has any for the attribute."""
+    for current in mro(cls, versions):
+        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, kind)), versions)
+        if found:
+            return found
+    return ()
+
+
 def attribute_row(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
     """The row of an attribute in the class or its bases, if there is one."""
-    for current in mro(cls, versions):
-        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Attribute)), versions)
-        if found:
-            return found[-1]
-    return None
+    found = _nearest(cls, attr, Attribute, versions)
+    return found[-1] if found else None
 
 
 def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
@@ -451,11 +451,7 @@ def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) ->
 
 def hook(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[Hook, ...]:
     """The Hook rows of a method in the nearest of the class and its bases that has any."""
-    for current in mro(cls, versions):
-        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Hook)), versions)
-        if found:
-            return found
-    return ()
+    return _nearest(cls, attr, Hook, versions)
 
 
 def hooks_of(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, tuple[Hook, ...]]:
@@ -472,11 +468,8 @@ def hooks_of(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, t
 
 def store(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Store | None:
     """The metric store of that name on the class or its bases."""
-    for current in mro(cls, versions):
-        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Store)), versions)
-        if found:
-            return found[-1]
-    return None
+    found = _nearest(cls, attr, Store, versions)
+    return found[-1] if found else None
 
 
 def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Store]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import posixpath
 import re
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+from trl_lint import quiet_ast
 from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT
@@ -289,11 +288,9 @@ def _try_fixes(
 def _parses(path: Path, text: str) -> bool:
     try:
         if path.suffix == ".py":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # warnings about the user's code are not wanted here
-                ast.parse(text.removeprefix("\ufeff"))
-        elif path.suffix == ".ipynb":
+            return quiet_ast.parsed(text.removeprefix("\ufeff")) is not None
+        if path.suffix == ".ipynb":
             json.loads(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -48,12 +48,6 @@ def framed(finding: Finding, lines: Sequence[str], between: Sequence[Line]) -> I
     yield from _excerpt(lines, [found], width, above=finding.start.line != guard.start.line + 1)
 
 
-def frame(finding: Finding, lines: Sequence[str]) -> Iterator[Line]:
-    """The line of a finding and the one above it, with carets under the marked code."""
-    mark = _Mark(finding.start, finding.end, "^", "bold red")
-    return _excerpt(lines, [mark], len(str(finding.start.line)))
-
-
 def shown_guard(finding: Finding, lines: Sequence[str]) -> Guard | None:
     """The guard, if it can be shown together with the place of the finding."""
     guard = finding.guard

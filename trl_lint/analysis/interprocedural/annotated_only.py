@@ -9,11 +9,11 @@ validate(net)                          a call all the same: the annotation may b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import of_class, value_names
 from trl_lint.domain.model_roles import wrapping_of
@@ -31,12 +31,9 @@ def on_trust(project: Project, function: FunctionInfo, parameter: Parameter, val
     return value.replace(provenance=OnlyAnnotated(step.module, step.node, step.text, step.before))
 
 
+@noted_of_linted
 def _is_used_as_value(project: Project, name: str) -> bool:
     """Whether linted code uses a name as a value, and does not only import or call it."""
-    return project.of_linted((_is_used_as_value, name), partial(_find_use, project, name))
-
-
-def _find_use(project: Project, name: str) -> bool:
     modules = (project.module(path) for path, _ in project.linted_code(name))
     return any(name in _values(module.tree) for module in modules if module is not None)
 

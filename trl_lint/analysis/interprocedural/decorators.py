@@ -27,7 +27,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, innermost, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -200,8 +200,7 @@ def _returned_function(function: cst.CSTNode) -> cst.FunctionDef | None:
 
 def _function_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
     """The innermost function around a node."""
-    around = (each for each in reversed(ancestors(root, node)) if isinstance(each, (cst.FunctionDef, cst.Lambda)))
-    return next(around, root)
+    return innermost(root, node, cst.FunctionDef, cst.Lambda) or root
 
 
 def _calls_always(decorator: cst.FunctionDef) -> bool:

@@ -34,7 +34,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.idioms.open_files import bound_to, is_only_created, uses_of, uses_of_parameter
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, below, of_class, resolved
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.domain import ranks
@@ -218,7 +218,7 @@ def _is_locked(frame: Frame, call: cst.CSTNode) -> bool:
     if not locks:
         return False
     around = (item.item for each in ancestors(frame.root, call) if isinstance(each, cst.With) for item in each.items)
-    if any(id(_created_by(frame.root, context)) in locks for context in around):
+    if any(id(resolved(frame.root, context)) in locks for context in around):
         return True
     bound = bound_to(frame.root, call)
     if bound is None:
@@ -226,12 +226,6 @@ def _is_locked(frame: Frame, call: cst.CSTNode) -> bool:
     name, code = bound
     calls = (each for each in of_class(code, cst.Call) if id(each) in locks and each.args)
     return any(_is_file(each.args[0].value, name.value) for each in calls)
-
-
-def _created_by(root: cst.CSTNode, context: cst.BaseExpression) -> cst.CSTNode:
-    """The call that creates the context of a `with`: `FileLock(path)`, or what is assigned to `lock`."""
-    bound = assigned_once(root, context.value) if isinstance(context, cst.Name) else None
-    return bound or context
 
 
 def _is_file(argument: cst.BaseExpression, name: str) -> bool:

@@ -118,11 +118,9 @@ def _is_nccl_on_gpus(frame: Frame, backend: cst.Arg | None) -> bool:
     """Whether the backend is NCCL wherever there are GPUs: `"nccl" if torch.cuda.is_available() else "gloo"`."""
     import libcst as cst
 
-    from trl_lint.analysis.program.syntax import assigned_once
+    from trl_lint.analysis.program.syntax import resolved
 
-    chosen = None if backend is None else backend.value
-    if isinstance(chosen, cst.Name):
-        chosen = assigned_once(frame.root, chosen.value)
+    chosen = None if backend is None else resolved(frame.root, backend.value)
     if not isinstance(chosen, cst.IfExp):
         return False
     match chosen.test:
@@ -210,11 +208,11 @@ def _chooses(name: str) -> bool:
 
 def uses_accelerate(module: Module) -> bool:
     """Whether Accelerate starts the process group in a file, itself or for a trainer."""
-    return any(_is_chooser(value) and not _is_from("deepspeed", value) for value in module.names.values())
+    return any(_is_chooser(value) and not _is_of_deepspeed(value) for value in module.names.values())
 
 
-def _is_from(root: str, value: Value) -> bool:
-    return library_name_of(value).partition(".")[0] == root
+def _is_of_deepspeed(value: Value) -> bool:
+    return library_name_of(value).partition(".")[0] == "deepspeed"
 
 
 def is_on_one_node(module: Module) -> bool:

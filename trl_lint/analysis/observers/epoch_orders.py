@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.events import EpochsAlike, Event
-from trl_lint.analysis.program.syntax import assigned_once, assignments, below, last_name, of_class
+from trl_lint.analysis.program.syntax import assigned_once, assignments, below, last_name, of_class, resolved
 from trl_lint.analysis.state.observing import Observer, Reached
-from trl_lint.analysis.transfer.data.loader_loops import loaders_in, resolved, trains
+from trl_lint.analysis.transfer.data.loader_loops import loaders_in, trains
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN
@@ -120,7 +120,7 @@ def _is_over_epochs(frame: Frame, loop: _Loop) -> bool:
     """Whether a loop does the same again and again, by a condition or a count, and not just once."""
     if isinstance(loop, cst.While):
         return True
-    counts = [each for each in _calls_in(resolved(frame, loop.iter)) if last_name(each.func) in COUNTS]
+    counts = [each for each in _calls_in(resolved(frame.root, loop.iter)) if last_name(each.func) in COUNTS]
     return bool(counts) and not any(_is_one(frame, each) for each in counts)
 
 

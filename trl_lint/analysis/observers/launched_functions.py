@@ -82,7 +82,7 @@ class LaunchedFunctions(Observer["Frame"]):
             _note_all_ranks(frame, run.trace.start)
         if not run.trace.launched or frame.trace.launched or is_test(frame.function):
             return
-        if _is_step_of(frame, node) or _is_set_up(frame, function, run, node):
+        if _is_step_of(frame) or _is_set_up(frame, function, run, node):
             frame.trace.launch(run.trace.start)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
@@ -142,8 +142,8 @@ def _trains(trace: EventTrace) -> bool:
     return any(each.backward for each in called_traces(trace))
 
 
-def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a call is an unconditional step of a function, or of the body of a script."""
+def _is_step_of(frame: Frame) -> bool:
+    """Whether the current call is an unconditional step of a function, or of the body of a script."""
     if frame.memory.control.uniformity is not Uniformity.UNIFORM:
         return False
     block = frame.root if isinstance(frame.root, cst.Module) else frame.root.body

@@ -21,7 +21,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import assigned_once, below, last_name
+from trl_lint.analysis.program.syntax import below, last_name, resolved
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.drawn_shares import emit_draws, note_called
 from trl_lint.analysis.transfer.data.draws import Draw, is_rank_local_seed
@@ -126,9 +126,7 @@ def _emit_seed(frame: Frame, node: cst.Call, args: Arguments, seed: Value) -> No
 def _loaders(frame: Frame, args: Arguments) -> Iterator[cst.Call]:
     """The calls that make what a model is trained with: an argument, or in a method of the model or its data."""
     given = args.node(*_TRAINING)
-    expression = None if given is None else given.value
-    if isinstance(expression, cst.Name):
-        expression = assigned_once(frame.root, expression.value)
+    expression = None if given is None else resolved(frame.root, given.value)
     if isinstance(expression, cst.Call):
         yield expression
     for each in (_TRAINING, _DATA, _MODEL):

@@ -27,6 +27,7 @@ from trl_lint.analysis.program.idioms.step_counts import (
     ends_loop,
     given_steps,
 )
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import (
     assignments,
     contexts_around,
@@ -125,12 +126,10 @@ def _written(args: Arguments, parameter: Parameter | None) -> cst.BaseExpression
     return None if argument is None else argument.value
 
 
+@noted
 def _steps_for_each(module: Module) -> bool:
     """Whether a file creates its Accelerators, all with the settings by which a schedule makes a step per process."""
-    return module.notes.cached(_steps_for_each, lambda: _have_plain_settings(module.tree))
-
-
-def _have_plain_settings(tree: cst.Module) -> bool:
+    tree = module.tree
     created = [each for each in of_class(tree, cst.Call) if last_name(each.func) == "Accelerator"]
     passed = [argument for call in created for argument in call.args if argument.star]
     texts = {each.raw_value for each in of_class(tree, cst.SimpleString)}

@@ -11,13 +11,13 @@ Events of a program:
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDivergence, DatasetPrepared, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import names_in, used_names
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.domain import ranks
@@ -125,7 +125,7 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
         return
     if _reads_rank(frame, work):
         return
-    if frame.engine.project.notes.cached(_is_without_cache, partial(_is_without_cache, frame.engine.project)):
+    if _is_without_cache(frame.engine.project):
         return
     frame.emit(
         DatasetPrepared,
@@ -146,6 +146,7 @@ def _differs(args: Arguments) -> bool:
     return any(value.rank.differs for value in arguments)
 
 
+@noted
 def _is_without_cache(project: Project) -> bool:
     """Whether any linted file disables the caching of data sets, which affects all that a program imports."""
     return any(project.mentions(path, each) for path in sorted(project.linted) for each in DISABLES_CACHING)

@@ -33,7 +33,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     parts_of,
     set_before,
 )
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, can_hold_together, constraints_on_path
+from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class
 from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
@@ -297,9 +297,9 @@ def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: Sync
     if contradiction(set_before(root, branch), around) is not None:
         return True
     agreed = [
-        Constraint(each.subject, each.holds)
+        each
         for each in around
-        if (value := frame.node_values.get(id(each.subject))) is not None and not value.rank.differs
+        if (value := frame.node_values.get(id(each.test))) is not None and not value.rank.differs
     ]
     paths = (constraints_on_path(root, leaving) for leaving in exits_in(branch))
     return not any(can_hold_together(root, [*path, *agreed]) for path in paths)

@@ -23,6 +23,8 @@ PUNCTUATION = (
     *("relative", "rpar", "second_colon", "semicolon", "trailing", "whitespace"),
 )
 
+LOOPS: tuple[type[cst.For | cst.While], ...] = (cst.For, cst.While)
+
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 _Part: TypeAlias = cst.CSTNode | Sequence[cst.CSTNode]
 
@@ -94,6 +96,11 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
 def inwards(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
     """The nodes around `node`, from `root` inwards, each with the node directly in it that leads to `node`."""
     return pairwise((*ancestors(root, node), node))
+
+
+def innermost(root: cst.CSTNode, node: cst.CSTNode, *kinds: type[_Node]) -> _Node | None:
+    """The innermost node of these classes around a node."""
+    return next((each for each in reversed(ancestors(root, node)) if isinstance(each, kinds)), None)
 
 
 def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -319,6 +326,11 @@ def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
     return values[0] if len(values) == 1 else None
 
 
+def resolved(root: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression that a name stands for, if a function (or module) assigns to it only once."""
+    return (assigned_once(root, node.value) if isinstance(node, cst.Name) else None) or node
+
+
 def operands(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The operands of a condition or a number, down to the leaves: `a`, `b` and `c` of `a % b == c`."""
     match test:
@@ -433,6 +445,6 @@ def attribute_values(root: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpressio
 
 def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:
     """Whether the innermost function around a node returns a tuple display."""
-    function = next((each for each in reversed(ancestors(tree, node)) if isinstance(each, cst.FunctionDef)), None)
+    function = innermost(tree, node, cst.FunctionDef)
     found = of_class(function, cst.Return) if function is not None else ()
     return any(isinstance(each.value, cst.Tuple) for each in found)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.project.import_lines import files_in_reach
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.domain import ranks
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.backends import TEST_FILES
@@ -61,7 +62,7 @@ def unless_own(frame: Frame, name: object, value: Value) -> Value:
 def is_own(frame: Frame, name: str) -> bool:
     """Whether a program that a file is part of puts a text of the process's own into settings under a name."""
     project, path = frame.engine.project, frame.module.path
-    setters = project.of_linted(_setters, partial(_setters, project)).get(name, ())
+    setters = _setters(project).get(name, ())
     return any(_reaches(project, setter, path) or _reaches(project, path, setter) for setter in setters)
 
 
@@ -71,6 +72,7 @@ def _reaches(project: Project, importer: Path, path: Path) -> bool:
     return reached is None or path in reached
 
 
+@noted_of_linted
 def _setters(project: Project) -> dict[str, list[Path]]:
     """The linted files that put such a text into settings, by the name that it has there."""
     found: dict[str, list[Path]] = defaultdict(list)

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
 from trl_lint.analysis.state.field_assignments import FieldAssignments, word_before
@@ -95,7 +95,7 @@ def may_be_set_by_rank(frame: Frame, node: cst.Attribute) -> bool:
         return False
     texts = (text for text in _assigned(frame, name) if text.startswith(f"{owner}."))
     is_set_here = any(_is_set_by_rank(text, name) for text in texts)
-    return is_set_here or (owner, name) in _set_by_rank(frame) or own_texts.is_own(frame, name)
+    return is_set_here or (owner, name) in _set_by_rank(frame.engine.project) or own_texts.is_own(frame, name)
 
 
 def is_assigned(frame: Frame, name: str) -> bool:
@@ -199,13 +199,13 @@ def is_uniform_item(frame: Frame, expression: cst.BaseExpression | None, owner: 
             return False
     elif not is_unknown(owner):
         return False
-    is_setting = are_settings(expression) and may_hold_setting(key) and key.const not in _keys_set(frame)
+    is_setting = are_settings(expression) and may_hold_setting(key) and key.const not in _keys_set(frame.module)
     return is_setting or COUNTER.fits(key.const)
 
 
 def item_of(frame: Frame, key: Value) -> Value:
     """An item of settings, unless the file puts something under that key, into any object, or it is rank-local."""
-    return SETTING if may_hold_setting(key) and key.const not in _keys_set_to_more(frame) else UNKNOWN
+    return SETTING if may_hold_setting(key) and key.const not in _keys_set_to_more(frame.module) else UNKNOWN
 
 
 def is_unknown(value: Value) -> bool:
@@ -238,7 +238,9 @@ def unless_rank_name(name: str, value: Value) -> Value:
 
 def spread(frame: Frame, name: str, value: Value) -> Value:
     """The value of a parameter in `**vars(args)`; unknown if any file sets an attribute of this name by the rank."""
-    is_rank_local = value.rank == ranks.SETTING and any(field == name for _, field in _set_by_rank(frame))
+    is_rank_local = value.rank == ranks.SETTING and any(
+        field == name for _, field in _set_by_rank(frame.engine.project)
+    )
     return UNKNOWN if is_rank_local else unless_rank_name(name, own_texts.unless_own(frame, name, value))
 
 
@@ -259,7 +261,7 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
     if _is_rank_name(name) or not (owner.rank == ranks.SETTING or are_settings(expression)):
         return False
-    defaults = _assignments(frame).defaults
+    defaults = _assignments(frame.module).defaults
     return all(
         text in defaults or text.startswith("self.") or _copies(text, name) or _extends(text, name)
         for text in _assigned(frame, name)
@@ -335,13 +337,9 @@ def _is_set_by_rank(text: str, name: str) -> bool:
     return SETTING_OF_RANK.fits(text) and (_is_rank_name(name) or not _copies(text, name))
 
 
-def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
+@noted
+def _set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
     """The attributes that any linted file sets on a settings object by the rank: the names of both."""
-    project = frame.engine.project
-    return project.notes.cached(_set_by_rank, partial(_all_set_by_rank, project))
-
-
-def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
     texts = (project.text(path).decode("utf-8", "replace") for path in sorted(project.linted))
     return frozenset(
         (owner, match[1])
@@ -353,42 +351,40 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
     )
 
 
-def _keys_set(frame: Frame) -> frozenset[str]:
+@noted
+def _keys_set(module: Module) -> frozenset[str]:
     """The keys under which a file puts anything, into any object: `config["seed"] = seed`."""
-    module = frame.module
-    return module.notes.cached(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
+    return frozenset(_KEY_SET.findall(module.text))
 
 
 def _set_under(module: Module, key: str) -> Sequence[str]:
     """What a file puts under a key of any object: each as far as the end of its line."""
-    found = module.notes.cached(_set_under, lambda: _by_key(module.text))
-    return found.get(key, ())
+    return _by_key(module).get(key, ())
 
 
-def _by_key(text: str) -> dict[str, list[str]]:
+@noted
+def _by_key(module: Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
-    for match in _KEY_ASSIGNMENT.finditer(text):
+    for match in _KEY_ASSIGNMENT.finditer(module.text):
         found[match[1]].append(match[2])
     return found
 
 
-def _keys_set_to_more(frame: Frame) -> frozenset[str]:
+@noted
+def _keys_set_to_more(module: Module) -> frozenset[str]:
     """The keys under which a file puts more than an option or a literal, unlike `config["seed"] = args.seed`."""
-    module = frame.module
-    return module.notes.cached(_keys_set_to_more, lambda: frozenset(_more_than_options(module.text)))
-
-
-def _more_than_options(text: str) -> Iterator[str]:
-    for match in _KEY_ASSIGNMENT.finditer(text):
-        if SETTING_OF_RANK.fits(match[2]) or not _OPTION.fullmatch(match[2]):
-            yield match[1]
+    return frozenset(
+        match[1]
+        for match in _KEY_ASSIGNMENT.finditer(module.text)
+        if SETTING_OF_RANK.fits(match[2]) or not _OPTION.fullmatch(match[2])
+    )
 
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
-    return _assignments(frame).by_field.get(name, ())
+    return _assignments(frame.module).by_field.get(name, ())
 
 
-def _assignments(frame: Frame) -> FieldAssignments:
-    module = frame.module
-    return module.notes.cached(_assignments, lambda: field_assignments.in_text(module.text))
+@noted
+def _assignments(module: Module) -> FieldAssignments:
+    return field_assignments.in_text(module.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 # The meaning of `\n` and `\u00e9` inside quotes, in every host language that is read.
@@ -120,3 +120,11 @@ def line_spans(text: str) -> list[tuple[int, int]]:
         found.append((start, min(start + len(line) + 1, len(text))))
         start += len(line) + 1
     return found
+
+
+def splitlines_spans(text: str) -> Iterator[tuple[int, int]]:
+    """The start and the end of each line, for all line ends that `str.splitlines` knows."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        yield start, start + len(line)
+        start += len(line)

@@ -12,10 +12,10 @@ DeepSpeed raises if a command names a file as well (deepspeed: `__init__.py::ini
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from enum import Enum
 
+from trl_lint import quiet_ast
 from trl_lint.knowledge.engines import CHOOSES_ENGINE, STAGE, STARTS_DEEPSPEED, WHOLE_STAGES, ZERO_SETTINGS
 
 _CONFIG = ("config", "config_params")
@@ -42,22 +42,14 @@ def own_stage(data: bytes) -> OwnStage:
     """How Python code chooses the stage. One that leaves the engine to others as well chooses none."""
     if not all(word in data for word in STARTS_DEEPSPEED):
         return OwnStage.NONE
-    stages = frozenset[int | None]().union(*_Code(tree).started()) if (tree := _tree(data)) is not None else _OPEN
+    tree = quiet_ast.parsed(data)
+    stages = frozenset[int | None]().union(*_Code(tree).started()) if tree is not None else _OPEN
     if not stages:
         return OwnStage.NONE
     if None not in stages and max(each or 0 for each in stages) > max(WHOLE_STAGES):
         return OwnStage.SHARDED
     is_open = not WHOLE_STAGES.issuperset(stages) or CHOOSES_ENGINE.search(data) is not None
     return OwnStage.OPEN if is_open else OwnStage.WHOLE
-
-
-def _tree(data: bytes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 class _Code:

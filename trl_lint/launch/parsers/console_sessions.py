@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from trl_lint.launch.commands.commands import CommandContext, Commands, Hint
-from trl_lint.launch.commands.source_map import Passage, joined
+from trl_lint.launch.commands.source_map import Passage, joined, splitlines_spans
 from trl_lint.launch.commands.templates import without_placeholders
 from trl_lint.launch.parsers import shell
 from trl_lint.launch.parsers.shell_words import assigned
@@ -102,15 +102,8 @@ def _looks_like_shell(text: str) -> bool:
     return bool(lines) and _COMMAND.match(lines[0]) is not None
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in text.splitlines(keepends=True):
-        yield start, start + len(line)
-        start += len(line)
-
-
 def _without_magic(passage: Passage) -> Iterator[Passage]:
-    for start, end in _lines(passage.text):
+    for start, end in splitlines_spans(passage.text):
         match = _MAGIC.match(passage.text, start, end)
         yield passage.part(match.end() if match else start, end)
 
@@ -118,7 +111,7 @@ def _without_magic(passage: Passage) -> Iterator[Passage]:
 def _lines_with(passage: Passage, prompt: re.Pattern[str], continued: re.Pattern[str] | None) -> Iterator[Passage]:
     """The lines with a prompt, without it, and those that continue them."""
     open_line = False
-    for start, end in _lines(passage.text):
+    for start, end in splitlines_spans(passage.text):
         match = prompt.match(passage.text, start, end)
         if match is None and open_line:
             match = continued.match(passage.text, start, end) if continued else None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from trl_lint import quiet_ast
 from trl_lint.launch.commands.commands import (
     COPIES,
     CommandContext,
@@ -57,7 +57,7 @@ def commands(text: str) -> Commands:
     if not _STARTS.search(text):
         return
     tree = _parsed(text)
-    if tree is None:
+    if tree is None:  # the linter itself reports it
         return
     reader = _Reader(text)
     yield from reader.docstring(tree)
@@ -66,15 +66,7 @@ def commands(text: str) -> Commands:
 
 
 # Few files start others. They are read twice: for what they start in the project, and to check the commands.
-@lru_cache(maxsize=16)
-def _parsed(text: str) -> ast.Module | None:
-    """The tree of a file; None if it is no Python, which the linter itself reports."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+_parsed = lru_cache(maxsize=16)(quiet_ast.parsed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

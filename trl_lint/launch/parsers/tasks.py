@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trl_lint import toml
 from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadable
-from trl_lint.launch.commands.source_map import Passage, joined
+from trl_lint.launch.commands.source_map import Passage, joined, splitlines_spans
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import shell
 from trl_lint.toml import Table, Toml
@@ -82,7 +82,7 @@ def _strings(value: Toml) -> Iterator[str]:
 def tox(text: str) -> Commands:
     """The `commands` of a `tox.ini`."""
     inside, context = False, CommandContext("tasks")
-    for start, end in _lines(text):
+    for start, end in splitlines_spans(text):
         line = text[start:end]
         match = _TOX_COMMANDS.match(line)
         inside = bool(match) or (inside and (line[:1] in " \t" or not line.strip()))
@@ -109,7 +109,7 @@ def justfile(text: str) -> Commands:
 
 def _recipes(text: str) -> Iterator[list[tuple[int, int]]]:
     recipe: list[tuple[int, int]] | None = None
-    for start, end in [*_lines(text), (len(text), len(text))]:
+    for start, end in [*splitlines_spans(text), (len(text), len(text))]:
         line = text[start:end]
         if recipe is not None and line.strip() and line[0] in " \t":
             recipe.append((start, end))
@@ -129,10 +129,3 @@ def _logical(pieces: list[Passage]) -> Iterator[Passage]:
             parts = []
     if parts:
         yield joined(parts)
-
-
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in text.splitlines(keepends=True):
-        yield start, start + len(line)
-        start += len(line)

@@ -23,7 +23,7 @@ _MEMBERSHIP: dict[type[cst.CSTNode], bool] = {cst.In: True, cst.NotIn: False}
 UNKNOWN = object()
 
 
-def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+def tests_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
     """The tests around a node, each with the outcome that leads to it."""
     for outer, inner in inwards(root, node):
         if isinstance(outer, (cst.If, cst.IfExp)) and inner is not outer.test:

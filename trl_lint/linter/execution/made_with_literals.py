@@ -34,7 +34,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
 )
 from trl_lint.domain.provenance import steps
-from trl_lint.linter.execution.literal_tests import UNKNOWN, conditions_around, literal, outcome
+from trl_lint.linter.execution.literal_tests import UNKNOWN, literal, outcome, tests_around
 
 if TYPE_CHECKING:
     from trl_lint.rules.base import Violation
@@ -70,7 +70,7 @@ def _wrapped_by(violation: Violation, cls: cst.ClassDef) -> _Wrapped | None:
             continue
         match definitions_around(module.tree, step.node):
             case [cst.ClassDef() as around, cst.FunctionDef(name=cst.Name(value="__init__")) as constructor]:
-                conditions = tuple(conditions_around(constructor, step.node))
+                conditions = tuple(tests_around(constructor, step.node))
                 if around is cls and conditions:
                     return _Wrapped(module, cls, constructor, conditions)
     return None

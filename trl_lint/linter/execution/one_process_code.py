@@ -24,8 +24,9 @@ from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.launchers import is_launcher
 from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors, inwards, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
 from trl_lint.knowledge.backends import ONLY_DEVICE
 from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.judge.file_names import is_for_one_gpu
@@ -66,8 +67,7 @@ def _is_for_only_device(module: Module, node: cst.CSTNode) -> bool:
     """Whether a place is in a branch for the type of device of which a machine has one."""
     if not module.mentions(ONLY_DEVICE.encode()):
         return False
-    around = inwards(module.tree, node)
-    return any(isinstance(outer, cst.If) and inner is outer.body and _is_only(outer.test) for outer, inner in around)
+    return any(holds and _is_only(branch.test) for branch, holds in ifs_around(module.tree, node))
 
 
 def _is_only(test: cst.BaseExpression) -> bool:

@@ -15,14 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from functools import partial
-from itertools import pairwise
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_around, parts_of
 from trl_lint.analysis.program.project.import_lines import files_in_reach
 from trl_lint.analysis.program.project.project import Module, Project
-from trl_lint.analysis.program.syntax import ancestors
 
 # Declares an option, on the command line or as a field of a dataclass; declares it as off; sets it, but for what it is
 # elsewhere (`model.config.name = args.name`).
@@ -87,9 +85,8 @@ def _is_on(module: Module, option: str) -> bool:
 
 def _tests_around(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The conditions that hold at a node because of the branches around it."""
-    for outer, inner in pairwise((*ancestors(module.tree, node), node)):
-        if isinstance(outer, cst.If) and inner is outer.body:
-            yield from parts_of(outer.test)
+    for branch, holds in ifs_around(module.tree, node):
+        yield from parts_of(branch.test) if holds else ()
 
 
 def _option(test: cst.CSTNode) -> str:

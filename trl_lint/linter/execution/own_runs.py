@@ -10,11 +10,11 @@ For example:
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, SideEffect
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
 from trl_lint.knowledge.backends import TEST_FILES
@@ -29,10 +29,11 @@ def is_of_own_run(project: Project, event: Event) -> bool:
     """Whether an event logs to a run, and every run that the linted files start is a member of a group."""
     logs = event.name if isinstance(event, SideEffect) else event.sink if isinstance(event, Logged) else ""
     if logs.rpartition(".")[0] in NEED_RUN and logs not in ASKS_FOR_RUN:
-        return project.notes.cached(_is_started_by_all, partial(_is_started_by_all, project))
-    return logs in LOGS_TO_RUN and project.notes.cached(is_of_own_run, partial(_are_all_of_groups, project))
+        return _is_started_by_all(project)
+    return logs in LOGS_TO_RUN and _are_all_of_groups(project)
 
 
+@noted
 def _is_started_by_all(project: Project) -> bool:
     """Whether the linted files start a run where nothing keeps a process from it: then each has one to use.
 
@@ -43,6 +44,7 @@ def _is_started_by_all(project: Project) -> bool:
     return any(TURNS_OFF in _given(call) or not _is_kept_from_some(module, call) for module, call in started)
 
 
+@noted
 def _are_all_of_groups(project: Project) -> bool:
     """Whether the linted files start runs, and each of them is one of a group."""
     started = [(module, call) for module in _starters(project) for call in _calls(module, STARTS_RUN)]

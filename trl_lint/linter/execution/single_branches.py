@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -82,9 +83,10 @@ def _is_in_code_of_one(project: Project, module: Module, node: cst.CSTNode) -> b
     return False
 
 
+@noted_of_linted
 def _has_branches(project: Project) -> bool:
     """Whether any linted file mentions what starts processes, or is given options for one: else there is no branch."""
-    return project.of_linted(_has_branches, lambda: _starts_somewhere(project) or _has_options(project))
+    return _starts_somewhere(project) or _has_options(project)
 
 
 def _starts_somewhere(project: Project) -> bool:
@@ -193,9 +195,10 @@ def _calls_one_of(code: cst.CSTNode, names: frozenset[str]) -> bool:
     return any(last_name(call.func) in names for call in of_class(code, cst.Call))
 
 
+@noted_of_linted
 def _callers_of(project: Project, names: frozenset[str]) -> frozenset[str]:
     """The names of the functions of the linted files that call one of these."""
-    return project.of_linted((_callers_of, names), lambda: frozenset(_find_callers(project, names)))
+    return frozenset(_find_callers(project, names))
 
 
 def _find_callers(project: Project, names: frozenset[str]) -> Iterator[str]:

@@ -98,17 +98,9 @@ def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[P
     for path in paths:
         if path.suffix != ".py" or path in linted or is_of_tests(path.parent, top):
             continue
-        if content := _read(path):
+        if content := files.read_small(path, MOST_BYTES):
             found[path] = content
     return found
-
-
-def _read(path: Path) -> bytes:
-    """The content of a file; empty if it can't be read or is too large."""
-    try:
-        return files.read(path) if files.size(path) <= MOST_BYTES else b""
-    except (OSError, ValueError):
-        return b""
 
 
 def _importing(search: ImportSearch, others: Mapping[Path, bytes], called: Collection[Path]) -> Iterator[Path]:

@@ -95,7 +95,7 @@ class Heirs:
     def _receivers(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
         functions = returning_wrapped(matter.values()) if self.called else frozenset()
         calling = (path for path, names in sorted(self.called.items()) if not functions.isdisjoint(names))
-        return {path: source for path in islice(calling, MOST_HEIRS) if (source := _read(path))}
+        return {path: source for path in islice(calling, MOST_HEIRS) if (source := files.read_small(path, MOST_BYTES))}
 
 
 def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> dict[Path, bytes]:
@@ -126,14 +126,14 @@ def _of_wrapping(
     """The skipped files that read from what a class of an analysed file wraps. wrapping: what each wraps."""
     names = frozenset[bytes]().union(*wrapping.values())
     below = _with_heirs({name for path in wrapping for name in _defined_in(matter[path])}, classes)
-    inheriting = ((path, _read(path)) for path in _inheriting(below, passed_over))
+    inheriting = ((path, files.read_small(path, MOST_BYTES)) for path in _inheriting(below, passed_over))
     return _reading(names, (each for each in inheriting if _names_any(names, each[1])))
 
 
 def _of_logging(passed_over: Mapping[Path, Classes], classes: Sequence[Class]) -> Iterator[tuple[Path, bytes]]:
     """The skipped files whose classes log by a method that a class of a library has."""
     for path in _inheriting(_with_heirs({_LOGS}, classes), passed_over):
-        source = _read(path)
+        source = files.read_small(path, MOST_BYTES)
         if any(call in source for call in _LOGGING_CALLS):
             yield path, source
 
@@ -194,11 +194,3 @@ def _with_heirs(names: set[bytes], classes: Sequence[Class]) -> frozenset[bytes]
             break
         names = names | new
     return frozenset(names)
-
-
-def _read(path: Path) -> bytes:
-    """The content of a file; empty if it cannot be read or is too large."""
-    try:
-        return files.read(path) if files.size(path) <= MOST_BYTES else b""
-    except (OSError, ValueError):
-        return b""

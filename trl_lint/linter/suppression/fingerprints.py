@@ -7,12 +7,12 @@ with a body, only the head counts.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from trl_lint import quiet_ast
 from trl_lint.findings import Finding, Position
 from trl_lint.linter.comments.suppressions import Comments
 from trl_lint.linter.suppression.unused_noqa import python_comments
@@ -43,7 +43,7 @@ def fingerprints(found: Sequence[Finding], path: Path, source: bytes) -> list[Fi
         source, found = comments.cells.source, [comments.inside(each) for each in found]
     lines = list(comments.lines)
     written = list(lines)
-    tree = _tree(source) if comments.is_python else None
+    tree = quiet_ast.parsed(source) if comments.is_python else None
     if tree is not None:
         for number, column, text in python_comments(source):
             line = lines[number - 1]
@@ -63,15 +63,6 @@ def _fingerprint(
     says_nothing = isinstance(statement, _BARE) or (isinstance(statement, ast.Return) and statement.value is None)
     innermost = around[-2:] if says_nothing else around[-1:]
     return Fingerprint(finding.code, ".".join(names), _digest("".join(_head(each, lines) for each in innermost)))
-
-
-def _tree(source: bytes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the user's code, and not wanted here
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _around(tree: ast.Module, place: Position, lines: Sequence[str]) -> Iterator[ast.stmt]:

@@ -94,10 +94,10 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
     call = FunctionCall(tensor_row, name, args, flat, node)
     for refine in frame.domains.function:
         value = refine(frame, call, value)
-    return _explained(frame, value, node, name)
+    return _explained(frame, value, node)
 
 
-def _explained(frame: Frame, value: Value, node: cst.CSTNode, name: str) -> Value:
+def _explained(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if value.rank.differs and value.provenance is None:
         return value.replace(provenance=frame.step(node, "`{}` differs between ranks"))
     return value

@@ -361,7 +361,7 @@ def _call_on_library_instance(
             inner = attributes.read(frame, receiver, name, callee_of(node))
             return frame.engine.call_value(frame, inner, args, node)
         value = attributes.read(frame, receiver, name, callee_of(node), called=True)
-        return _prepared_result(frame, receiver, name, value, args)
+        return _prepared_result(name, value, args)
     cls = library_name_of(receiver)
     if cls == ENVIRON:
         return environment_variables.environment(frame, args.positional[0]) if args.positional else SAME
@@ -372,7 +372,7 @@ def _call_on_library_instance(
     return library_calls.call_method(frame, receiver, cls, name, args, node)
 
 
-def _prepared_result(frame: Frame, receiver: Value, name: str, value: Value, args: Arguments) -> Value:
+def _prepared_result(name: str, value: Value, args: Arguments) -> Value:
     if name in ("parameters", "named_parameters", "state_dict", "train", "eval"):
         return SAME
     return value if value.rank.state is State.SAME and not args.differing() else UNKNOWN

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import innermost, last_name, names_in, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, PartialCall
 from trl_lint.domain.ranks import Origin
@@ -60,7 +60,7 @@ def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`Process`, started in a loop: a rank if the loop counter is passed to it as its rank, otherwise a helper."""
     target, arguments, expression = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
     elements = [each.value for each in expression.elements] if isinstance(expression, cst.Tuple) else []
-    loop = next((each for each in reversed(ancestors(frame.root, node)) if isinstance(each, cst.For)), None)
+    loop = innermost(frame.root, node, cst.For)
     counter = _counter(loop)
     if loop is not None and counter and any(_is_named(each, counter) for each in elements):
         bound = _bound_in(loop)

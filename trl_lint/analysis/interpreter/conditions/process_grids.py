@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, below, last_name
+from trl_lint.analysis.program.syntax import below, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
 from trl_lint.domain.kinds import flag, single_process_value
@@ -105,8 +105,7 @@ def _is_world(frame: Frame, number: cst.BaseExpression) -> bool:
 
 def _known(frame: Frame, number: cst.BaseExpression) -> cst.BaseExpression:
     """What a number is computed as, without its rounding: `rank / 4` for a name that `int(rank / 4)` is assigned to."""
-    if isinstance(number, cst.Name):
-        number = assigned_once(frame.root, number.value) or number
+    number = resolved(frame.root, number)
     while isinstance(number, cst.Call) and last_name(number.func) in ROUNDED and len(number.args) == 1:
         number = number.args[0].value
     return number.with_changes(lpar=(), rpar=()) if number.lpar else number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -13,6 +12,7 @@ from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.idioms.handled_errors import catches
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import below, identifiers, last_name, raises_again
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
@@ -154,7 +154,7 @@ def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.Excep
     """Whether the caught exception is one of the project, with which a module's `forward` rejects its input."""
     values = [frame.engine.evaluate(frame, each) for each in _caught(handler) if isinstance(each, cst.Name)]
     classes = [value.cls for each in values if isinstance(value := frame.engine.settle(each), ClassValue)]
-    return any(cls.name in _cached_raised_in_forwards(cls.module) for cls in classes)
+    return any(cls.name in _raised_in_forwards(cls.module) for cls in classes)
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
@@ -164,10 +164,7 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
     return [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
 
 
-def _cached_raised_in_forwards(module: Module) -> frozenset[str]:
-    return module.notes.cached(_raised_in_forwards, partial(_raised_in_forwards, module))
-
-
+@noted
 def _raised_in_forwards(module: Module) -> frozenset[str]:
     """The names of the exceptions raised by the classes of a file that have a `forward`."""
     nodes = below(module.tree) if module.mentions(rb"\bdef\s+forward\b") else ()

@@ -331,7 +331,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
             if value is not None and found.wrapping is Wrapping.UNWRAPPED:
                 # The class assigns another model itself.
                 return wrapped_models.part(found).replace(wrapping=Wrapping.BARE)
-            return _remember(frame, cls, name, found, node)
+            return _remember(frame, cls, name, found)
     return frame.engine.class_variable(cls, name, frame) or kept_by_hooks.value_of(receiver, name)
 
 
@@ -361,7 +361,7 @@ def _is_replaced(value: Value) -> bool:
     return datasets.is_dataset(value) or wrapping_of(value) is Wrapping.WRAPPED
 
 
-def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:
+def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value) -> Value:
     """Keep the metric store of a library's base class: one container that all methods of the class share."""
     if found.kind is not Kind.CONTAINER:
         return found

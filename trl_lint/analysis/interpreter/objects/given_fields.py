@@ -23,7 +23,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, precedes, self_attribute
+from trl_lint.analysis.program.syntax import assignments, innermost, last_name, precedes, self_attribute
 from trl_lint.analysis.state import changed_settings, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -104,16 +104,11 @@ def _is_set_in_copy(frame: Frame, target: cst.Attribute) -> bool:
     copies = [value for name, value in assignments(root) if isinstance(name, cst.Name) and name.deep_equals(owner)]
     targets = changed_settings.targets_of(root, target) if copies else []
     return 0 < len(copies) == len(targets) and all(
-        _block_around(root, copied) is _block_around(root, each)
+        innermost(root, copied, *_BLOCKS) is innermost(root, each, *_BLOCKS)
         and precedes(root, copied, each)
         and _is_copy(frame, copied)
         for copied, each in zip(copies, targets, strict=True)
     )
-
-
-def _block_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
-    blocks = (each for each in reversed(ancestors(root, node)) if isinstance(each, (cst.IndentedBlock, cst.Module)))
-    return next(blocks, None)
 
 
 def _is_of_rank(value: Value) -> bool:
@@ -202,6 +197,7 @@ def _is_copy(frame: Frame, call: cst.CSTNode) -> bool:
     return isinstance(function, LibraryName) and function.name in COPIES_WITH_FIELDS
 
 
+_BLOCKS = (cst.IndentedBlock, cst.Module)
 _COPYING = frozenset(each.rpartition(".")[2] for each in COPIES_WITH_FIELDS)
 
 

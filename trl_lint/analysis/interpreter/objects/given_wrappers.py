@@ -25,9 +25,10 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import method_order
 from trl_lint.analysis.program.definitions import call_order
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import inwards, last_name, of_class, self_attribute
+from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.values import Value
 
@@ -111,8 +112,6 @@ def given_model(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst
 
 def _is_of_tested_class(frame: Frame, name: str, node: cst.CSTNode) -> bool:
     """Whether a test says that `self.name` is of some class where a node is: a wrapper is not."""
-    around = (
-        outer.test for outer, inner in inwards(frame.root, node) if isinstance(outer, cst.If) and inner is outer.body
-    )
+    around = (branch.test for branch, holds in ifs_around(frame.root, node) if holds)
     calls = (call for test in around for call in of_class(test, cst.Call) if last_name(call.func) == "isinstance")
     return any(call.args and self_attribute(call.args[0].value) == name for call in calls)

@@ -33,6 +33,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions import call_order
 from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import attribute_values, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
@@ -135,12 +136,9 @@ def passed_model(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value
     return value
 
 
+@noted_in_file
 def _stored_parameters(method: FunctionInfo) -> dict[str, int]:
     """The attributes in which a method stores its parameters, each with the parameter's position."""
-    return method.module.notes.cached((_stored_parameters, method), partial(_find_stored_parameters, method))
-
-
-def _find_stored_parameters(method: FunctionInfo) -> dict[str, int]:
     positions = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
     return {
         name: positions[value.value]

@@ -11,13 +11,12 @@ For example:
 
 from __future__ import annotations
 
-from functools import partial
-
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import (
     attribute_values,
@@ -104,8 +103,7 @@ def _may_have(frame: Frame, cls: ClassInfo, name: str) -> bool:
         return True
     if any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage()):
         return True
-    project = frame.engine.project
-    return project.notes.cached(_is_called_by_all, partial(_is_called_by_all, project))
+    return _is_called_by_all(frame.engine.project)
 
 
 def _is_named(function: FunctionInfo, name: str) -> bool:
@@ -113,6 +111,7 @@ def _is_named(function: FunctionInfo, name: str) -> bool:
     return any(each.raw_value == name for each in of_class(function.node, cst.SimpleString))
 
 
+@noted
 def _is_called_by_all(project: Project) -> bool:
     """Whether linted files call the method themselves, other than that of a base class: maybe on all processes.
 

@@ -29,6 +29,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -108,15 +109,14 @@ def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
     arguments = args.all()
     if not any(each.rank == ranks.SETTING for each in arguments) or not all(map(_is_plain_and_uniform, arguments)):
         return None
-    holds = cls.notes.cached(settings_of, partial(_holds_its_arguments, cls))
-    return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if holds else None
+    return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if _holds_its_arguments(cls) else None
 
 
 def is_dict_of(cls: ClassInfo, args: Arguments) -> bool:
     """Whether a class is a dict that also answers to attributes, and is created with entries that are known."""
     if args.star is not None or args.double is not None or not all(map(_is_container, args.positional)):
         return False
-    return bool(args.all()) and cls.notes.cached(is_dict_of, partial(_is_dict_of_attributes, cls))
+    return bool(args.all()) and _is_dict_of_attributes(cls)
 
 
 def _is_container(value: Value) -> bool:
@@ -127,6 +127,7 @@ def _is_plain_and_uniform(value: Value) -> bool:
     return value.rank.is_uniform and value.kind in _PLAIN
 
 
+@noted
 def _holds_its_arguments(cls: ClassInfo) -> bool:
     if _is_dict_of_attributes(cls):
         return True
@@ -134,6 +135,7 @@ def _holds_its_arguments(cls: ClassInfo) -> bool:
     return _has_no_other_methods(cls) and not cls.bases and init is not None and _sets_each(init.node)
 
 
+@noted
 def _is_dict_of_attributes(cls: ClassInfo) -> bool:
     if not _has_no_other_methods(cls) or not any(last_name(each.value) == "dict" for each in cls.node.bases):
         return False

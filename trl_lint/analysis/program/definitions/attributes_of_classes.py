@@ -9,9 +9,9 @@ They count in the whole project, as any file may import the one that does so.
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SET = re.compile(
 
 def classes_given(project: Project, name: str) -> frozenset[str]:
     """The classes on which code sets an attribute of this name, each as `class_name` has it."""
-    return project.of_linted(_by_name, partial(_by_name, project)).get(name, frozenset())
+    return _by_name(project).get(name, frozenset())
 
 
 def class_name(name: str) -> str:
@@ -38,6 +38,7 @@ def class_name(name: str) -> str:
     return _SHORT.get(last, last)
 
 
+@noted_of_linted
 def _by_name(project: Project) -> dict[str, frozenset[str]]:
     """The classes on which code sets attributes, by the names of these."""
     found: dict[str, frozenset[str]] = {}

@@ -15,13 +15,13 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.assigned_attributes import assigned_in_statement
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 
 CONSTRUCTOR = "__init__"
@@ -37,17 +37,9 @@ class AttributeStep(NamedTuple):
     is_certain: bool
 
 
+@noted_in_file
 def replaced(cls: ClassInfo, name: str) -> frozenset[FunctionInfo]:
     """The methods whose value of `self.name` is always gone once an object is constructed."""
-    return cls.module.notes.cached((replaced, cls, name), partial(_find_replaced, cls, name))
-
-
-def run_in_construction(cls: ClassInfo) -> frozenset[FunctionInfo]:
-    """The methods that a class only calls while an object is constructed."""
-    return cls.module.notes.cached((run_in_construction, cls), partial(_find_run, cls))
-
-
-def _find_replaced(cls: ClassInfo, name: str) -> frozenset[FunctionInfo]:
     steps = [each for each in _steps_of(cls) if each.name == name]
     last = next((each for each in reversed(steps) if each.is_certain), None)
     if last is None or steps[-1] is not last:
@@ -55,14 +47,10 @@ def _find_replaced(cls: ClassInfo, name: str) -> frozenset[FunctionInfo]:
     return run_in_construction(cls) & {each.method for each in steps if each.method is not last.method}
 
 
+@noted_in_file
 def _steps_of(cls: ClassInfo) -> tuple[AttributeStep, ...]:
-    return cls.module.notes.cached((_steps_of, cls), lambda: tuple(_of_constructor(cls)))
-
-
-def _of_constructor(cls: ClassInfo) -> Iterator[AttributeStep]:
     init = cls.find(CONSTRUCTOR)
-    if init is not None:
-        yield from _assigned_by(cls, init, True, _MAX_DEPTH)
+    return () if init is None else tuple(_assigned_by(cls, init, True, _MAX_DEPTH))
 
 
 def _assigned_by(cls: ClassInfo, method: FunctionInfo, is_certain: bool, depth: int) -> Iterator[AttributeStep]:
@@ -98,7 +86,9 @@ def _called_in(cls: ClassInfo, method: FunctionInfo, statement: cst.CSTNode) -> 
             yield called
 
 
-def _find_run(cls: ClassInfo) -> frozenset[FunctionInfo]:
+@noted_in_file
+def run_in_construction(cls: ClassInfo) -> frozenset[FunctionInfo]:
+    """The methods that a class only calls while an object is constructed."""
     methods = [each for base in cls.project_lineage() for each in base.methods.values()]
     callers: dict[FunctionInfo, set[FunctionInfo]] = {}
     for caller in methods:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.import_lines import linted_and_imported
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.syntax import assignments, is_literal_none, last_name, of_class
 from trl_lint.knowledge.schema import Collective
 from trl_lint.knowledge.torch_distributed import ROWS
@@ -39,12 +39,9 @@ _APPLY = "apply"
 _MOST_CALLEES = 2
 
 
+@noted_of_linted
 def is_gathered(project: Project, part: str) -> bool:
     """Whether each forward of the project that returns a part of this name computes it from what all ranks gather."""
-    return project.of_linted((is_gathered, part), partial(_is_gathered, project, part))
-
-
-def _is_gathered(project: Project, part: str) -> bool:
     values = [value for value in _values_of(project, part) if not is_literal_none(value)]
     return bool(values) and all(
         isinstance(value, cst.Call) and _gathers(project, value, _MOST_CALLEES) for value in values
@@ -95,9 +92,10 @@ def _gathers(project: Project, call: cst.Call, steps: int) -> bool:
         return True
     if name == _APPLY and isinstance(call.func, cst.Attribute):
         name = last_name(call.func.value)
-    return steps > 0 and project.of_linted((_gathers, name, steps), partial(_does_gather, project, name, steps - 1))
+    return steps > 0 and _does_gather(project, name, steps - 1)
 
 
+@noted_of_linted
 def _does_gather(project: Project, name: str, steps: int) -> bool:
     """Whether a function or class of the project that has this name gathers."""
     defined = re.compile(rb"\b(?:def|class) %b\b" % re.escape(name).encode())

@@ -13,10 +13,9 @@ For example:
 
 from __future__ import annotations
 
-from functools import partial
-
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
 
@@ -26,9 +25,10 @@ _GLOBAL = rb"\bglobals?\b"
 
 def import_of(module: Module, name: str) -> cst.Import | cst.ImportFrom | None:
     """The import inside a function of a module that binds a name of the module."""
-    return module.notes.cached(import_of, partial(_late_imports, module)).get(name)
+    return _late_imports(module).get(name)
 
 
+@noted
 def _late_imports(module: Module) -> dict[str, cst.Import | cst.ImportFrom]:
     found: dict[str, cst.Import | cst.ImportFrom] = {}
     if not module.mentions(_GLOBAL):

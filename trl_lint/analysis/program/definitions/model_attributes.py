@@ -16,11 +16,11 @@ For example:
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import (
     assignments,
     attribute_values,
@@ -41,12 +41,9 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
 
+@noted_in_file
 def is_trained_part(cls: ClassInfo, name: str) -> bool:
     """Whether all that a class assigns to `self.name` are modules with parameters, and none is frozen."""
-    return cls.module.notes.cached((is_trained_part, cls, name), partial(_is_trained_part, cls, name))
-
-
-def _is_trained_part(cls: ClassInfo, name: str) -> bool:
     bases = cls.project_lineage()
     if any(name in names_in(line) and FREEZE & names_in(line) for base in bases for line in _lines(base.node)):
         return False
@@ -120,12 +117,9 @@ NO_PARTS: Parts = ()
 _LIBRARIES = frozenset({"math", "torch"})
 
 
+@noted_in_file
 def learned_parts(cls: ClassInfo) -> Parts:
     """The parts of the tuple that a model's forward returns; empty when none is known to be learned."""
-    return cls.module.notes.cached((learned_parts, cls), partial(_learned_parts, cls))
-
-
-def _learned_parts(cls: ClassInfo) -> Parts:
     forward = cls.find("forward")
     returns = of_class(forward.node, cst.Return) if forward is not None else ()
     displays = [each.value for each in returns]

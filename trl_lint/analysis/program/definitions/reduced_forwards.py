@@ -12,12 +12,12 @@ For example, where `Entropy` is a function of autograd whose own forward does th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import (
     assignments,
     attribute_values,
@@ -45,14 +45,11 @@ _REDUCE = frozenset(
 _MOST_STEPS = 16
 
 
+@noted_in_file
 def is_reduced(cls: ClassInfo) -> bool:
     """Whether each value that the forward of a model returns is one that all ranks have reduced."""
-    return cls.module.notes.cached((is_reduced, cls), partial(_is_reduced, cls, _MOST_STEPS))
-
-
-def _is_reduced(cls: ClassInfo, steps: int) -> bool:
     forward = cls.find(_FORWARD)
-    return forward is not None and _returns_reduced(forward, steps)
+    return forward is not None and _returns_reduced(forward, _MOST_STEPS)
 
 
 def _returns_reduced(function: FunctionInfo, steps: int) -> bool:

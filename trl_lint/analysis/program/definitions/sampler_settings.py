@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.project.import_lines import linted_and_imported
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.syntax import inwards, last_name, of_class
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
@@ -32,7 +33,7 @@ _SAMPLER = DISTRIBUTED_SAMPLER.rpartition(".")[2]
 def decides_sampler(project: Project, function: FunctionInfo | None, test: cst.BaseExpression) -> bool:
     """Whether a test is of such a setting, or of a parameter that some call of the function gives one."""
     name = last_name(test)
-    settings = project.of_linted(decides_sampler, partial(_settings, project)) if name else frozenset()
+    settings = _settings(project) if name else frozenset()
     if not settings:
         return False
     is_passed = isinstance(test, cst.Name) and function is not None and _place_of(function, name) is not None
@@ -42,6 +43,7 @@ def decides_sampler(project: Project, function: FunctionInfo | None, test: cst.B
     return not settings.isdisjoint(given)
 
 
+@noted_of_linted
 def _settings(project: Project) -> frozenset[str]:
     made = re.compile(rb"\b%b\(" % _SAMPLER.encode())
     return frozenset(

@@ -22,16 +22,12 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_super, last_name, of_class, self_attribute
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge.models import WITHOUT_FORWARD, WRAPPER_CLASSES
 
 _BACKWARD, _STEP = "backward", "step"
-
-
-def trains_itself(cls: ClassInfo) -> bool:
-    """Whether the objects of a module class are trainers rather than networks, by the text of the class."""
-    return cls.notes.cached(trains_itself, partial(_trains_itself, cls))
 
 
 def as_wrappable(value: Value) -> Value:
@@ -41,7 +37,9 @@ def as_wrappable(value: Value) -> Value:
     return value
 
 
-def _trains_itself(cls: ClassInfo) -> bool:
+@noted
+def trains_itself(cls: ClassInfo) -> bool:
+    """Whether the objects of a module class are trainers rather than networks, by the text of the class."""
     if not all(base in WITHOUT_FORWARD for base in cls.library_bases()):
         return False
     nodes = [each.node for each in cls.project_lineage()]

@@ -18,34 +18,27 @@ For example:
 
 from __future__ import annotations
 
-from functools import partial
-
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 
 CONSTRUCTOR = "__init__"
 
 
+@noted_in_file
 def completes(cls: ClassInfo, base: ClassInfo) -> bool:
     """Whether a class defines something, apart from its bases' definitions, that the code of one of its bases uses."""
-    return cls.module.notes.cached((completes, cls, base), partial(_completes, cls, base))
-
-
-def _completes(cls: ClassInfo, base: ClassInfo) -> bool:
     inside = base.project_lineage()
     own = [each for each in cls.project_lineage() if each not in inside]
     defined = frozenset[str]().union(*map(_defined_in, own))
     return any(not defined.isdisjoint(_used_by(each)) for each in inside)
 
 
+@noted_in_file
 def fills(cls: ClassInfo, base: ClassInfo) -> bool:
     """Whether a class defines a method that is empty in one of its bases and that the code of this base calls."""
-    return cls.module.notes.cached((fills, cls, base), partial(_fills, cls, base))
-
-
-def _fills(cls: ClassInfo, base: ClassInfo) -> bool:
     inside = base.project_lineage()
     own = [each for each in cls.project_lineage() if each not in inside]
     defined = {name for each in own for name in each.methods}
@@ -53,12 +46,9 @@ def _fills(cls: ClassInfo, base: ClassInfo) -> bool:
     return any(not empty.isdisjoint(_used_by(each)) for each in inside)
 
 
+@noted_in_file
 def inherited_by(cls: ClassInfo) -> tuple[FunctionInfo, ...]:
     """The inherited methods that use what a class defines, directly or through other methods; the constructor first."""
-    return cls.module.notes.cached((inherited_by, cls), partial(_find_inherited, cls))
-
-
-def _find_inherited(cls: ClassInfo) -> tuple[FunctionInfo, ...]:
     using = {name for name in _defined_in(cls) if name != CONSTRUCTOR}
     above = {name: method for base in reversed(cls.project_lineage()[1:]) for name, method in base.methods.items()}
     inherited = [method for name, method in above.items() if name not in cls.methods and not method.is_open]
@@ -73,12 +63,9 @@ def _defined_in(cls: ClassInfo) -> frozenset[str]:
     return frozenset((*cls.methods, *cls.assigned(), *cls.variables))
 
 
+@noted_in_file
 def _used_by(cls: ClassInfo) -> frozenset[str]:
     """The names of what the methods of a class read or call on their own object."""
-    return cls.module.notes.cached((_used_by, cls), partial(_find_used, cls))
-
-
-def _find_used(cls: ClassInfo) -> frozenset[str]:
     return frozenset[str]().union(*map(_used_in, cls.methods.values()))
 
 

@@ -14,11 +14,11 @@ For example:
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.knowledge.python import CLOCKS
 
@@ -34,10 +34,10 @@ _MAX_NAMES = 4
 
 def timed_parts(cls: ClassInfo, count: int) -> Sequence[bool]:
     """For each part of the tuples of this length that a model's forward returns, whether it is a timing in all."""
-    found = cls.module.notes.cached((timed_parts, cls), partial(_timed_parts, cls))
-    return found.get(count, ())
+    return _timed_parts(cls).get(count, ())
 
 
+@noted_in_file
 def _timed_parts(cls: ClassInfo) -> Mapping[int, Sequence[bool]]:
     forward = cls.find("forward")
     if forward is None or not isinstance(forward.node, cst.FunctionDef):

@@ -10,11 +10,11 @@ For example:
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import of_class
 
 if TYPE_CHECKING:
@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 _READS_ALL = frozenset({"eval", "exec", "locals", "vars"})
 
 
+@noted_in_file
 def unread_parameters(cls: ClassInfo) -> frozenset[int | str]:
     """The places, without `self`, and the names of the parameters that a model's forward never reads."""
-    return cls.module.notes.cached((unread_parameters, cls), partial(_unread_parameters, cls))
-
-
-def _unread_parameters(cls: ClassInfo) -> frozenset[int | str]:
     forward = cls.find("forward")
     if forward is None or not isinstance(forward.node, cst.FunctionDef) or forward.decorators or cls.find("__call__"):
         return frozenset()

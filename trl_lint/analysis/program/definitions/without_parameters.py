@@ -16,11 +16,11 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import (
     attribute_values,
     last_name,
@@ -40,12 +40,9 @@ _CONSTANTS = frozenset({"False", "None", "True"})
 _NO_MODULES = frozenset({"bool", "float", "int", "str"})
 
 
+@noted_in_file
 def has_no_parameters(cls: ClassInfo) -> bool:
     """Whether all that a class and those above it assign to `self` is known to have no parameters."""
-    return cls.module.notes.cached((has_no_parameters, cls), partial(_has_none, cls))
-
-
-def _has_none(cls: ClassInfo) -> bool:
     lineage = cls.project_lineage()
     bases = {each for each in cls.lineage() if each not in lineage}
     if not bases or not bases <= WITHOUT_FORWARD:

@@ -37,6 +37,7 @@ from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
     definitions_around,
+    innermost,
     inwards,
     names_in,
     object_of_class,
@@ -63,9 +64,7 @@ def is_set_on_wrapper(project: Project, step: Step, name: str, reader: cst.CSTNo
     know what is set by its name (`setattr(model, name, value)`), nor on the class (`type(model).x = …`).
     """
     tree, wrapping = step.module.tree, step.node
-    wrapping_assignment = next(
-        (each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None
-    )
+    wrapping_assignment = innermost(tree, wrapping, cst.Assign)
     if wrapping_assignment is None:
         return False
     around = definitions_around(tree, wrapping)

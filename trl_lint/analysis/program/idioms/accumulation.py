@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, inwards, last_name, of_class
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.accumulation import ACCELERATOR, BEFORE_NUMBER, PLUGINS, REDUCES_EACH, SAYS_NUMBER
@@ -66,11 +67,10 @@ def may_accumulate(project: Project, modules: tuple[Module, ...]) -> bool:
     return any(_takes_several(*each) for each in created) or any(_is_set(each) for each in modules)
 
 
+@noted
 def creations(module: Module) -> list[cst.Call]:
     """The calls in a file that create an Accelerator."""
-    return module.notes.cached(
-        creations, lambda: [each for each in of_class(module.tree, cst.Call) if last_name(each.func) == ACCELERATOR]
-    )
+    return [each for each in of_class(module.tree, cst.Call) if last_name(each.func) == ACCELERATOR]
 
 
 def _takes_several(module: Module, call: cst.Call) -> bool:

@@ -27,7 +27,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.even_shares import is_multiple, is_multiple_on
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import ancestors, assignments, inwards, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import LOOPS, assignments, innermost, inwards, last_name, names_in, of_class
 from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
 from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.values import Value
@@ -44,7 +44,7 @@ def loop_of_turns(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.C
 
     root: the function (or module) of the condition. differs: whether a part of the condition differs between ranks.
     """
-    loop = next((each for each in reversed(ancestors(root, test)) if isinstance(each, (cst.For, cst.While))), None)
+    loop = innermost(root, test, *LOOPS)
     counter = _counter(loop) if isinstance(loop, cst.For) else ""
     if not isinstance(loop, cst.For) or not counter:
         return None

@@ -16,9 +16,7 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, of_class, precedes
-
-_LOOPS = (cst.For, cst.While)
+from trl_lint.analysis.program.syntax import LOOPS, below, innermost, of_class, precedes
 
 
 def start_over(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[cst.CSTNode]) -> bool:
@@ -26,23 +24,19 @@ def start_over(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[
 
     met: where the function synchronises with other ranks. In a loop that ends, they would end it too early.
     """
-    loop = _loop_around(root, leaving[0]) if leaving else None
+    loop = innermost(root, leaving[0], *LOOPS) if leaving else None
     if not isinstance(loop, cst.While) or not _is_endless(root, loop):
         return False
-    if any(not isinstance(each, cst.Continue) or _loop_around(root, each) is not loop for each in leaving):
+    if any(not isinstance(each, cst.Continue) or innermost(root, each, *LOOPS) is not loop for each in leaving):
         return False
     inside = {id(each) for each in below(loop)}
     before = [each for each in met if id(each) in inside and precedes(root, each, leaving[-1])]
     return not before
 
 
-def _loop_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.For | cst.While | None:
-    return next((each for each in reversed(ancestors(root, node)) if isinstance(each, _LOOPS)), None)
-
-
 def _is_endless(root: cst.CSTNode, loop: cst.While) -> bool:
     """Whether a loop ends by an exception only."""
     if not isinstance(loop.test, cst.Name) or loop.test.value != "True":
         return False
-    breaks = (each for each in of_class(loop.body, cst.Break) if _loop_around(root, each) is loop)
+    breaks = (each for each in of_class(loop.body, cst.Break) if innermost(root, each, *LOOPS) is loop)
     return not any(breaks) and not any(of_class(loop.body, cst.Return))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, assignments
+from trl_lint.analysis.program.syntax import assigned_once, assignments, resolved
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, MULTIPLE_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _is_block(root: cst.CSTNode, share: cst.Slice) -> bool:
     """Whether the bounds are a quotient apart that is rounded down: `start : start + each`, with `each` from `//`."""
     if share.lower is None or share.upper is None:
         return False
-    lower, upper = (_known(root, bound) for bound in (share.lower, share.upper))
+    lower, upper = (resolved(root, bound) for bound in (share.lower, share.upper))
     match upper:
         case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
             starts = [share.lower, lower]
@@ -107,12 +107,7 @@ def _is_block(root: cst.CSTNode, share: cst.Slice) -> bool:
             sizes = [size for count, size in pairs if _is_next(lower, count, size)]
         case _:
             return False
-    return any(_is_quotient(_known(root, each)) for each in sizes)
-
-
-def _known(root: cst.CSTNode, number: cst.BaseExpression) -> cst.BaseExpression:
-    """What is assigned to a name; the expression itself if it is no name, or nothing is known of it."""
-    return (assigned_once(root, number.value) if isinstance(number, cst.Name) else None) or number
+    return any(_is_quotient(resolved(root, each)) for each in sizes)
 
 
 def _is_one_of(number: cst.BaseExpression, others: list[cst.BaseExpression]) -> bool:

@@ -24,6 +24,7 @@ from typing import NamedTuple, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import assignments, last_name, loop_targets, of_class
 from trl_lint.knowledge import models
@@ -71,12 +72,13 @@ def may_switch(module: Module, node: cst.CSTNode) -> bool:
     """Whether code mentions `requires_grad`, or calls a function of its file that does."""
     if not module.mentions(rb"\b%b" % MENTIONED):
         return False
-    switching = module.notes.cached(may_switch, lambda: _switching(module.tree))
+    switching = _switching(module)
     return _mentions(node) or any(last_name(each.func) in switching for each in of_class(node, cst.Call))
 
 
-def _switching(tree: cst.Module) -> frozenset[str]:
-    return frozenset(each.name.value for each in of_class(tree, cst.FunctionDef) if _mentions(each))
+@noted
+def _switching(module: Module) -> frozenset[str]:
+    return frozenset(each.name.value for each in of_class(module.tree, cst.FunctionDef) if _mentions(each))
 
 
 def _mentions(node: cst.CSTNode) -> bool:

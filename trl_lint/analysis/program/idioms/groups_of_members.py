@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import LOOPS, innermost, last_name, of_class, precedes
 
 MAKES_GROUP = "new_group"
-_LOOPS = (cst.For, cst.While)
 
 
 def has_all_members(root: cst.CSTNode, call: cst.CSTNode, test: cst.CSTNode, exit_: cst.CSTNode | None) -> bool:
@@ -34,16 +33,12 @@ def has_all_members(root: cst.CSTNode, call: cst.CSTNode, test: cst.CSTNode, exi
         return False
     if sum(last_name(each.func) == MAKES_GROUP for each in of_class(root, cst.Call)) != 1:
         return False
-    loop = _loop_around(root, call)
+    loop = innermost(root, call, *LOOPS)
     if loop is None:
         return _asks_for_member(test, call, cst.In if exit_ is None else cst.NotIn)
     # Whoever leaves the loop has made the group of this turn, and is in none of those that follow.
-    is_after_call = exit_ is not None and _loop_around(root, exit_) is loop and precedes(root, call, exit_)
+    is_after_call = exit_ is not None and innermost(root, exit_, *LOOPS) is loop and precedes(root, call, exit_)
     return is_after_call and not isinstance(exit_, cst.Continue) and _asks_for_member(test, call, cst.In)
-
-
-def _loop_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
-    return next((each for each in reversed(ancestors(root, node)) if isinstance(each, _LOOPS)), None)
 
 
 def _asks_for_member(test: cst.CSTNode, call: cst.Call, operator: type[cst.BaseCompOp]) -> bool:

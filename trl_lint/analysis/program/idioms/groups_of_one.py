@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path, outcomes_of_parts
+from trl_lint.analysis.program.idioms.path_conditions import Condition, outcomes_of_parts
+from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path
 from trl_lint.analysis.program.syntax import callee_of, inwards, last_name, operands
 from trl_lint.knowledge.heuristics import RANK_OF_GROUP, SIZE_OF_GROUP, Guess
 
@@ -31,7 +32,7 @@ def have_one_rank(root: cst.CSTNode, groups: frozenset[str], node: cst.CSTNode) 
     """Whether a place of a function (or module) is only reached where each of these groups has one rank."""
     if not groups:
         return False
-    asserted = (Constraint(each, True) for each in _asserted_before(root, node))
+    asserted = (Condition(each, True) for each in _asserted_before(root, node))
     known = (part for each in (*constraints_on_path(root, node), *asserted) for part in outcomes_of_parts(each))
     return groups <= {_group_of_one(each) for each in known}
 
@@ -46,7 +47,7 @@ def _asserted_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.BaseE
             yield from (part.test for line in lines for part in line.body if isinstance(part, cst.Assert))
 
 
-def _group_of_one(known: Constraint) -> str:
+def _group_of_one(known: Condition) -> str:
     """The group that has one rank if a test has this outcome: `tp_size == 1`, or `tp_size > 1` if it is false."""
     match known.test:
         case cst.Comparison(left=size, comparisons=[cst.ComparisonTarget(operator, cst.Integer("1"))]):

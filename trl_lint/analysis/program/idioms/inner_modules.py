@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, assignments
+from trl_lint.analysis.program.syntax import assignments, resolved
 
 
 def owner_of(root: cst.CSTNode, callee: cst.BaseExpression, taken_off: cst.CSTNode) -> cst.BaseExpression | None:
@@ -18,8 +18,7 @@ def owner_of(root: cst.CSTNode, callee: cst.BaseExpression, taken_off: cst.CSTNo
     """
     if _is_module(root, callee, taken_off):
         return None
-    bound = assigned_once(root, callee.value) if isinstance(callee, cst.Name) else None
-    owner = _receiver(bound or callee)
+    owner = _receiver(resolved(root, callee))
     while owner is not None and not _is_module(root, owner, taken_off):
         owner = _receiver(owner)
     return owner

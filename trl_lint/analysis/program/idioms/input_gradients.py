@@ -20,9 +20,9 @@ from trl_lint.knowledge.torch import CREATES_GRAPH, TAKES_GRADIENTS, WITHOUT_HIS
 _FOLLOWED = 4
 
 
-def only_gives_gradients(root: cst.CSTNode, node: cst.CSTNode, followed: int = _FOLLOWED) -> bool:
+def only_gives_gradients(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a value is only used, in the text of one function, to take gradients of it."""
-    return _uses(root, node, followed) == {True}
+    return _uses(root, node, _FOLLOWED) == {True}
 
 
 def _uses(root: cst.CSTNode, node: cst.CSTNode, followed: int) -> set[bool]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
 
@@ -25,15 +26,14 @@ def option_default(module: Module, read: cst.CSTNode | None) -> str | None:
     """The text that an option has by default, if `read` is an attribute named after one; None if it has none."""
     if not isinstance(read, cst.Attribute):
         return None
-    return module.notes.cached(option_default, lambda: _defaults(module.tree)).get(read.attr.value)
+    return _defaults(module).get(read.attr.value)
 
 
 def setting_default(module: Module, read: cst.CSTNode | None) -> str | None:
     """The text that an option has by default, or a field that a class of the file declares."""
     if not isinstance(read, cst.Attribute):
         return None
-    fields = module.notes.cached(setting_default, lambda: _fields(module.tree))
-    return option_default(module, read) or fields.get(read.attr.value)
+    return option_default(module, read) or _fields(module).get(read.attr.value)
 
 
 def parameter_default(function: cst.CSTNode, read: cst.CSTNode | None) -> str | None:
@@ -44,10 +44,11 @@ def parameter_default(function: cst.CSTNode, read: cst.CSTNode | None) -> str | 
     return next((_text(each.default) or None for each in known if each.name.value == read.value), None)
 
 
-def _fields(tree: cst.Module) -> dict[str, str]:
+@noted
+def _fields(module: Module) -> dict[str, str]:
     """The defaults of fields that are texts: `kind: str = "nccl"`, also in a call of `field`."""
     found: dict[str, str] = {}
-    for each in of_class(tree, cst.AnnAssign):
+    for each in of_class(module.tree, cst.AnnAssign):
         value = each.value
         if isinstance(value, cst.Call):
             value = next((one.value for one in value.args if one.keyword and one.keyword.value == "default"), None)
@@ -56,10 +57,11 @@ def _fields(tree: cst.Module) -> dict[str, str]:
     return found
 
 
-def _defaults(tree: cst.Module) -> dict[str, str]:
+@noted
+def _defaults(module: Module) -> dict[str, str]:
     """The defaults of options that are texts, by the name of the attribute; of several additions the last counts."""
     found: dict[str, str] = {}
-    for call in of_class(tree, cst.Call):
+    for call in of_class(module.tree, cst.Call):
         if last_name(call.func) == _ADDS:
             texts = [each.value for each in call.args if each.keyword is None]
             keywords = {each.keyword.value: each.value for each in call.args if each.keyword is not None}

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, is_literal_none, last_name, of_class, self_attribute
+from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class, resolved, self_attribute
 
 
 def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
@@ -77,6 +77,4 @@ def _terms(number: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 def _attribute(method: cst.FunctionDef, node: cst.BaseExpression) -> str:
     """The attribute of the object that an expression is, or that the method has given that name; "" for others."""
-    if isinstance(node, cst.Name):
-        node = assigned_once(method, node.value) or node
-    return self_attribute(node)
+    return self_attribute(resolved(method, node))

@@ -13,12 +13,12 @@ Nothing follows from what is bound several times: only one of the values need be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import (
     assigned_once,
     assignments,
@@ -54,11 +54,10 @@ _NOTHING = PassedRanks()
 
 def passed_ranks(module: Module) -> PassedRanks:
     """What a file passes as the rank of the process."""
-    if not module.mentions(_MENTIONS):
-        return _NOTHING
-    return module.notes.cached(passed_ranks, partial(_find, module))
+    return _find(module) if module.mentions(_MENTIONS) else _NOTHING
 
 
+@noted
 def _find(module: Module) -> PassedRanks:
     found = {part for root, rank in _passed(module.tree) for part in _sources(module.tree, root, rank, _DEEPEST)}
     names = frozenset((each.owner, each.name) for each in found if each.kind == "name")

@@ -20,19 +20,18 @@ from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, exits_before, inwards
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, exits_before, inwards
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 EXITS = (cst.Break, cst.Continue, cst.Return)
-_LOOPS = (cst.For, cst.While)
 _CONSTANTS = {"False": False, "None": False, "True": True}
 
 
 class Condition(NamedTuple):
-    """A name, or an attribute, and whether it is true."""
+    """A test, and whether it is true. One on a name has only that, or an attribute, as its test."""
 
-    subject: cst.BaseExpression
+    test: cst.BaseExpression
     holds: bool
 
 
@@ -68,14 +67,14 @@ def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CST
 
 def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The names that are set to True, False or None before a place, in the blocks around it, and never rebound."""
-    if any(isinstance(each, _LOOPS) for each in (*ancestors(root, node), node)):
+    if any(isinstance(each, LOOPS) for each in (*ancestors(root, node), node)):
         return []
     return [
         setting
         for block, inner in inwards(root, node)
         if isinstance(block, (cst.IndentedBlock, cst.Module))
         for statement in block.body[: block.body.index(inner)]
-        if (setting := _setting(statement)) is not None and _is_last(root, setting.subject)
+        if (setting := _setting(statement)) is not None and _is_last(root, setting.test)
     ]
 
 
@@ -116,16 +115,27 @@ def alternatives(test: _Node) -> list[_Node | cst.BaseExpression]:
 
 def conditions_implied_by(test: cst.BaseExpression, outcome: bool) -> list[Condition]:
     """The conditions on names that follow if a test has this outcome."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return conditions_implied_by(test.expression, not outcome)
-    if isinstance(test, cst.BooleanOperation):
-        if isinstance(test.operator, cst.And) is outcome:
-            return conditions_implied_by(test.left, outcome) + conditions_implied_by(test.right, outcome)
-        return []
-    subject = none_test_operand(test)
-    if subject is not None and is_none_test(test) is outcome:
-        test, outcome = subject, False
-    return [Condition(test, outcome)] if isinstance(test, (cst.Attribute, cst.Name)) else []
+    parts = (_of_tested_for_none(each) for each in outcomes_of_parts(Condition(test, outcome)))
+    return [each for each in parts if isinstance(each.test, (cst.Attribute, cst.Name))]
+
+
+def _of_tested_for_none(known: Condition) -> Condition:
+    """The condition on `x` that follows from `x is None`: it is false."""
+    subject = none_test_operand(known.test)
+    return known if subject is None or is_none_test(known.test) is not known.holds else Condition(subject, False)
+
+
+def outcomes_of_parts(known: Condition) -> Iterator[Condition]:
+    """The outcomes of the parts of a test that follow from its own."""
+    match known.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            yield from outcomes_of_parts(Condition(denied, not known.holds))
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            if isinstance(operator, cst.And) is known.holds:
+                for part in (left, right):
+                    yield from outcomes_of_parts(Condition(part, known.holds))
+        case _:
+            yield known
 
 
 def none_test_operand(test: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -147,7 +157,7 @@ def is_none_test(test: cst.BaseExpression) -> bool:
 def contradiction(one: list[Condition], other: list[Condition]) -> Condition | None:
     """One of the first conditions that contradicts one of the others."""
     for each in one:
-        if any(each.holds is not theirs.holds and each.subject.deep_equals(theirs.subject) for theirs in other):
+        if any(each.holds is not theirs.holds and each.test.deep_equals(theirs.test) for theirs in other):
             return each
     return None
 
@@ -162,7 +172,7 @@ def is_lasting(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
     found = list(bindings(root, subject))
     if isinstance(subject, cst.Attribute):
         return not found
-    return len(found) <= 1 and not any(isinstance(each, _LOOPS) for one in found for each in ancestors(root, one))
+    return len(found) <= 1 and not any(isinstance(each, LOOPS) for one in found for each in ancestors(root, one))
 
 
 def is_bound(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:

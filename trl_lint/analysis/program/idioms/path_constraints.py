@@ -10,13 +10,13 @@ them may be true or false, also of one place and the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
-from typing import NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import (
+    Condition,
     ifs_around,
     is_lasting,
     is_none_test,
@@ -26,13 +26,6 @@ from trl_lint.analysis.program.syntax import exits_before
 
 # The most names in the tests of one path that are tried: 2 ** 8 assignments.
 _MOST_NAMES = 8
-
-
-class Constraint(NamedTuple):
-    """A test, and whether it is true."""
-
-    test: cst.BaseExpression
-    holds: bool
 
 
 class _Names:
@@ -56,13 +49,13 @@ class _Names:
         return self._numbers[id(part)]
 
 
-def constraints_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Constraint]:
+def constraints_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The outcomes that lead to a place of a function (or module): of the tests around it, and of earlier exits."""
-    around = [Constraint(branch.test, holds) for branch, holds in ifs_around(root, node)]
-    return around + [Constraint(each.test, False) for each in exits_before(root, node)]
+    around = [Condition(branch.test, holds) for branch, holds in ifs_around(root, node)]
+    return around + [Condition(each.test, False) for each in exits_before(root, node)]
 
 
-def can_hold_together(root: cst.CSTNode, constraints: Iterable[Constraint]) -> bool:
+def can_hold_together(root: cst.CSTNode, constraints: Iterable[Condition]) -> bool:
     """Whether tests of one function can have these outcomes in one call of it, as far as the names in them tell."""
     names, wanted = _Names(root), list(constraints)
     for test, _holds in wanted:
@@ -105,18 +98,3 @@ def _is_consistent(names: _Names, values: tuple[bool, ...]) -> bool:
         if subject is not None and value is is_none_test(part) and values[names.number(subject)]:
             return False
     return True
-
-
-def outcomes_of_parts(known: Constraint) -> Iterator[Constraint]:
-    """The outcomes of the parts of a test that follow from its own."""
-    match known.test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            yield from outcomes_of_parts(Constraint(denied, not known.holds))
-        case cst.BooleanOperation(left=left, operator=operator, right=right):
-            if isinstance(operator, cst.And) is known.holds:
-                yield from (
-                    *outcomes_of_parts(Constraint(left, known.holds)),
-                    *outcomes_of_parts(Constraint(right, known.holds)),
-                )
-        case _:
-            yield known

@@ -24,11 +24,10 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.only_forwards import fate_of
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
-from trl_lint.analysis.program.syntax import ancestors, last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, last_name, of_class, precedes
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
 from trl_lint.knowledge.torch import STEPS_OF_TRAINING
 
-_LOOPS = (cst.For, cst.While)
 # What code in it may not run, or not where it stands.
 _CONDITIONAL = (
     cst.BaseComp,
@@ -50,7 +49,7 @@ def is_prepared(root: cst.CSTNode, node: cst.CSTNode, forwards: Iterable[cst.Cal
     root: the function (or module) of the node.
     """
     around = ancestors(root, node)
-    loops = [each for each in around if isinstance(each, _LOOPS)]
+    loops = [each for each in around if isinstance(each, LOOPS)]
     return any(
         _runs_before(root, call, node, around)
         and not _is_used_up(root, call, node, loops)

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import is_lasting
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path, outcomes_of_parts
+from trl_lint.analysis.program.idioms.path_conditions import Condition, is_lasting, outcomes_of_parts
+from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path
 from trl_lint.analysis.program.syntax import (
     ancestors,
     definitions_around,
@@ -58,7 +58,7 @@ def _is_named(callee: cst.BaseExpression, name: str) -> bool:
 
 
 def _is_refused_by_caller(
-    tree: cst.Module, function: cst.FunctionDef, call: cst.Call, known: Sequence[Constraint]
+    tree: cst.Module, function: cst.FunctionDef, call: cst.Call, known: Sequence[Condition]
 ) -> bool:
     """Whether the function around a call raises where what is known in the called one holds."""
     around = definitions_around(tree, call)
@@ -70,13 +70,13 @@ def _is_refused_by_caller(
     return _raises(around[0], [*passed, *_known_at(around[0], call)])
 
 
-def _known_at(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[Constraint]:
+def _known_at(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[Condition]:
     """The outcomes of single tests that lead to a place of a function."""
     for each in constraints_on_path(function, node):
         yield from (part for part in outcomes_of_parts(each) if _is_lasting(function, part.test))
 
 
-def _raises(function: cst.FunctionDef, known: Sequence[Constraint]) -> bool:
+def _raises(function: cst.FunctionDef, known: Sequence[Condition]) -> bool:
     """Whether a function always raises where these tests have these outcomes."""
     here = [each for each in known if _is_lasting(function, each.test)]
     return any(
@@ -93,18 +93,18 @@ def _is_always_met(function: cst.FunctionDef, raised: cst.Raise) -> bool:
     return not any(precedes(function, each, raised) for each in of_class(function, cst.Return))
 
 
-def _follows(wanted: Constraint, known: Sequence[Constraint]) -> bool:
+def _follows(wanted: Condition, known: Sequence[Condition]) -> bool:
     """Whether a test has this outcome where others have theirs."""
     match wanted.test:
         case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            return _follows(Constraint(denied, not wanted.holds), known)
+            return _follows(Condition(denied, not wanted.holds), known)
         case cst.BooleanOperation(left=left, operator=operator, right=right):
-            both = (_follows(Constraint(each, wanted.holds), known) for each in (left, right))
+            both = (_follows(Condition(each, wanted.holds), known) for each in (left, right))
             return all(both) if isinstance(operator, cst.And) is wanted.holds else any(both)
     return any(_is_same_outcome(wanted, each) for each in known)
 
 
-def _is_same_outcome(one: Constraint, other: Constraint) -> bool:
+def _is_same_outcome(one: Condition, other: Condition) -> bool:
     if one.test.deep_equals(other.test):
         return one.holds is other.holds
     match one.test, other.test:

@@ -66,7 +66,7 @@ def _may_read(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     both: `if fast: x = inner(y)` and, later, `if not fast: loss += x`.
     """
     opposed = contradiction(conditions_around(root, node), conditions_around(root, other))
-    return opposed is None or not is_lasting(root, opposed.subject)
+    return opposed is None or not is_lasting(root, opposed.test)
 
 
 def is_only_returned(function: cst.CSTNode, node: cst.CSTNode) -> bool:

@@ -25,9 +25,10 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import inwards, of_class, self_attribute
+from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.ranks import State
@@ -111,9 +112,8 @@ def _tests_for(root: cst.CSTNode, assignment: cst.Assign) -> Iterator[cst.Compar
         value = value.body
     if not isinstance(value, cst.Call):
         return
-    for outer, inner in inwards(root, assignment):
-        if isinstance(outer, cst.If) and inner is outer.body:
-            yield from _comparisons(outer.test)
+    for branch, holds in ifs_around(root, assignment):
+        yield from _comparisons(branch.test) if holds else ()
 
 
 def _comparisons(test: cst.BaseExpression) -> Iterator[cst.Comparison]:

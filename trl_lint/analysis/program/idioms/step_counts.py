@@ -19,12 +19,14 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.syntax import (
+    LOOPS,
     ancestors,
     assignments,
     holder_name,
     identifiers,
-    inwards,
+    innermost,
     last_name,
     names_in,
     of_class,
@@ -40,7 +42,6 @@ _DEPTH = 6
 # What a step may depend on: whether the optimizer has made one (accelerate/accelerator.py).
 _ASKS_FOR_STEP = frozenset({"optimizer_step_was_skipped", "step_was_skipped"})
 _ROUNDS = frozenset({"ceil", "int", "round"})
-_LOOPS = (cst.For, cst.While)
 Scope = cst.FunctionDef | cst.Module | cst.Lambda
 
 
@@ -129,7 +130,7 @@ def ends_loop(tree: cst.Module, steps: GivenSteps, stepped: cst.Call, *, accumul
 
     accumulates: whether the schedule only makes its step with the last of some batches.
     """
-    loop = _innermost(tree, stepped)
+    loop = innermost(tree, stepped, *LOOPS)
     if loop is None or not _is_made_always(loop, stepped):
         return False
     pace = accumulates or _is_on_last(loop, stepped)
@@ -235,11 +236,10 @@ def _is_same(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
 
 def _is_filled_in(place: ReadAt, number: cst.BaseExpression, statement: cst.CSTNode) -> bool:
     """Whether a statement assigns a number only under a condition: for a name, one that asks for it."""
-    for outer, inner in inwards(place.tree, statement):
-        if isinstance(outer, cst.If) and inner is not outer.test:
-            asked = [each for each in operands(outer.test) if isinstance(each, (cst.Name, cst.Attribute))]
-            if not isinstance(number, cst.Name) or any(_is_same(number, each) for each in asked):
-                return True
+    for branch, _ in ifs_around(place.tree, statement):
+        asked = [each for each in operands(branch.test) if isinstance(each, (cst.Name, cst.Attribute))]
+        if not isinstance(number, cst.Name) or any(_is_same(number, each) for each in asked):
+            return True
     return False
 
 
@@ -265,10 +265,6 @@ def _names(tree: cst.Module, root: Scope, number: cst.CSTNode) -> frozenset[str]
         values = [value for target, value in assignments(tree) if _is_same(number, target)]
         names |= {_name(each) for each in values if len(values) == 1} - {""}
     return frozenset(names)
-
-
-def _innermost(tree: cst.CSTNode, node: cst.CSTNode) -> cst.For | cst.While | None:
-    return next((each for each in reversed(ancestors(tree, node)) if isinstance(each, _LOOPS)), None)
 
 
 def _is_on_last(loop: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -328,7 +324,7 @@ def _counts_ones(tree: cst.Module, counter: cst.BaseExpression, loop: cst.For | 
         isinstance(each.operator, cst.AddAssign)
         and isinstance(each.value, cst.Integer)
         and each.value.evaluated_value == 1
-        and _innermost(tree, each) is loop
+        and innermost(tree, each, *LOOPS) is loop
         and _is_on_last(loop, each) is pace
         for each in added
     )

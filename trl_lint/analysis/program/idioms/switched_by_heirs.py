@@ -41,7 +41,7 @@ def is_switched_off(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> 
 
 def _is_off(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
     conditions = [*conditions_around(method.node, node), *conditions_after_exits(method.node, node)]
-    return any(_is_never(cls, method, each.subject, each.holds) for each in conditions)
+    return any(_is_never(cls, method, each.test, each.holds) for each in conditions)
 
 
 def _is_never(cls: ClassInfo, method: FunctionInfo, subject: cst.BaseExpression, holds: bool) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
 
@@ -64,9 +65,10 @@ def files_in_reach(project: Project, path: Path) -> list[Path] | None:
     return found if len(found) < _MOST_FILES else None
 
 
+@noted_of_linted
 def linted_and_imported(project: Project) -> Sequence[Path]:
     """The linted files and those that they import, even indirectly, as far as these are not too many."""
-    return project.of_linted(linted_and_imported, lambda: tuple(_reach(project, sorted(project.linted))))
+    return tuple(_reach(project, sorted(project.linted)))
 
 
 def _defines(project: Project, path: Path, name: str) -> bool:

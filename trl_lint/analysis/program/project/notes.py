@@ -13,9 +13,11 @@ Notes that one run of a function leaves on a file, a class or the project outliv
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 NoteT = TypeVar("NoteT")
+FindT = TypeVar("FindT", bound=Callable[..., object])
 
 
 class Notes:
@@ -46,3 +48,22 @@ class Notes:
     def hold(self) -> bool:
         """Whether all cached results are still valid."""
         return all(work() == found for work, found in (self._cached or {}).values())
+
+
+def _keeping(keep: Callable[[Any, Hashable, Callable[[], object]], object]) -> Callable[[FindT], FindT]:
+    def decorated(find: FindT) -> FindT:
+        @wraps(find)
+        def found(first: object, *args: Hashable) -> object:
+            return keep(first, (find, args), partial(find, first, *args))
+
+        return cast("FindT", found)
+
+    return decorated
+
+
+# Decorators for functions of positional arguments that depend on texts alone: each result is kept, for the others of
+# its arguments, with the first one (a file, a class, the project); with the file that defines it (a class, a function);
+# or with the project, as long as no more files are linted.
+noted = _keeping(lambda holder, key, work: holder.notes.cached(key, work))
+noted_in_file = _keeping(lambda defined, key, work: defined.module.notes.cached((key, defined), work))
+noted_of_linted = _keeping(lambda project, key, work: project.of_linted(key, work))

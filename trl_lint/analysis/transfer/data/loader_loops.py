@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, below, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, below, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.values import UNKNOWN
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 
-def resolved(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression that a name stands for, if the function assigns to it only once."""
-    return (assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None) or node
-
-
 def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterator[LoaderValue]:
     """The loaders that an expression loops over: `enumerate(tqdm(loader))`, `zip(loader, other)`."""
     value = frame.node_values.get(id(node), UNKNOWN)
@@ -40,7 +35,7 @@ def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterat
     if isinstance(value, LoaderValue):
         yield value
     elif depth:
-        inner = resolved(frame, node)
+        inner = resolved(frame.root, node)
         if inner is not node:
             yield from loaders_in(frame, inner, depth - 1)
         elif isinstance(node, cst.IfExp):

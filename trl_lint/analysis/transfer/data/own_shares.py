@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, used_names
+from trl_lint.analysis.program.syntax import assignments, innermost, resolved, used_names
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
@@ -99,7 +99,7 @@ def _in_turn(frame: Frame, args: Arguments) -> bool:
     for each in frame.memory.control.conditions:
         test = place_of(each)
         if each.rank.is_by_rank and test is not None and is_turn(frame, test):
-            loop = next((one for one in reversed(ancestors(frame.root, test)) if isinstance(one, cst.For)), None)
+            loop = innermost(frame.root, test, cst.For)
             if loop is not None and not used.isdisjoint(_bound_in(loop)):
                 return True
     return False
@@ -142,7 +142,7 @@ def batch_of(frame: Frame, args: Arguments, parameter: Parameter = ROWS_OF_LOADE
 
 def _given_to(frame: Frame, node: cst.BaseExpression) -> Value | None:
     """The rows that a data set is made of, if this rank has chosen them: `Rows(files[rank::size])`."""
-    made = assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else node
+    made = resolved(frame.root, node)
     given = [frame.node_values.get(id(each.value)) for each in made.args] if isinstance(made, cst.Call) else []
     share = next((each for each in given if each is not None and is_share(frame, each)), None)
     return None if share is None else element_of(frame, share)

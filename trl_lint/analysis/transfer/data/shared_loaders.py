@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import assigned_once, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import explain
 from trl_lint.analysis.transfer.data import own_shares
@@ -63,7 +63,7 @@ def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value
         return _loader(frame, loader, args, node)
     data = table.DATA.get(key)
     if data is not None:
-        return _rows(frame, node) if _shares(frame, data, args) else None
+        return _rows(frame, node) if _shares(data, args) else None
     if key in table.PIPELINES:
         return _of_pipeline(frame, args, node)
     if key[0] == table.WEBDATASET:
@@ -86,20 +86,20 @@ def _of_batch(batch: Value) -> Value:
 
 
 def _loader(frame: Frame, row: table.SharingLoader, args: Arguments, node: cst.CSTNode) -> Value | None:
-    if _shares(frame, row, args):
+    if _shares(row, args):
         return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), None)
     own = None if row.rows is None else own_shares.batch_of(frame, args, row.rows)
     return None if own is None else LOADER.with_parts(own, None)
 
 
-def _shares(frame: Frame, row: table.SharingLoader, args: Arguments) -> bool:
+def _shares(row: table.SharingLoader, args: Arguments) -> bool:
     is_said = row.given is not None and args.get(*row.given) is not None
     if not row.unless.isdisjoint(args.keywords) or (args.double is not None and not is_said):
         return False
-    return row.given is None or _is_true(frame, args, row.given, default=row.default)
+    return row.given is None or _is_true(args, row.given, default=row.default)
 
 
-def _is_true(frame: Frame, args: Arguments, parameter: Parameter, *, default: bool = False) -> bool:
+def _is_true(args: Arguments, parameter: Parameter, *, default: bool = False) -> bool:
     """Whether an argument is true on several processes, as far as its value or its name tells."""
     value, given = args.get(*parameter), args.node(*parameter)
     if value is None:
@@ -214,7 +214,7 @@ def _starred(frame: Frame, args: Arguments, node: cst.CSTNode) -> Iterator[Value
 
 def _displayed(frame: Frame, node: cst.BaseExpression) -> Iterator[Value]:
     """The values of a list, or of the one that a name is first bound to, as its code gives them."""
-    node = (assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None) or node
+    node = resolved(frame.root, node)
     if isinstance(node, cst.List):
         yield from (frame.node_values.get(id(each.value), UNKNOWN) for each in node.elements)
 

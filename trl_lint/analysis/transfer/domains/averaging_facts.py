@@ -37,7 +37,7 @@ class AveragingDomain(Domain["Frame"]):
         return tensor_averages.of_function(frame, call.row, call.elements, call.node, value)
 
     def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-        return tensor_averages.of_builtin(frame, name, args, node, value)
+        return tensor_averages.of_builtin(frame, name, args, value)
 
     def argument(
         self, frame: Frame, expression: cst.CSTNode | None, parameter: tuple[FunctionInfo, str], value: Value

@@ -18,13 +18,13 @@ All parameters of the module may be those by default, `parameters or self.parame
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.model_attributes import is_trained_part
 from trl_lint.analysis.program.idioms.gradient_switches import MENTIONED, Code, of_call
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.knowledge.lightning import BEFORE_STEPS
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
@@ -35,12 +35,9 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
 
+@noted_in_file
 def trains_outside(cls: ClassInfo) -> bool:
     """Whether a class freezes, before each of its steps, every part of itself that it is known to train otherwise."""
-    return cls.module.notes.cached((trains_outside, cls), partial(_trains_outside, cls))
-
-
-def _trains_outside(cls: ClassInfo) -> bool:
     if not cls.module.mentions(rb"\b%b" % MENTIONED):
         return False
     lineage = tuple(cls.project_lineage())

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import (
+    Condition,
     alternatives,
     branch_of,
     conditions_implied_by,
@@ -29,7 +30,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     is_bound_once,
     parts_of,
 )
-from trl_lint.analysis.program.idioms.path_constraints import Constraint, constraints_on_path
+from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.transfer.processes.main_process_tests import is_of_machine
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_NUMBER
@@ -43,14 +44,14 @@ def is_decided_before(frame: Frame, test: cst.CSTNode, others: Iterable[Branch])
     """Whether all ranks that reach a condition take the same branch: the others have left at an earlier test of it."""
     root, branch = frame.root, branch_of(frame.root, test)
     conditions = conditions_implied_by(branch.test, True) if branch is not None else []
-    if branch is None or len(conditions) != 1 or not is_bound_once(root, conditions[0].subject):
+    if branch is None or len(conditions) != 1 or not is_bound_once(root, conditions[0].test):
         return False
     for other in others:
         before = branch_of(root, other.test)
         if before is None or before is branch or all(other.through) or not follows(root, before, branch):
             continue
         remaining = conditions_implied_by(before.test, other.through[0])
-        if any(each.subject.deep_equals(conditions[0].subject) for each in remaining):
+        if any(each.test.deep_equals(conditions[0].test) for each in remaining):
             return True
     return False
 
@@ -64,7 +65,7 @@ def outcome_on_first(frame: Frame, test: cst.CSTNode) -> bool | None:
     return outcome if any(is_of_machine(test) or not is_of_machine(each) for each in deciding) else None
 
 
-def _kept_to_first(frame: Frame, constraint: Constraint) -> list[cst.BaseExpression]:
+def _kept_to_first(frame: Frame, constraint: Condition) -> list[cst.BaseExpression]:
     """The parts of a test that let only the first rank through, if it has this outcome."""
     parts = parts_of(constraint.test) if constraint.holds else alternatives(constraint.test)
     return [each for each in parts if _outcome(frame, each) is constraint.holds]

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import ifs_around, is_bound, is_lasting, parts_of
+from trl_lint.analysis.program.idioms.path_conditions import Condition, ifs_around, is_bound, is_lasting, parts_of
 from trl_lint.analysis.program.syntax import (
     ancestors,
     identifiers,
@@ -54,13 +54,6 @@ if TYPE_CHECKING:
 _MAY_BE_SKIPPED = (cst.If, cst.For, cst.While, cst.Try, cst.TryStar, cst.Match, cst.FunctionDef, cst.Lambda)
 
 
-class _Part(NamedTuple):
-    """A part of the condition of a branch, and whether the branch is the one where the condition holds."""
-
-    test: cst.BaseExpression
-    holds: bool
-
-
 class _Test(NamedTuple):
     """A condition that holds on the main process alone.
 
@@ -70,7 +63,7 @@ class _Test(NamedTuple):
 
     function: FunctionInfo | None
     condition: cst.BaseExpression
-    if_several: tuple[_Part, ...]
+    if_several: tuple[Condition, ...]
 
 
 class MainProcessTests:
@@ -101,21 +94,21 @@ def _parts(condition: cst.CSTNode) -> Iterator[cst.BaseExpression]:
             yield part
 
 
-def _if_several(frame: Frame, condition: cst.BaseExpression) -> Iterator[_Part]:
+def _if_several(frame: Frame, condition: cst.BaseExpression) -> Iterator[Condition]:
     """The parts of the conditions around one, or that it is a part of, that ask whether there are several processes."""
     around = ancestors(frame.root, condition)
     whole = [part for each in around if isinstance(each, cst.BooleanOperation) for part in parts_of(each)]
-    beside = [_Part(each, True) for each in whole if each is not condition and each not in around]
+    beside = [Condition(each, True) for each in whole if each is not condition and each not in around]
     for part in (*_parts_around(frame.root, condition), *beside):
         value = frame.node_values.get(id(part.test))
         if (value is not None and isinstance(value.const, World)) or job_flags.asks_for_several(part.test):
             yield part
 
 
-def _parts_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[_Part]:
+def _parts_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[Condition]:
     """The parts of the conditions of the branches around a place."""
     for branch, holds in ifs_around(root, node):
-        yield from (_Part(each, holds) for each in parts_of(branch.test))
+        yield from (Condition(each, holds) for each in parts_of(branch.test))
 
 
 def _is_plain(test: cst.BaseExpression) -> bool:
@@ -184,7 +177,7 @@ def _holds_at(module: Module, function: FunctionInfo | None, place: cst.CSTNode,
     return not _needs_group(module, condition) and all(_is_shared(module, function, test, each) for each in names)
 
 
-def _is_here_too(root: cst.CSTNode, place: cst.CSTNode, asked: Sequence[_Part]) -> bool:
+def _is_here_too(root: cst.CSTNode, place: cst.CSTNode, asked: Sequence[Condition]) -> bool:
     """Whether a place is under the same parts of conditions as another one."""
     here = list(_parts_around(root, place)) if asked else []
     return all(any(each.holds is own.holds and each.test.deep_equals(own.test) for own in here) for each in asked)

@@ -19,14 +19,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_around, none_test_operand, parts_of
-from trl_lint.analysis.program.syntax import (
-    assigned_once,
-    identifiers,
-    inwards,
-    is_literal_none,
-    last_name,
-    of_class,
-)
+from trl_lint.analysis.program.syntax import assigned_once, identifiers, is_literal_none, last_name, of_class
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, MAY_ASK_FOR_RANK, RANK_FIELD, is_rank_name
 
 if TYPE_CHECKING:
@@ -72,10 +65,8 @@ def _is_none(statement: cst.Return) -> bool:
 
 
 def _is_for_first(code: cst.FunctionDef, statement: cst.Return) -> bool:
-    return any(
-        isinstance(outer, cst.If) and inner is outer.body and any(map(_is_first, alternatives(outer.test)))
-        for outer, inner in inwards(code, statement)
-    )
+    around = ifs_around(code, statement)
+    return any(holds and any(map(_is_first, alternatives(branch.test))) for branch, holds in around)
 
 
 def _is_first(test: cst.CSTNode) -> bool:

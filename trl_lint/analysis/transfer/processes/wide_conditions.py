@@ -22,6 +22,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.handled_errors import MISSING_FILE, OF_FILES, catches
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
 from trl_lint.analysis.program.syntax import (
+    LOOPS,
     ancestors,
     below,
     definitions_around,
@@ -41,8 +42,6 @@ from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
 from trl_lint.knowledge.python import MADE_ONCE, TAKEN_ONCE
 
-_LOOPS = (cst.For, cst.While)
-
 
 def is_no_guard(condition: Control) -> bool:
     """Whether an unknown condition only determines when all ranks are done, with a loop or with the whole program.
@@ -60,7 +59,7 @@ def is_no_guard(condition: Control) -> bool:
     if condition.uniformity is not Uniformity.UNKNOWN:
         return False
     if isinstance(place, (cst.Try, cst.TryStar)):
-        return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
+        return not any(isinstance(each, (cst.FunctionDef, *LOOPS)) for each in ancestors(root, place))
     branch = branch_of(root, place)
     return branch is not None and branch.orelse is None and _only_breaks(branch)
 

@@ -91,7 +91,7 @@ def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode
     return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
 
 
-def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
+def of_builtin(frame: Frame, name: str, args: Arguments, result: Value) -> Value:
     """The facts of Python's builtins of counts, and of lists of means."""
     if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
         return result

@@ -16,6 +16,7 @@ import re
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import conditions_after_exits, conditions_around
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.fixes.support.scope import bound_targets, is_before
@@ -27,7 +28,7 @@ _BINDS_ANY = rb"\bexec\(|\bglobals\(|\bvars\(\s*\)"
 
 def is_switched_off(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node is reached only if a flag of the module has a value that it never has."""
-    flags = module.notes.cached(is_switched_off, lambda: _flags(module.tree))
+    flags = _flags(module)
     if not flags or module.mentions(_BINDS_ANY):
         return False
     conditions = (*conditions_around(module.tree, node), *conditions_after_exits(module.tree, node))
@@ -39,9 +40,10 @@ def is_switched_off(project: Project, module: Module, node: cst.CSTNode) -> bool
     )
 
 
-def _flags(tree: cst.Module) -> dict[str, bool]:
+@noted
+def _flags(module: Module) -> dict[str, bool]:
     """The names assigned True or False at the top level of a module, with the last such value."""
-    lines = (line for line in tree.body if isinstance(line, cst.SimpleStatementLine))
+    lines = (line for line in module.tree.body if isinstance(line, cst.SimpleStatementLine))
     return {
         name: _FLAGS[value.value]
         for line in lines
