@@ -231,6 +231,20 @@ def test_other_files_may_tell_the_sampler_the_epoch(files, is_reported, tmp_path
     assert found(folder, "train.py") == found(folder, ".") == [("train.py", 7, "TRL019")] * is_reported
 
 
+def test_a_generator_of_batches_may_be_in_a_file_that_names_no_library(tmp_path):
+    main = TRAINS.replace("train(", "cycle(").replace("import train", "import cycle")
+    main = main.replace("    for epoch in range(args.epochs):\n        cycle(model, model.optimizer, loader)\n", "")
+    main += """\
+    batches = cycle(loader)
+    for step in range(args.steps):
+        model(next(batches)).backward()
+        model.optimizer.step()
+"""
+    generator = "def cycle(loader):\n    while True:\n        for batch in loader:\n            yield batch\n"
+    folder = written(tmp_path, {"train.py": main, "loops.py": generator})
+    assert found(folder, ".") == [("loops.py", 2, "TRL019")]
+
+
 def test_the_fix_tells_the_sampler_first():
     text = program(SAMPLER, LOADER, epochs("model.train()\n" + BATCHES))
     assert SNIPPETS.finding(text).fix.applicability is Applicability.UNSAFE

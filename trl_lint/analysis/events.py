@@ -351,6 +351,7 @@ class EpochsAlike(Event):
     batches: the loop over the batches. generator: whether it yields them, so that its user trains.
     """
 
+    anywhere = True  # a generator of batches may be in a file of its own
     loop: For | While
     sampler: Step
     setter: str

@@ -30,6 +30,12 @@ def attach(target, **attributes):
     return target
 
 
+def replaced(model):
+    for name in dir(model):
+        if isinstance(getattr(model, name), nn.BatchNorm1d):
+            setattr(model, name, nn.Identity())
+
+
 def describe(model, source):
     setattr(source, "model", model)  # noqa: B010
 
@@ -65,6 +71,12 @@ def another_one(net, gpu):
     return model
 
 
+def with_what_it_has(net, gpu):
+    model = DDP(net, device_ids=[gpu])
+    replaced(model)
+    return model
+
+
 def main():
     dist.init_process_group("nccl")
     gpu = int(os.environ["LOCAL_RANK"])
@@ -78,6 +90,8 @@ def main():
     print(fourth(torch.ones(fourth.stride, 8)))
     fifth = another_one(Net().cuda(), gpu)
     print(fifth(torch.ones(fifth.stride, 8)), fifth.names)  # expect: TRL002
+    sixth = with_what_it_has(Net().cuda(), gpu)
+    print(sixth(torch.ones(sixth.stride, 8)))  # expect: TRL002
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ for name in NAMES:
     setattr(model, name, getattr(net, name))
 model.__dict__.update(width=4)
 copy_attributes(model, net, include=NAMES)      a function of the project that does so with this argument
+
+But a loop over `dir(model)` that sets what it finds there adds none.
 """
 
 from __future__ import annotations
@@ -61,9 +63,26 @@ def _passes_to_setter(
         keyword = call.args[index].keyword
         parameters = [each.name.value for each in function.params.params]
         parameter = keyword.value if keyword is not None else parameters[index] if index < len(parameters) else ""
-        yield (
-            any(_sets(each, name, cst.Name(parameter)) for each in of_class(function, cst.Call)) if parameter else False
+        yield bool(parameter) and any(
+            _sets(each, name, cst.Name(parameter)) and not _sets_what_is_there(function, each)
+            for each in of_class(function, cst.Call)
         )
+
+
+def _sets_what_is_there(function: cst.FunctionDef, call: cst.Call) -> bool:
+    """`setattr(model, name, value)` in a loop `for name in dir(model)`."""
+    match call.args:
+        case [cst.Arg(value=owner), cst.Arg(value=cst.Name() as name), *_]:
+            listed = [each.iter for each in of_class(function, cst.For) if each.target.deep_equals(name)]
+            return bool(listed) and all(_lists_attributes(each, owner) for each in listed)
+    return False
+
+
+def _lists_attributes(node: cst.BaseExpression, owner: cst.BaseExpression) -> bool:
+    match node:
+        case cst.Call(func=cst.Name("dir"), args=[cst.Arg(value=listed)]):
+            return listed.deep_equals(owner)
+    return False
 
 
 def _functions(project: Project, path: Path, name: str) -> Iterator[cst.FunctionDef]:
