@@ -40,6 +40,7 @@ from trl_lint.analysis.state import settings
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.backends import FIND_GPUS
 from trl_lint.knowledge.heuristics import (
     ASKS_FOR_GPUS,
     JOB_SETTING,
@@ -183,8 +184,20 @@ def _is_of_ranks(node: cst.If) -> bool:
     return any(isinstance(each, cst.SimpleString) and each.raw_value in REQUIRED_VARIABLES for each in names)
 
 
+def _is_with_gpus(frame: Frame, node: cst.If, branch: cst.CSTNode) -> bool:
+    """Whether a branch is taken wherever there are GPUs: `if torch.cuda.is_available():`."""
+    match node.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Call() as call):
+            on_gpus: cst.CSTNode | None = node.orelse
+        case cst.Call() as call:
+            on_gpus = node.body
+        case _:
+            return False
+    return branch is on_gpus and library_name_of(frame.engine.evaluate(frame, call.func)) in FIND_GPUS
+
+
 def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
-    """Whether a call of a function that starts the group is only under conditions for several processes.
+    """Whether a call of a function that starts the group is only under conditions for several processes, or for GPUs.
 
     If there is another branch, or processes are started, the called function may be the program itself.
     """
@@ -192,7 +205,8 @@ def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode)
         return False
     conditions = [(outer, inner) for outer, inner in inwards(frame.root, node) if isinstance(outer, cst.If)]
     if not all(
-        outer.orelse is None and outer.body is inner and _is_about_processes(frame, outer)
+        (outer.orelse is None and outer.body is inner and _is_about_processes(frame, outer))
+        or _is_with_gpus(frame, outer, inner)
         for outer, inner in conditions
     ):
         return False
