@@ -398,3 +398,31 @@ def test_the_process_group_is_started_by_another_module(tmp_path, helper, is_rep
     )
     files = {"main.py": program, "pkg/dist_util.py": helper, "pkg/__init__.py": ""}
     assert len(findings_in(tmp_path, files, "main.py")) == is_reported
+
+
+STARTED_ON_GPUS = """\
+import os
+import torch
+import torch.distributed as dist
+
+def start():
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        dist.init_process_group("nccl")
+
+def main(args):
+    {start}
+    os.remove("rows.txt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "is_reported"),
+    [
+        ("if torch.cuda.is_available():\n        start()", True),
+        ("if not torch.cuda.is_available():\n        print()\n    else:\n        start()", True),
+        ("if not torch.cuda.is_available():\n        start()", False),
+        ("if args.tries:\n        start()", False),
+    ],
+)
+def test_a_helper_starts_the_group_wherever_there_are_gpus(start, is_reported):
+    assert bool(SNIPPETS.findings(STARTED_ON_GPUS.format(start=start))) is is_reported
