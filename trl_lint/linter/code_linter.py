@@ -278,7 +278,9 @@ class CodeLinter:
 
         rule, violation = found
         event = violation.event
-        return is_of_own_run(self._tools()[0], event) or is_without_group(module, rule, event)
+        if is_of_own_run(self._tools()[0], event):
+            return True
+        return not rule.fails_in_one_process(event) and is_without_group(module, event)
 
     def _judged(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """The finding, removed from the default set if its code is not known to run on several processes."""

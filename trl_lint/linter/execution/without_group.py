@@ -8,23 +8,20 @@ For example:
 
 from __future__ import annotations
 
-from typing import Any
-
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.values import Value
-from trl_lint.rules.base import Rule
 
 _OF_ONE_PROCESS = rb"\bnn\.DataParallel\("
 
 
-def is_without_group(module: Module, rule: Rule[Any], event: Event) -> bool:
-    """Whether an event is of such programs only, and harmless in one process.
+def is_without_group(module: Module, event: Event) -> bool:
+    """Whether an event is of such programs only.
 
     A model that is wrapped for several processes may be wrapped by DataParallel elsewhere, if any code does so.
     """
-    if not module.engines().no_group or rule.fails_in_one_process(event):
+    if not module.engines().no_group:
         return False
     model = getattr(event, "model", None)
     is_wrapped = isinstance(model, Value) and is_replicated(model)
