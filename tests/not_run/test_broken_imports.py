@@ -90,6 +90,8 @@ def test_a_file_without_what_it_imports_is_asked_for(
         ("from old import other", ("old/__init__.py", "old/pad.py"), False),
         ("from old import other", ("src/old.py",), True),
         ("import sys\nsys.path.append('src')\nfrom old import other", ("old.py",), True),
+        ("import sys\nsys.path.append('src')\nfrom old import other", ("scripts/old.py",), False),
+        ("import sys\nsys.path.insert(0, 'src')\nfrom old import other", ("scripts/old.py",), True),
     ],
 )
 def test_a_program_that_imports_what_is_not_in_the_projects_package(

@@ -21,6 +21,9 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.knowledge.heuristics import MADE_IN_BUILDS
 from trl_lint.linter.execution.not_run.bound_names import may_bind
 
+# What is appended to the search path comes after the program's own folder.
+_CHANGES_PATH = rb"\bsys\.path\b(?!\.append\()"
+
 
 def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether the node's file has such an import; imports inside `try` or under a condition do not count."""
@@ -77,7 +80,8 @@ def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) 
         return
     folder = first.parent.parent if first.name == "__init__.py" else first.parent
     is_package = len(parts) > 1 and first.name == "__init__.py"
-    is_around = module.path.is_relative_to(folder) and not module.mentions(rb"\bsys\.path\b")
+    changes_path = _CHANGES_PATH if folder == module.path.parent else rb"\bsys\.path\b"
+    is_around = module.path.is_relative_to(folder) and not module.mentions(changes_path)
     if (is_package or is_around) and (found is None or found.is_relative_to(folder)):
         yield folder
 
