@@ -402,12 +402,11 @@ def parameters_of(method: str, bases: Collection[str], shared_out: bool = True) 
         of_hook = _of_batch(method)
         return of_hook if shared_out else {key: _of_any_data(each) for key, each in of_hook.items()}
     package = next(filter(None, map(_package_of_callback, bases)), "")
-    keeps = method in _KEEPS and method in hooks_of(bases)
-    if not package or not (keeps or method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
+    if method in _KEEPS and method in hooks_of(bases):
+        return {"trainer": created(f"{_TRAINERS[package]}.{_IN_FIT}")}
+    if not package or not (method.startswith("on_") or method in ("setup", "teardown", *_WRITES)):
         return _NOTHING
-    trainer = f"{_TRAINERS[package]}.{_IN_FIT}" if keeps or method.startswith(_WRAPPED) else _TRAINERS[package]
-    if keeps:
-        return {"trainer": created(trainer)}
+    trainer = f"{_TRAINERS[package]}.{_IN_FIT}" if method.startswith(_WRAPPED) else _TRAINERS[package]
     parameters = {"trainer": created(trainer), "pl_module": created(f"{package}.LightningModule")}
     # All ranks load the same checkpoint.
     return {**parameters, **_of_batch(method), **({"checkpoint": SETTING} if method == "on_load_checkpoint" else {})}

@@ -28,7 +28,6 @@ from trl_lint.knowledge.backends import (
     ALL_RANKS,
     CHOOSE_GPU,
     CHOOSE_NCCL,
-    FIND_GPUS,
     LOCAL_ADDRESS,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
@@ -119,19 +118,11 @@ def _is_nccl_on_gpus(frame: Frame, backend: cst.Arg | None) -> bool:
     import libcst as cst
 
     from trl_lint.analysis.program.syntax import resolved
+    from trl_lint.analysis.transfer.processes.job_flags import on_gpus
 
     chosen = None if backend is None else resolved(frame.root, backend.value)
-    if not isinstance(chosen, cst.IfExp):
-        return False
-    match chosen.test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Call() as call):
-            on_gpus = chosen.orelse
-        case cst.Call() as call:
-            on_gpus = chosen.body
-        case _:
-            return False
-    asked = library_name_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))
-    return asked in FIND_GPUS and is_for_gpus(frame.engine.evaluate(frame, on_gpus))
+    branch = on_gpus(frame, chosen) if isinstance(chosen, cst.IfExp) else None
+    return isinstance(branch, cst.BaseExpression) and is_for_gpus(frame.engine.evaluate(frame, branch))
 
 
 def _names_cpu(args: Arguments) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.project.import_lines import files_in_reach
-from trl_lint.analysis.program.project.notes import noted_of_linted
+from trl_lint.analysis.program.project.notes import noted, noted_of_linted
 from trl_lint.domain import ranks
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.backends import TEST_FILES
@@ -78,11 +78,12 @@ def _setters(project: Project) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(project.linted):
         # Once per file, because an editor or a benchmark adds one file after the other to those that are linted.
-        for name in project.notes.cached((_names_set, path), partial(_names_set, project, path)):
+        for name in _names_set(project, path):
             found[name].append(path)
     return found
 
 
+@noted
 def _names_set(project: Project, path: Path) -> frozenset[str]:
     """The names under which a file puts such a text into settings."""
     text = project.text(path).decode("utf-8", "replace")

@@ -184,16 +184,17 @@ def _is_of_ranks(node: cst.If) -> bool:
     return any(isinstance(each, cst.SimpleString) and each.raw_value in REQUIRED_VARIABLES for each in names)
 
 
-def _is_with_gpus(frame: Frame, node: cst.If, branch: cst.CSTNode) -> bool:
-    """Whether a branch is taken wherever there are GPUs: `if torch.cuda.is_available():`."""
+def on_gpus(frame: Frame, node: cst.If | cst.IfExp) -> cst.CSTNode | None:
+    """The branch that is taken wherever there are GPUs: that of `if torch.cuda.is_available():`."""
     match node.test:
         case cst.UnaryOperation(operator=cst.Not(), expression=cst.Call() as call):
-            on_gpus: cst.CSTNode | None = node.orelse
+            branch: cst.CSTNode | None = node.orelse
         case cst.Call() as call:
-            on_gpus = node.body
+            branch = node.body
         case _:
-            return False
-    return branch is on_gpus and library_name_of(frame.engine.evaluate(frame, call.func)) in FIND_GPUS
+            return None
+    asked = library_name_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))
+    return branch if asked in FIND_GPUS else None
 
 
 def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -206,7 +207,7 @@ def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode)
     conditions = [(outer, inner) for outer, inner in inwards(frame.root, node) if isinstance(outer, cst.If)]
     if not all(
         (outer.orelse is None and outer.body is inner and _is_about_processes(frame, outer))
-        or _is_with_gpus(frame, outer, inner)
+        or inner is on_gpus(frame, outer)
         for outer, inner in conditions
     ):
         return False
