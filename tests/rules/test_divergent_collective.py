@@ -1243,6 +1243,58 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
     assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
 
 
+FINISHED_STEPS = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def train(net, data, steps, args):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(net)
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
+    step = 0
+    while {goes_on}:
+        for number, batch in enumerate(loader):
+            loss = model(batch["x"]).mean()
+            {before}
+            if torch.isnan(loss):
+                continue
+            loss.backward()
+            {counts}
+            {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "by_default"),
+    [
+        ({}, False),
+        ({"goes_on": "True", "after": "if step == steps: return"}, False),
+        ({"goes_on": "True", "after": "if step == args.steps: return"}, False),
+        ({"after": "if step % 10 == 0: dist.barrier()"}, False),
+        ({"after": "if args.meets: dist.barrier()"}, False),
+        # The next forward of a rank that skips waits for the buffers.
+        ({"before": "net.apply(lambda each: isinstance(each, torch.nn.BatchNorm2d))"}, True),
+        ({"before": "dist.barrier()"}, True),
+        ({"after": "if number % 10 == 0: dist.barrier()"}, True),
+        ({"after": "if number == steps: break"}, False),
+        ({"after": "if number == steps: return"}, True),
+        ({"goes_on": "True"}, True),
+        ({"goes_on": "number < steps"}, True),
+        ({"counts": "step -= 1"}, True),
+        ({"counts": "if number % 2: step += 1"}, True),
+        ({"counts": "step += 1; step = number"}, True),
+        ({"before": "step += 1", "counts": "pass"}, True),
+        ({"counts": "if args.skips: continue", "after": "step += 1"}, True),
+    ],
+)
+def test_a_skipped_backward_pass_where_a_loop_ends_after_a_number_of_finished_steps(parts, by_default):
+    filled = {"goes_on": "step < steps", "before": "pass", "counts": "step += 1", "after": "pass", **parts}
+    (found,) = (each for each in SNIPPETS.findings(FINISHED_STEPS.format(**filled)) if "isnan" in each.message)
+    assert found.by_default is by_default
+
+
 @pytest.mark.parametrize(
     ("body", "is_there"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from started import findings_in
 
 PROGRAM = """
@@ -52,10 +53,33 @@ def train(args, model, rows):
         np.save("old.npy", rows)  # reported
     if args.again or not os.path.exists("again.npy"):
         np.save("again.npy", rows)  # reported
+    if not os.path.exists("one.npy") or not os.path.exists("other.npy"):
+        np.save("one.npy", rows)  # on request
+        np.save("other.npy", rows)  # on request
+    if not os.path.exists("images") or not len(list(Path("images").glob("*"))) == args.size:
+        write("images/1.npy", rows)
+    if len(list(Path("samples").glob("*"))) < args.size:
+        np.save("samples/1.npy", rows)  # on request
+    if len(list(Path("results").glob("*"))) == args.size:
+        np.save("results/1.npy", rows)  # reported
+    if len(list(Path("old").glob("*"))) != 0:
+        np.save("old/1.npy", rows)  # reported
     trainer = pl.Trainer(devices=args.devices, strategy="ddp")
     trainer.fit(model)
     if not os.path.exists("after.npy"):
         np.save("after.npy", rows)  # reported
+
+
+def train_as_asked(args, model, rows):
+    if not os.path.exists("asked.npy"):
+        np.save("asked.npy", rows)  # on request
+    trainer = pl.Trainer.from_argparse_args(args)
+    trainer.logdir = "logs"
+    trainer.fit(model, rows)
+    if not os.path.exists("late.npy"):
+        np.save("late.npy", rows)  # reported
+    if trainer.global_rank == 0:
+        print(trainer.profiler.summary())
 
 
 def train_in_group(args, model, rows):
@@ -88,6 +112,8 @@ def main(args):
         train(args, args.model, args.rows)
     elif args.run == "group":
         train_in_group(args, args.model, args.rows)
+    elif args.run == "asked":
+        train_as_asked(args, args.model, args.rows)
     elif args.run == "sample":
         sample(args, args.model, args.rows)
     else:
@@ -115,6 +141,26 @@ def test_a_launcher_starts_all_processes_at_once(tmp_path):
     found = findings_in(tmp_path, files, "train.py")
     places = [each.start.line for finding in found for each in (finding, *finding.also) if finding.by_default]
     assert sorted(places) == sorted(_lines(PROGRAM, "# reported") + _lines(PROGRAM, "# on request"))
+
+
+@pytest.mark.parametrize(
+    ("command", "starts_one"),
+    [
+        ("python train.py --gpus 0,1", True),
+        ("python train.py --devices 4 --num_nodes 1", True),
+        ("python train.py --gpus 1", True),
+        ("python train.py --gpu 0,1", True),
+        ("for i in 0 1; do python train.py --gpus 1 --local_rank $i & done", False),
+        ("RANK=1 python train.py --gpus 2", False),
+        ("python train.py --gpus 2 --num_nodes 2", False),
+        ("srun --ntasks=2 python train.py --gpus 2", False),
+        ("torchrun --nproc_per_node 2 train.py --gpus 2", False),
+    ],
+)
+def test_a_program_that_is_given_gpus_starts_the_others_itself(tmp_path, command, starts_one):
+    files = {"train.py": PROGRAM, "run.sh": f"{command}\n"}
+    found = [each for each in findings_in(tmp_path, files, "train.py") if not each.by_default]
+    assert bool(found) is starts_one
 
 
 def test_so_does_what_runs_several_tasks(tmp_path):

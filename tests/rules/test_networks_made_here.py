@@ -80,6 +80,24 @@ def waits(body: list[str]) -> bool:
             "torch.stack(losses).mean().backward()",
         ],
         ["probe = nn.Linear(5, 5)", "probe(logits.detach()).sum().backward()"],
+        # It starts with the numbers of the wrapped one.
+        [
+            "probe = Net()",
+            "with torch.no_grad():",
+            "    probe.head.weight.copy_(model.module.head.weight)",
+            "probe.to('cuda')",
+            "probe(torch.randn(3, 16)).sum().backward()",
+        ],
+        [
+            "probe = Net()",
+            "probe.head.weight.data.copy_(model.module.head.weight)",
+            "probe(torch.randn(3, 16)).sum().backward()",
+        ],
+        [
+            "probe = Net()",
+            "probe.load_state_dict(model.module.state_dict())",
+            "probe(torch.randn(3, 16)).sum().backward()",
+        ],
     ],
 )
 def test_its_backward_pass_reduces_nothing(body):
@@ -94,6 +112,12 @@ def test_its_backward_pass_reduces_nothing(body):
         ["criterion = nn.CrossEntropyLoss()", "criterion(logits, torch.ones(3)).backward()"],
         ["critic = nn.Linear(5, 1)", "critic(logits).sum().backward()"],
         ["probe = nn.Linear(16, 5)", "loss = loss + probe(torch.randn(3, 16)).sum()", "loss.backward()"],
+        # The wrapper is in it.
+        [
+            "probe = nn.Sequential(nn.Linear(16, 16))",
+            "probe.append(model)",
+            "probe(torch.randn(3, 16)).sum().backward()",
+        ],
         # Somebody else has made it.
         ["trained(model.module, torch.randn(3, 16), torch.ones(3))"],
     ],

@@ -114,9 +114,8 @@ class AttributeAsked(Event):
 class ModelCalled(Event):
     """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
-    trains: if it is trained with. names: the wrapped models there, by their texts; attributes: those of `self`; passed:
-    calls that run one as an argument, by id; pending: since a backward pass; prepared: if something unknown may.
-    with_gradients: what may have them.
+    trains: if it is trained with. names: the wrapped models there, by text; attributes: those of `self`; passed: calls
+    that run one, by id; pending: since a backward pass; prepared: if unknown code may. with_gradients: who has some.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -280,9 +279,9 @@ class Divergence(Event):
     node: the call; if those ranks have left before it (`after`), the statement by which they do, or the condition.
     condition: what divides the ranks; by: what kind of thing that is; origins: why it differs. holds: for a CONDITION,
     its result on the ranks that leave, or that make the call. exit: the keyword of the statement by which they leave,
-    or may leave (`may_stay`). caught: whether they skip a backward pass through an `except`. missing: all points that
-    they may not reach, in order, unless others make up for some. node_values: the facts of the parts of the condition,
-    by the id of the node. knows_sharding: whether the function handles models that an engine shards.
+    or may leave (`may_stay`). by_buffers: whether later passes make up for it unless the model has buffers. caught: if
+    an `except` skips a backward pass. missing: all points that they may not reach, in order, unless others make up for
+    some. node_values: facts of the condition's parts, by node id. knows_sharding: if the function knows sharded models.
     """
 
     mentions = (LIBRARIES, mentions.SYNC_POINTS)
@@ -295,6 +294,7 @@ class Divergence(Event):
     after: bool = False
     exit: str = ""
     may_stay: bool = False
+    by_buffers: bool = False
     caught: bool = False
     origins: Origin = Origin.NONE
     missing: tuple[SyncPoint, ...] = ()

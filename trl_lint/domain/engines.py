@@ -66,7 +66,7 @@ class EnginesInUse(NamedTuple):
         shown: The engines that it is shown to run under, empty if unknown.
         only: Whether no other engine is possible.
         one_node: Whether each launch of a program says that it is on one machine.
-        launched: Whether a launch is known.
+        launched: Whether a launch is known; at_once: one that starts all processes before the program runs.
         one_process: Whether all programs that run the file are started by known commands, each of which starts one
             process.
         some_one_process: The same, if some of these programs are started by no command.
@@ -111,6 +111,7 @@ class EnginesInUse(NamedTuple):
     parts: frozenset[str] = frozenset()
     others_started: bool = False
     given_options: frozenset[str] | None = None
+    at_once: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

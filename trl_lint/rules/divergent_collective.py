@@ -63,13 +63,16 @@ Not in the default set, because they depend on the data, chance, the disk or the
 - files that some ranks may find, and random numbers (one seed draws the same on all ranks);
 - what fails on some ranks only;
 - forwards without gradients, which only synchronise a model's buffers: under DDP the next forward with gradients makes
-  up for it, unless another collective comes first or none follows.
+  up for it, unless another collective comes first or none follows;
+- backward passes that a rank skips after its forward, in a loop that ends after a number of finished steps: its next
+  pass makes up for it, unless the model has buffers.
 
 Conditions on settings, `global_step` and `sync_gradients`, gathered or broadcast values, and the number of ranks are
 the same everywhere. So is whether a list that all ranks fill in the same places is empty (`if len(rows):`). Conditions
 that are not known to differ are not reported, nor are those that combine the rank with something unknown. Branches
 that call the same collectives in the same order are correct, and a branch that raises ends the job. One that starts an
-endless loop over (`continue` in a `while True` without an exit) misses nothing if no collective comes before it there.
+endless loop over (`continue` in a `while True` without an exit) misses nothing if no collective comes before it there,
+nor does one that skips a batch in a loop that ends after a number of finished steps, if nothing else synchronises.
 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
 within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its
@@ -130,6 +133,8 @@ _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_c
 _UNTIL = "until the time-out"
 # The keyword by which a process group gets a device of its own.
 _BINDS_DEVICE = rb"\bdevice_id\s*="
+# What makes, or converts, modules with buffers.
+_HAS_BUFFERS = rb"BatchNorm|\bregister_buffer\b"
 _NAMES = {
     "forward": "the forward pass of a wrapped model",
     AUTOMATIC_BACKWARD: "the backward pass that Lightning starts",
@@ -165,6 +170,8 @@ def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are; any other finding is not in the default set."""
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
+    if event.by_buffers and not event.module.mentions(_HAS_BUFFERS):
+        return False
     if _is_called_by_the_others(event) or _is_made_by_members(event):
         return False
     if event.origins == Origin.RANK:

@@ -137,7 +137,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
 
 def _is_worth_a_look(event: SideEffect) -> bool:
     """Whether it may do harm: of 45 places read that append, or are named by the clock, 13 were false and none real."""
-    if event.early and not event.module.engines().launched:
+    if event.early and not event.module.engines().at_once:
         return False
     return not event.by_clock and event.effect != APPENDED
 

@@ -14,7 +14,7 @@ to the rules. A branch that leaves early (`return`, `break`, `continue`) lacks e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,7 @@ from trl_lint.analysis.events import Divergence, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
 from trl_lint.analysis.program.idioms.endless_loops import start_over
+from trl_lint.analysis.program.idioms.finished_steps import are_made_up_for
 from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_rank
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
@@ -34,11 +35,12 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     set_before,
 )
 from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
-from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class, precedes
 from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives, waits_for_others
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.half_waits import is_matched_by_other_half, record_half_waits
 from trl_lint.analysis.state.observing import Branch, Exit, Observer
 from trl_lint.analysis.state.point_sequences import (
     BranchPoints,
@@ -60,11 +62,7 @@ from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 from trl_lint.knowledge.python import NO_MEMORY
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
-
-# The methods that run when a `with` block is entered and left.
-_HALVES = frozenset({"__enter__", "__exit__"})
 
 
 class Branches:
@@ -74,18 +72,12 @@ class Branches:
         self.by_test: dict[tuple[int, tuple[int, ...]], BranchPoints] = {}
 
 
-class HalfWaits:
-    """For the two methods of a context manager, what only some ranks wait at, by the text of the condition."""
-
-    def __init__(self) -> None:
-        self.by_method: dict[FunctionInfo, dict[str, set[str]]] = {}
-
-
 class Mismatch(NamedTuple):
     """A condition whose two branches have different sequences, the first missing point, whether it is in a branch.
 
     also_missing: the first points that are missing in alternative paths, if branches contain them, too.
-    leaving: the statement by which ranks leave, if it is not any of the branch.
+    leaving: the statement by which ranks leave, if it is not any of the branch. by_buffers: whether they make up for
+    what they miss unless a forward before it broadcasts buffers.
     """
 
     branch_points: BranchPoints
@@ -93,6 +85,7 @@ class Mismatch(NamedTuple):
     is_in_branch: bool
     also_missing: tuple[SyncPoint, ...] = ()
     leaving: Exit | None = None
+    by_buffers: bool = False
 
 
 class Rendezvous(Observer["Frame"]):
@@ -115,14 +108,13 @@ class Rendezvous(Observer["Frame"]):
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """A rank that misses a point where a `with` block is entered may reach one where it is left."""
-        return [each for each in events if not _is_matched_by_other_half(each)]
+        return [each for each in events if not is_matched_by_other_half(each)]
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """Emit an event for each condition whose two branches have different sequences."""
         if not frame.sync_points:
             return
-        if frame.function is not None and frame.function.name in _HALVES:
-            _record_half_waits(frame, frame.function)
+        record_half_waits(frame, frame.notes.of(Branches).by_test.values())
         emitted: set[int] = set()
         if decorated.uniformity is Uniformity.DIVERGENT and before.uniformity is Uniformity.UNIFORM:
             _emit_decorated(frame, decorated, emitted)
@@ -158,6 +150,7 @@ def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
         after=after,
         exit="" if leaving is None else type(leaving).__name__.lower(),
         may_stay=branch.through[side],
+        by_buffers=mismatch.by_buffers,
         caught=branch.tried is not None and mismatch.point.kind == "backward",
         origins=branch.origins,
         missing=_missing(frame, mismatch),
@@ -198,10 +191,11 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     ):
         return None
     is_in_branch = id(found) in inside
-    nodes = (each.node for each in frame.sync_points)
     if is_in_branch and _takes_turns(frame, branch, found):
         return None
-    if not is_in_branch and start_over(frame.root, branch.exits[branch.continuing ^ 1], nodes):
+    exits = () if is_in_branch else branch.exits[branch.continuing ^ 1]
+    nodes = [each.node for each in frame.sync_points]
+    if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes):
         return None
     return Mismatch(
         branch_points,
@@ -209,7 +203,15 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         is_in_branch,
         _also_missing(frame, found, sequences, branch_points) if is_in_branch else (),
         leaving,
+        are_made_up_for(frame.root, exits, _but_forwards_before(frame, exits)),
     )
+
+
+def _but_forwards_before(frame: Frame, exits: Sequence[Exit]) -> Iterator[cst.CSTNode]:
+    """Where a run synchronises, without the forwards that a rank has run when it leaves."""
+    for point in frame.sync_points:
+        if point.kind != "forward" or not any(precedes(frame.root, point.node, each) for each in exits):
+            yield point.node
 
 
 def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> list[list[SyncPoint]]:
@@ -398,33 +400,6 @@ def _rank_dependent_parts(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of a condition that differ between ranks: `dist.is_initialized()` does not."""
     values = ((each, frame.node_values.get(id(each))) for each in parts_of(test))
     return [each for each, value in values if value is None or value.rank.differs]
-
-
-def _record_half_waits(frame: Frame, receiver: FunctionInfo) -> None:
-    """Record what only some ranks wait at in one of the two methods of a context manager."""
-    known = frame.module.notes.of(HalfWaits).by_method.setdefault(receiver, {})
-    branch_points = [(each.branch.test, each.arms) for each in frame.notes.of(Branches).by_test.values()]
-    forks = [(fork.test, fork.arms) for fork in frame.notes.of(Forks).by_test.values()]
-    for test, arms in (*branch_points, *forks):
-        value = frame.node_values.get(id(test))
-        if value is not None and value.rank.origins == Origin.RANK and not all(arms):
-            text, kinds = frame.module.tree.code_for_node(test), {point.kind for arm in arms for point in arm}
-            known[text] = kinds
-            frame.engine.note_stored(HalfWaits, receiver, text, kinds)
-
-
-def _is_matched_by_other_half(event: Event) -> bool:
-    """Whether the ranks that miss a point when a `with` block is entered reach one when it is left, or the reverse."""
-    receiver = event.function
-    if not isinstance(event, Divergence) or receiver is None or receiver.cls is None or receiver.name not in _HALVES:
-        return False
-    if event.origins != Origin.RANK or event.after or not event.missing:
-        return False
-    (other,) = _HALVES - {receiver.name}
-    method = receiver.cls.find(other)
-    waits = {} if method is None else event.module.notes.of(HalfWaits).by_method.get(method, {})
-    test = event.module.tree.code_for_node(event.condition.node)
-    return any(event.sync_point.kind in kinds for text, kinds in waits.items() if text != test)
 
 
 def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:

@@ -114,7 +114,7 @@ class SideEffects(Observer["Frame"]):
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """A method of a model that is not wrapped, of an object loaded with it, or one recognised by its name."""
-        before_fits.note(frame, receiver, name)
+        before_fits.note(frame, receiver, name, node)
         is_bare = receiver.kind is Kind.MODEL and receiver.wrapping is not None and receiver.wrapping.is_bare
         if _is_path(receiver, name):
             _on_path(frame, receiver, name, args, node)

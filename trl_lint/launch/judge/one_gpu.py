@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from trl_lint.knowledge.heuristics import GPU_COUNT_ARGUMENT, LAUNCHER_ARGUMENT, NODE_COUNT_ARGUMENT
+from trl_lint.knowledge.heuristics import GPU_COUNT_ARGUMENT, GPU_INDEX_ARGUMENT, LAUNCHER_ARGUMENT, NODE_COUNT_ARGUMENT
 from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.gpus import RANK_VARIABLES, VISIBLE, options
 from trl_lint.launch.judge.python_invocation import Start
@@ -62,13 +62,23 @@ def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> boo
 
 def says_one_gpu(start: Start) -> bool:
     """Whether the arguments of a program that may start processes itself give it one GPU, on one machine."""
+    counts = [value for name, value in _settings(start) if GPU_COUNT_ARGUMENT.fits(name)]
+    return bool(counts) and all(map(_ONE.fullmatch, counts)) and starts_others_itself(start)
+
+
+def starts_others_itself(start: Start) -> bool:
+    """Whether a program that is given GPUs is started once, on one machine, and may start processes on them itself."""
     if not start.environment.keys().isdisjoint(RANK_VARIABLES) or any(each.name == "srun" for each in start.wrappers):
         return False
     passed = list(_settings(start))
-    counts = [value for name, value in passed if GPU_COUNT_ARGUMENT.fits(name)]
     nodes = [value for name, value in passed if NODE_COUNT_ARGUMENT.fits(name)]
-    others = (name for name, _ in passed if LAUNCHER_ARGUMENT.fits(name) and not GPU_COUNT_ARGUMENT.fits(name))
-    return bool(counts) and all(map(_ONE.fullmatch, counts)) and set(nodes) <= {"1"} and not any(others)
+    given = [(name, value) for name, value in passed if LAUNCHER_ARGUMENT.fits(name) or GPU_COUNT_ARGUMENT.fits(name)]
+    return set(nodes) <= {"1"} and bool(given) and all(_names_gpus(name, value) for name, value in given)
+
+
+def _names_gpus(name: str, value: str) -> bool:
+    """Whether an argument says how many GPUs, or lists several, so that it is none for each process: `--gpu 0,1`."""
+    return GPU_COUNT_ARGUMENT.fits(name) or (GPU_INDEX_ARGUMENT.fits(name) and "," in value)
 
 
 def _settings(start: Start) -> Iterator[tuple[str, str]]:

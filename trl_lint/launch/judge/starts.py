@@ -26,7 +26,7 @@ from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
-from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu
+from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu, starts_others_itself
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 
 # Accelerate's default settings, which no launch names.
@@ -55,6 +55,7 @@ class LaunchEngines:
         options: The names of the options passed to the program, None if some may be unknown.
         drops_last: Whether it asks for full batches only.
         pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
+        by_program: Whether it starts one process, which starts the others, if there are any.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -69,6 +70,7 @@ class LaunchEngines:
     options: frozenset[str] | None = None
     drops_last: bool = False
     pattern: str = ""
+    by_program: bool = False
 
 
 class BareStart(NamedTuple):
@@ -99,9 +101,11 @@ def starts(
             launches.append(replace(launch, one_process=True) if sees_one_gpu(command, launcher, alone) else launch)
         elif start is not None and says_one_gpu(start):
             given = None if leaves_open(start.arguments) else _option_names(start.arguments)
-            launches.append(LaunchEngines(program=_path_of(start), one_process=True, counted=True, options=given))
+            launches.append(
+                LaunchEngines(program=_path_of(start), one_process=True, counted=True, options=given, by_program=True)
+            )
         elif start is not None and is_one_of_several(start):
-            launches.append(LaunchEngines(program=_path_of(start)))
+            launches.append(LaunchEngines(program=_path_of(start), by_program=starts_others_itself(start)))
         elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):
             bare.add(_started_bare(start, path))
     return tuple(launches), frozenset(bare)

@@ -217,6 +217,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     shown = _nearest(project, asks, own, found)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
+    at_once = any(not launch.by_program for each in found for launch in each.shown.launches)
     users = project.importers.programs_of(str(asks))
     one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
@@ -231,7 +232,8 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     processes = one_node, launched, one_process, some_one_process
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
-    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several, elsewhere)
+    use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several, elsewhere)
+    return use._replace(at_once=at_once)
 
 
 def _nearest(

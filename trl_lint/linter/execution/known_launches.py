@@ -49,7 +49,8 @@ def as_started_around(found: EnginesInUse, around: Sequence[ProjectScan], names:
         return found
     where = {engine: name for _, name, launch in reversed(starts) for engine in launch.engines}
     shown = tuple(ShownEngine(engine, where[engine], True) for engine in TrainingEngine if engine in where)
-    return found._replace(shown=shown, only=TrainingEngine.DDP not in where, launched=True)
+    at_once = any(not launch.by_program for _, _, launch in starts)
+    return found._replace(shown=shown, only=TrainingEngine.DDP not in where, launched=True, at_once=at_once)
 
 
 def start_others_only(project: ProjectScan, programs: Set[str]) -> bool:

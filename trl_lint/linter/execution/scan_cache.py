@@ -80,6 +80,7 @@ class _LaunchRow(TypedDict):
     options: list[str] | None
     drops_last: bool
     pattern: str
+    by_program: bool
 
 
 class _Row(TypedDict, total=False):
@@ -138,4 +139,5 @@ def _launch(row: _LaunchRow) -> LaunchEngines:
         None if row["options"] is None else frozenset(row["options"]),
         row["drops_last"],
         row["pattern"],
+        row["by_program"],
     )

@@ -9,6 +9,9 @@
     loss = disc(generator(z)).mean()              of a wrapper as well, if `generator` is one
     loss = criterion(model(x), y)                 `criterion = nn.MSELoss()` has nothing to train
 
+    probe.load_state_dict(model.state_dict())     with the numbers of a wrapper, it is still no part of it
+    probe.weight.data.copy_(model.module.weight)  the same, as under `no_grad`
+
 The parts of a loss are followed through the names that the function binds, up to what is computed without gradients.
 """
 
@@ -38,10 +41,13 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import PreparedObject, class_name_of
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
-from trl_lint.knowledge.models import HAVE_PARAMETERS
+from trl_lint.knowledge.models import HAVE_PARAMETERS, RETURN_THE_MODEL
 from trl_lint.knowledge.python import COPIES_WITH_FIELDS
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS, WITHOUT_HISTORY
 
+# Methods by which a module stays made of what it was made of. The numbers of a tensor, without what they are made of.
+_ADDS_NOTHING = RETURN_THE_MODEL | {"load_state_dict"}
+_NUMBERS = "data"
 _COPIES = frozenset(name.rpartition(".")[2] for name in COPIES_WITH_FIELDS)
 
 
@@ -133,8 +139,9 @@ def _bound(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpr
             yield target, value, False
         case cst.For(target=target, iter=iterable) | cst.CompFor(target=target, iter=iterable):
             yield from ((name, iterable, False) for name in of_class(target, cst.Name))
-        case cst.Expr(value=cst.Call(func=cst.Attribute(value=receiver), args=args)):
-            yield from ((receiver, each.value, False) for each in args)
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(method)), args=args)):
+            if method not in _ADDS_NOTHING and last_name(receiver) != _NUMBERS:
+                yield from ((receiver, each.value, False) for each in args)
 
 
 def _may_be_shared(value: Value) -> bool:
@@ -147,7 +154,7 @@ def _may_be_shared(value: Value) -> bool:
 def _is_made_here(frame: Frame, callee: cst.BaseExpression) -> bool:
     """Whether what is called is a network, or a part of one, that the function binds to what it makes."""
     name = holder_name(callee)
-    made = [each.value for each in _bindings(frame.root).get(name, ())]
+    made = [each.value for each in _bindings(frame.root).get(name, ()) if not _is_off(frame.root, each.value)]
     known = [(each, frame.node_values[id(each)]) for each in made if id(each) in frame.node_values]
     others = [(each, value) for each, value in known if holder_name(callee_of(each)) != name]  # not `net = net.cuda()`
     return bool(others) and all(_is_new(each, value) for each, value in others)

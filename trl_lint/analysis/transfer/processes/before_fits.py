@@ -21,8 +21,16 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect
+from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer
 from trl_lint.analysis.program.idioms.path_conditions import branch_of
-from trl_lint.analysis.program.syntax import ancestors, definitions_around, ends_outside, last_name
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assignments,
+    callee_of,
+    definitions_around,
+    ends_outside,
+    last_name,
+)
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.domain.control import Control
 from trl_lint.domain.kinds import class_name_of
@@ -43,10 +51,10 @@ class BeforeFit:
         self.is_started = False
 
 
-def note(frame: Frame, receiver: Value, name: str) -> None:
+def note(frame: Frame, receiver: Value, name: str, call: cst.CSTNode) -> None:
     """A method of an object is called."""
     found = frame.trace.notes.of(BeforeFit)
-    if found.is_started or not _starts_others(receiver, name):
+    if found.is_started or not (_starts_others(receiver, name) or _runs_model(frame, name, call)):
         return
     found.is_started = True
     if frame.loops or not _is_left_to_trainer(frame.trace):
@@ -64,6 +72,21 @@ def note(frame: Frame, receiver: Value, name: str) -> None:
 def _starts_others(receiver: Value, name: str) -> bool:
     cls = class_name_of(receiver)
     return (name in RUNS_OF_TRAINER and cls in TRAINERS) or (name == LAUNCHES and cls == FABRIC)
+
+
+def _runs_model(frame: Frame, name: str, call: cst.CSTNode) -> bool:
+    """Whether a Trainer runs a model that is made as nothing else is: `Trainer.from_argparse_args(args).fit(model)`."""
+    if name not in RUNS_OF_TRAINER or not imported_trainer(frame.module):
+        return False
+    match call:
+        case cst.Call(func=cst.Attribute(value=cst.Name(trainer))):
+            assigned = ((each, value) for each, value in assignments(frame.root) if isinstance(each, cst.Name))
+            makers = [last_name(callee_of(value)) for each, value in assigned if each.value == trainer]
+        case cst.Call(func=cst.Attribute(value=cst.Call(func=maker))):
+            makers = [last_name(maker)]
+        case _:
+            return False
+    return bool(makers) and MAKE_TRAINERS.issuperset(makers)
 
 
 def nodes_of(program: EventTrace) -> set[int]:
@@ -96,14 +119,30 @@ def _is_without_file(condition: Control, node: cst.CSTNode) -> bool:
 
 
 def _is_negated(test: cst.BaseExpression) -> bool:
-    """`not exists(path)`, possibly with other conditions that must hold as well."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        return _is_negated(test.left) or _is_negated(test.right)
-    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) and _is_plain(test.expression)
+    """`not exists(path)`, possibly with others that must hold as well; or several, of which one has to hold."""
+    if isinstance(test, cst.BooleanOperation):
+        parts = map(_is_negated, (test.left, test.right))
+        return any(parts) if isinstance(test.operator, cst.And) else all(parts)
+    if isinstance(test, cst.UnaryOperation):
+        return isinstance(test.operator, cst.Not) and _is_plain(test.expression)
+    return _counts_files(test, cst.NotEqual, cst.LessThan)
 
 
 def _is_plain(test: cst.BaseExpression) -> bool:
-    return isinstance(test, (cst.Attribute, cst.Call, cst.Name))
+    """`exists(path)`, `len(files) == wanted`."""
+    return isinstance(test, (cst.Attribute, cst.Call, cst.Name)) or _counts_files(test, cst.Equal, cst.GreaterThanEqual)
+
+
+def _counts_files(test: cst.BaseExpression, *operators: type[cst.BaseCompOp]) -> bool:
+    """Whether a number of files is compared with the wanted one, in one of these ways."""
+    match test:
+        case cst.Comparison(
+            left=cst.Call(func=cst.Name("len")),
+            comparisons=[cst.ComparisonTarget(operator=operator, comparator=wanted)],
+        ):
+            is_none = isinstance(wanted, cst.Integer) and wanted.value == "0"
+            return isinstance(operator, operators) and not is_none
+    return False
 
 
 def _is_left_to_trainer(trace: EventTrace) -> bool:

@@ -35,6 +35,12 @@ def may_bind(project: Project, module: Module, names: Collection[str]) -> bool:
     return False
 
 
+def may_bind_unseen(module: Module) -> bool:
+    """Whether a file may bind names that do not appear in it."""
+    starred = any(isinstance(each.names, cst.ImportStar) for each in of_class(module.tree, cst.ImportFrom))
+    return starred or any(map(module.mentions, _BINDS_ANY))
+
+
 def _starred(project: Project, module: Module, names: Collection[str]) -> Iterator[Module | None]:
     """The modules of `from … import *` that may lead to a name; None for one outside of the project."""
     for statement in of_class(module.tree, cst.ImportFrom):
