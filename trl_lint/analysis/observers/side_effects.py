@@ -13,7 +13,7 @@ Events of a program:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reach
 from trl_lint.analysis.state.point_sequences import on_way_to
 from trl_lint.analysis.transfer.processes import (
     before_fits,
+    done_before,
     job_flags,
     made_on_some,
     main_process_tests,
@@ -86,6 +87,13 @@ from trl_lint.knowledge.shell_commands import RUN_LINES, RUN_WORDS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
+
+
+class Making(done_before.RepeatableWork):
+    """The work of a run that makes files if they are missing: if some ranks have done it before, the others find them.
+
+    For example, after `if rank == 0: build(path)` and a barrier, in `build(path)`.
+    """
 
 
 class SideEffects(Observer["Frame"]):
@@ -146,10 +154,11 @@ class SideEffects(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         prepared_files.note(frame, run.trace)
+        done_before.note_call(frame, Making, run.trace, function, node, waits=True)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Keep it if each process is known to reach it: in code that is launched, and in its callees."""
-        if not reached.launched:
+        if not reached.launched or (isinstance(event, SideEffect) and event.is_done()):
             return None
         return replace(event, called=reached.called) if isinstance(event, SideEffect) else event
 
@@ -293,7 +302,17 @@ def _emit(
         where=next((part for each in conditions if (part := _required_condition(frame, each, node))), ""),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
         has_run=any(_tests_run(frame, each) for each in conditions),
+        is_done=_making(frame),
     )
+
+
+def _making(frame: Frame) -> Callable[[], bool]:
+    """The test whether some ranks have made what the others may make here, now that all runs are known."""
+    if not any(each.rank.origins == Origin.IO for each in frame.memory.control.conditions):
+        return lambda: False
+    work = frame.trace.notes.of(Making)
+    work.is_done = True
+    return work.only_repeats
 
 
 def _is_named_by_clock(path: Value) -> bool:
