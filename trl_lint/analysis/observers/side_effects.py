@@ -24,6 +24,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
 from trl_lint.analysis.program.idioms.makers import maker_of
 from trl_lint.analysis.program.idioms.path_endings import ending
+from trl_lint.analysis.program.idioms.removed_before import is_removed_before
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
@@ -281,6 +282,8 @@ def _emit(
     """Emit an event for an effect, unless it is a different one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
     if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
+        return
+    if effect.makes and is_removed_before(frame.root, node):
         return
     if job_flags.is_beside_rank(frame.root, node) or returned_to_first.is_asked_for(frame, node):
         return
