@@ -50,7 +50,7 @@ _GATHER = frozenset(
     if isinstance(row, Collective) and row.result == "gathered" and row.into is not None and row.root is None
 )
 _GROUP = (2, "group")
-# They put together the parts of their first argument.
+# They put together the parts of their first argument. Not in torch_ops: names as written, with those of Python.
 _JOIN = frozenset({"cat", "concat", "concatenate", "list", "stack", "tuple"})
 # How many names, calls and operations are followed.
 _MOST_STEPS = 16
