@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.events import DatasetPrepared, Event, Revealed
+from trl_lint.analysis.data_events import DatasetPrepared
+from trl_lint.analysis.events import Event, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.control import Uniformity

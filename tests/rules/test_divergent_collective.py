@@ -1312,6 +1312,20 @@ def test_a_skipped_backward_pass_where_a_loop_ends_after_a_number_of_finished_st
         ("stop = False\nif loss > 3:\n    stop = True\nif stop:\n    accelerator.gather(loss)", True),
         ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
         ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
+        # Whoever makes the batches marks them, maybe on all ranks alike.
+        ("marked = bool(batch.pop('marked', False))\nif marked:\n    accelerator.gather(loss)", False),
+        (
+            "marked = bool(batch.get('marked', False)) and not 'raw' in batch\n"
+            "if args.again:\n    marked = False\nif not marked:\n    accelerator.gather(loss)",
+            False,
+        ),
+        ("marked = bool(batch.pop('marked', mask.any()))\nif marked:\n    accelerator.gather(loss)", True),
+        (
+            "marked = bool(batch.pop('marked', False))\nif loss > 3:\n    marked = True\n"
+            "if marked:\n    accelerator.gather(loss)",
+            True,
+        ),
+        ("marked = bool(batch.pop('marked', None))\nif marked:\n    accelerator.gather(loss)", True),
         # How often a test of the numbers was true is no size.
         ("bad = 0\nif loss > 3:\n    bad += 1\nif bad >= args.patience:\n    accelerator.gather(loss)", True),
         # How many are picked depends on the values.

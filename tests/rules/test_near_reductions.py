@@ -155,3 +155,70 @@ def exchanged(values, args):
 def test_what_is_reduced_on_the_way_to_the_function_that_logs_it(body, is_there):
     text = LOOP.replace("def train", PASSED_ON + "def train").format(textwrap.indent(body, 8 * " "))
     assert [each.by_default for each in SNIPPETS.findings(text)] == [is_there]
+
+
+STORED = """\
+import torch
+import torch.distributed as dist
+import wandb
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Base:
+    def averaged(self, values):
+        if self.several:
+            names, numbers = [], []
+            for name, value in values.items():
+                names.append(name)
+                numbers.append(value)
+            numbers = torch.stack(numbers)
+            dist.reduce(numbers, dst=0)
+            values = dict(zip(names, numbers / dist.get_world_size()))
+        return {{name: value.item() for name, value in values.items()}}
+
+    def plain(self, values):
+        return {{name: value.item() for name, value in values.items()}}
+
+    def one_of(self, values):
+        if self.several:
+            dist.all_reduce(values["loss"])
+        return values
+
+    def shown(self):
+        return self.logs
+
+class Judge(Base):
+    def __init__(self, model, several):
+        self.model, self.several = model, several
+
+    def step(self, x, y):
+        found = {{}}
+        found["accuracy"] = (self.model(x).argmax(-1) == y).float().mean()
+{}
+
+def main(model, rows, several):
+    dist.init_process_group("nccl")
+    judge = Judge(model, several)
+    for x, y in DataLoader(rows, sampler=DistributedSampler(rows)):
+        judge.step(x, y)
+        wandb.log(judge.shown())
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "is_there"),
+    [
+        ("self.logs = self.averaged(found)", False),
+        ("self.logs = self.averaged(values=found)", False),
+        ("found['count'] = 1\nself.logs = self.averaged(found)", False),
+        ("found = self.averaged(found)\nself.logs = found", False),
+        ("self.logs = self.plain(found)", True),
+        # Not of this key, of what is logged, or of what is passed to it.
+        ("self.logs = self.one_of(found)", True),
+        ("self.means = self.averaged(found)\nself.logs = found", True),
+        ("self.averaged(found)\nself.logs = found", True),
+        ("self.logs = {**found, **self.averaged({'loss': found['loss']})}", True),
+    ],
+)
+def test_what_is_put_into_a_dict_may_be_reduced_with_it(end, is_there):
+    text = STORED.format(textwrap.indent(end, 8 * " "))
+    assert [each.by_default for each in SNIPPETS.findings(text)] == [is_there]

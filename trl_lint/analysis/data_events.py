@@ -1,17 +1,40 @@
-"""Events about the rows that each rank gets: what the interpreter reports to the rules, as in `events.py`."""
+"""Events about data sets and the rows that each rank gets: what the interpreter reports to the rules."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import Event
+from trl_lint.domain.control import FirstRank
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge import mentions
 from trl_lint.knowledge.mentions import LIBRARIES
 
 if TYPE_CHECKING:
     from libcst import Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPrepared(Event):
+    """A whole data set is computed and cached by `method`. first_rank: which rank does so first, if that is known.
+
+    in_trainer: a class that a library runs on every rank does it; started: a program that starts a training.
+    holds_trainer: whether the mapped function holds the trainer, so that its hash, the cache file's name, differs.
+    only_reads: whether all calls that lead here read what some ranks have computed, now that all runs are known.
+    """
+
+    mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
+    anywhere = True
+
+    method: str
+    holds_trainer: bool = False
+    first_rank: FirstRank | None
+    in_trainer: bool
+    started: bool = False
+    accelerator: str = ""
+    only_reads: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

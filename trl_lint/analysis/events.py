@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.averaging import Mean
-from trl_lint.domain.control import Control, FirstRank
+from trl_lint.domain.control import Control
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.entries import NumberEntry
 from trl_lint.domain.model_roles import is_replicated, is_trained
@@ -222,27 +222,6 @@ class StepReturned(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetPrepared(Event):
-    """A whole data set is computed and cached by `method`. first_rank: which rank does so first, if that is known.
-
-    in_trainer: a class that a library runs on every rank does it; started: a program that starts a training.
-    holds_trainer: whether the mapped function holds the trainer, so that its hash, the cache file's name, differs.
-    only_reads: whether all calls that lead here read what some ranks have computed, now that all runs are known.
-    """
-
-    mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
-    anywhere = True
-
-    method: str
-    holds_trainer: bool = False
-    first_rank: FirstRank | None
-    in_trainer: bool
-    started: bool = False
-    accelerator: str = ""
-    only_reads: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
     """A value is logged by `sink`, to a writer of each process (`by_each`), after `writes` put it into a container."""
 
@@ -380,7 +359,8 @@ class SideEffect(Event):
     change contains the time in seconds. where: the condition under which all ranks do it, "" if always. looked: whether
     each of them has tested if it exists, at a moment of its own. has_run: whether only ranks with a tracker's run do
     it. early: whether one process does it before Lightning starts the others. own: whether each of them writes data
-    that only it has; None if unknown. called: the call in another file that leads here.
+    that only it has; None if unknown. called: the call in another file that leads here. is_done: whether it has been
+    done by some ranks where the others come to it, now that all runs are known.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -398,6 +378,7 @@ class SideEffect(Event):
     early: bool = False
     own: bool | None = None
     called: Step | None = None
+    is_done: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

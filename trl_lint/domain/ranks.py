@@ -161,6 +161,8 @@ def _combine(a: Rank, b: Rank) -> Rank:
     if a.state is State.SAME:
         return REDUCED if REDUCED in (a, b) else SAME
     if a.state is State.UNKNOWN:
+        if a == AGREED and (b == AGREED or b.state is State.SAME):
+            return AGREED
         return SETTING if _is_setting(a, b) else UNKNOWN
     origins = a.origins | b.origins
     if a.state is State.SHARD:

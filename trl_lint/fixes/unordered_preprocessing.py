@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.analysis.data_events import DatasetPrepared
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import FirstRank
 from trl_lint.findings import Applicability

@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.analysis.data_events import DatasetPrepared
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, FirstRank, Uniformity

@@ -60,7 +60,8 @@ The plain loss in a loop with its own backward pass is not in the default set, b
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
 function, so one that a helper returns is reported by default. Nor is a value in the default set if the same function,
 or one that returns it or passes it on to the log, has reduced something of it before, in place or under its own name,
-in a way that is not understood, or only under a condition: whoever writes that has thought of the ranks.
+in a way that is not understood, or only under a condition; or if all that its function does with the dict that it is
+put into is to have another one reduce it so. Whoever writes that has thought of the ranks.
 
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
@@ -270,8 +271,11 @@ def _is_worth_a_look(event: Logged, write: Write) -> bool:
 
 
 def _may_be_reduced(event: Logged, write: Write) -> bool:
-    """Whether a function that logs the value, stores it, passes it on or returns it reduces something of it before."""
-    from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
+    """Whether a function that logs the value, stores it, passes it on or returns it reduces something of it before.
+
+    Or if the one that stores it in a container only has that reduced.
+    """
+    from trl_lint.analysis.program.idioms.near_reductions import Caller, is_reduced_after, may_be_reduced
     from trl_lint.analysis.program.syntax import ancestors
 
     stored = write.node if write.payload is None else write.payload.expression
@@ -280,6 +284,8 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
     if not ancestors(event.node, stored):
         places.append((Caller(event.module, event.function), event.node))
     places.extend(_passed_on(event, write))
+    if is_reduced_after(*places[0], _called):
+        return True
     return any(may_be_reduced(caller, node, _called) for caller, node in places)
 
 

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetDivergence, DatasetPrepared, Event
+from trl_lint.analysis.data_events import DatasetPrepared
+from trl_lint.analysis.events import DatasetDivergence, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import names_in, used_names
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
+from trl_lint.analysis.transfer.processes import done_before
 from trl_lint.domain import ranks
-from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import BoundMethod, class_name_of
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET, DISABLES_CACHING, RANK_OPTION, SAYS_ONLY, is_dataset
@@ -42,28 +43,8 @@ _ARGUMENTS = "transformers.TrainingArguments"
 _ITERATED_OVER = ("eval_dataset", "train_dataset")
 
 
-class Computed:
-    """The source of the calls by which only some ranks have computed a data set."""
-
-    def __init__(self) -> None:
-        self.codes: set[str] = set()
-
-
-class Preparing:
-    """A run that computes data sets, itself or by what it calls, and who calls it.
-
-    callers: the run around each call, and whether only some ranks have made the same call before: then there is a file.
-    """
-
-    def __init__(self) -> None:
-        self.computes = False
-        self.callers: dict[tuple[int, int, int], tuple[Preparing, bool]] = {}
-
-    def only_reads(self, inside: tuple[Preparing, ...] = ()) -> bool:
-        """Whether all calls that lead here read what some ranks have computed."""
-        if self in inside or not self.callers:
-            return False
-        return all(is_read or caller.only_reads((*inside, self)) for caller, is_read in self.callers.values())
+class Preparing(done_before.RepeatableWork):
+    """The work of a run that computes data sets: if some ranks have done it before, there is a file."""
 
 
 class Preprocessing(Observer["Frame"]):
@@ -71,10 +52,7 @@ class Preprocessing(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """`if rank == 0: encode(path)`, a barrier, then `encode(path)` on all ranks: they read its file."""
-        called, calling = run.trace.notes.of(Preparing), frame.trace.notes.of(Preparing)
-        if called.computes and called is not calling:
-            calling.computes = True
-            called.callers[id(calling), id(node), id(function)] = calling, _computed_before(frame, node)
+        done_before.note_call(frame, Preparing, run.trace, function, node, waits=False)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """A trainer is created: emit an event if the ranks pass different data sets to it."""
@@ -115,8 +93,8 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
     if receiver is None or receiver.rank.state is not State.SAME or _differs(args) or args.star is not None:
         return
     preparing = frame.trace.notes.of(Preparing)
-    preparing.computes = True
-    if _computed_before(frame, node):
+    preparing.is_done = True
+    if done_before.made_before(frame, node) is not None:
         return
     work = args.get(*row.work)
     if work is None or work.kind is Kind.NONE:
@@ -135,7 +113,7 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
         in_trainer=_in_trainer(frame),
         holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),
-        only_reads=preparing.only_reads,
+        only_reads=preparing.only_repeats,
     )
 
 
@@ -150,17 +128,6 @@ def _differs(args: Arguments) -> bool:
 def _is_without_cache(project: Project) -> bool:
     """Whether any linted file disables the caching of data sets, which affects all that a program imports."""
     return any(project.mentions(path, each) for path in sorted(project.linted) for each in DISABLES_CACHING)
-
-
-def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether only some ranks have computed the same before, by the same code, so that there is a file to read."""
-    code = frame.module.tree.code_for_node(node)
-    control = frame.memory.control
-    codes = frame.notes.of(Computed).codes
-    if control.uniformity is Uniformity.DIVERGENT and control.rank.origins == Origin.RANK:
-        codes.add(code)
-        return False
-    return code in codes
 
 
 def _reads_rank(frame: Frame, work: Value) -> bool:

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.data_events import DealtTwice
+from trl_lint.analysis.data_events import DatasetPrepared, DealtTwice
 from trl_lint.analysis.events import (
     DatasetDrawn,
-    DatasetPrepared,
     EpochsAlike,
     Event,
     Logged,

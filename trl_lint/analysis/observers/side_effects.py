@@ -13,7 +13,7 @@ Events of a program:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
 from trl_lint.analysis.program.idioms.makers import maker_of
 from trl_lint.analysis.program.idioms.path_endings import ending
+from trl_lint.analysis.program.idioms.removed_before import is_removed_before
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
@@ -33,6 +34,7 @@ from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reach
 from trl_lint.analysis.state.point_sequences import on_way_to
 from trl_lint.analysis.transfer.processes import (
     before_fits,
+    done_before,
     job_flags,
     made_on_some,
     main_process_tests,
@@ -86,6 +88,13 @@ from trl_lint.knowledge.shell_commands import RUN_LINES, RUN_WORDS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
+
+
+class Making(done_before.RepeatableWork):
+    """The work of a run that makes files if they are missing: if some ranks have done it before, the others find them.
+
+    For example, after `if rank == 0: build(path)` and a barrier, in `build(path)`.
+    """
 
 
 class SideEffects(Observer["Frame"]):
@@ -146,10 +155,11 @@ class SideEffects(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         prepared_files.note(frame, run.trace)
+        done_before.note_call(frame, Making, run.trace, function, node, waits=True)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Keep it if each process is known to reach it: in code that is launched, and in its callees."""
-        if not reached.launched:
+        if not reached.launched or (isinstance(event, SideEffect) and event.is_done()):
             return None
         return replace(event, called=reached.called) if isinstance(event, SideEffect) else event
 
@@ -273,6 +283,8 @@ def _emit(
     on_disk = place is not None or effect.path is not None
     if not _is_everywhere(frame, effect, on_disk, node) or (effect.fails and expects_second_try(frame.root, node)):
         return
+    if effect.makes and is_removed_before(frame.root, node):
+        return
     if job_flags.is_beside_rank(frame.root, node) or returned_to_first.is_asked_for(frame, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
@@ -293,7 +305,17 @@ def _emit(
         where=next((part for each in conditions if (part := _required_condition(frame, each, node))), ""),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
         has_run=any(_tests_run(frame, each) for each in conditions),
+        is_done=_making(frame),
     )
+
+
+def _making(frame: Frame) -> Callable[[], bool]:
+    """The test whether some ranks have made what the others may make here, now that all runs are known."""
+    if not any(each.rank.origins == Origin.IO for each in frame.memory.control.conditions):
+        return lambda: False
+    work = frame.trace.notes.of(Making)
+    work.is_done = True
+    return work.only_repeats
 
 
 def _is_named_by_clock(path: Value) -> bool:

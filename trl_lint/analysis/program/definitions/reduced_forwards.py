@@ -1,12 +1,14 @@
-"""What the text of a model's class shows: whether its forward returns what all ranks have reduced together.
+"""What the text of a model's class shows: whether its forward returns what all ranks have reduced or gathered together.
 
 For example, where `Entropy` is a function of autograd whose own forward does the first of these:
 
     dist.all_reduce(loss); return loss.log().mean()      reduced
     return Entropy.apply(x, y)                           reduced, there
+    dist.all_gather(parts, x); return torch.cat(parts)   gathered
     loss = self.entropy(x, y); return 2 * loss           reduced, if `self.entropy = DistEntropy()` is one of these
     return Entropy.apply(x, y) + x.norm()                not: a part of it is this rank's own
     dist.all_reduce(top); return (x - top).mean()        not: what is reduced is only a part of it
+    dist.all_gather(parts, x, group); return parts       not: not known to be of all ranks
 """
 
 from __future__ import annotations
@@ -41,13 +43,22 @@ _REDUCE = frozenset(
     for row in ROWS
     if isinstance(row, Collective) and row.result == "reduced" and row.into == (0, "tensor") and row.root is None
 )
+# Those that leave there what the ranks of a group have, and what they get if that is not all of them.
+_GATHER = frozenset(
+    row.name.rpartition(".")[2]
+    for row in ROWS
+    if isinstance(row, Collective) and row.result == "gathered" and row.into is not None and row.root is None
+)
+_GROUP = (2, "group")
+# They put together the parts of their first argument. Not in torch_ops: names as written, with those of Python.
+_JOIN = frozenset({"cat", "concat", "concatenate", "list", "stack", "tuple"})
 # How many names, calls and operations are followed.
 _MOST_STEPS = 16
 
 
 @noted_in_file
 def is_reduced(cls: ClassInfo) -> bool:
-    """Whether each value that the forward of a model returns is one that all ranks have reduced."""
+    """Whether each value that the forward of a model returns is one that all ranks have reduced or gathered."""
     forward = cls.find(_FORWARD)
     return forward is not None and _returns_reduced(forward, _MOST_STEPS)
 
@@ -59,14 +70,14 @@ def _returns_reduced(function: FunctionInfo, steps: int) -> bool:
 
 
 def _is_of_all(function: FunctionInfo, node: cst.BaseExpression, steps: int) -> bool:
-    """Whether an expression of a function is a value that all ranks have reduced, or is computed from such alone."""
+    """Whether an expression of a function is what all ranks reduce or gather, or is computed from such alone."""
     steps -= 1
     if steps < 0:
         return False
     match node:
         case cst.Name():
             values = list(_values_of(function, node.value))
-            return _is_reduced_here(function, node.value) or (
+            return _is_exchanged_here(function, node.value) or (
                 bool(values) and all(_is_of_all(function, each, steps) for each in values)
             )
         case cst.BinaryOperation():
@@ -78,6 +89,8 @@ def _is_of_all(function: FunctionInfo, node: cst.BaseExpression, steps: int) -> 
             called = _called(function, node.func)
             if called is not None:
                 return _returns_reduced(called, steps)
+            if _joins(node):
+                return _is_of_all(function, node.args[0].value, steps)
             if isinstance(node.func, cst.Attribute) and all(_is_number(each.value) for each in node.args):
                 return _is_of_all(function, node.func.value, steps)  # `loss.log().mean()`
     return False
@@ -96,13 +109,24 @@ def _values_of(function: FunctionInfo, name: str) -> Iterator[cst.BaseExpression
             yield value
 
 
-def _is_reduced_here(function: FunctionInfo, name: str) -> bool:
-    """Whether a function reduces a variable in place."""
+def _joins(call: cst.Call) -> bool:
+    is_known = isinstance(call.func, cst.Name) or last_name(getattr(call.func, "value", None)) == "torch"
+    return is_known and last_name(call.func) in _JOIN and bool(call.args)
+
+
+def _is_exchanged_here(function: FunctionInfo, name: str) -> bool:
+    """Whether a function reduces a variable in place, or gathers into it what all ranks have."""
     return any(
-        last_name(call.func) in _REDUCE and isinstance(first, cst.Name) and first.value == name
+        isinstance(call.args[0].value, cst.Name) and call.args[0].value.value == name
         for call in of_class(function.node.body, cst.Call)
-        for first in [each.value for each in call.args[:1]]
+        if call.args and (last_name(call.func) in _REDUCE or _gathers_all(call))
     )
+
+
+def _gathers_all(call: cst.Call) -> bool:
+    place, keyword = _GROUP
+    given = [each.keyword.value for each in call.args if each.keyword is not None]
+    return last_name(call.func) in _GATHER and len(call.args) - len(given) <= place and keyword not in given
 
 
 def _called(function: FunctionInfo, callee: cst.BaseExpression) -> FunctionInfo | None:

@@ -15,6 +15,7 @@ Numbers are only what shows as such: a reduction, a test for NaN, a selection, a
     if mask.any(): meet()                         its numbers
     worst = losses.max(); if worst > 9: meet()    the same
     if boxes: meet()                              whether there are any
+    ready = batch.pop("ready", False); if ready:  whether somebody has marked the batch: no
     if rows_left(state) > 0: meet()               who knows
 """
 
@@ -55,7 +56,7 @@ def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cs
 
 def tests_numbers(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
     """Whether an operand of a condition that differs between ranks shows that it depends on the numbers in the data."""
-    if any(differs(each) for each in _tested_as_they_are(test)):
+    if any(differs(each) and not _are_marks(root, each) for each in _tested_as_they_are(test)):
         return True
     return any(_shows_numbers(root, each, _MOST_STEPS) for each in operands(test) if differs(each))
 
@@ -70,6 +71,31 @@ def _tested_as_they_are(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield from _tested_as_they_are(inner)
         case cst.Attribute() | cst.Name() | cst.Subscript():
             yield test
+
+
+def _are_marks(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a variable only says which keys somebody has put into a dict: `"text" in batch`, or marks as true."""
+    values = [each.value for each in _assigned(root, node.value)] if isinstance(node, cst.Name) else []
+    return all(map(_is_mark, values)) and not all(map(_is_truth, values))
+
+
+def _is_mark(node: cst.CSTNode) -> bool:
+    match node:
+        case cst.BooleanOperation(left=left, right=right):
+            return _is_mark(left) and _is_mark(right)
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return _is_mark(inner)
+        case cst.Comparison(left=cst.SimpleString(), comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn())]):
+            return True
+        case cst.Call(func=cst.Name("bool"), args=[cst.Arg(value=inner)]):
+            return _is_mark(inner)
+        case cst.Call(func=cst.Attribute(attr=cst.Name("get" | "pop")), args=[key, cst.Arg(value=default)]):
+            return isinstance(key.value, cst.SimpleString) and _is_truth(default)
+    return _is_truth(node)
+
+
+def _is_truth(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value in ("True", "False")
 
 
 def _shows_numbers(root: cst.CSTNode, node: cst.CSTNode, steps: int) -> bool:

@@ -11,6 +11,8 @@
     loss = reduce_tensor(loss)                  after the log: no
     every_loss = accelerator.gather(loss)
     log(loss)                                   of another name: no
+    logs["loss"] = loss
+    self.logs = self.averaged(logs)             of `logs["loss"]`, if nothing else reads `logs`
 
 Whoever writes this knows of the ranks, so that a value that seems unreduced behind it is more likely one whose
 reduction is not understood.
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import (
+    ancestors,
     below,
     children,
     last_name,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 # A variable, and the keys and attributes by which a part of it is reached; `_ANY` for an index.
 _Place: TypeAlias = tuple[str, ...]
 _ANY = "*"
+_OF_SELF = "self."
 # Not in torch_ops: methods that add their argument to a container.
 _ADDS = frozenset({"append", "extend", "update"})
 # Attributes that are another view of the same numbers.
@@ -88,6 +92,69 @@ def may_be_reduced(caller: Caller, logged: cst.CSTNode, called: Called) -> bool:
     return any(search.reduces(caller, each, None, set(), _MOST_CALLEES) for each in inside) or search.returns_reduced(
         caller, places, _MOST_CALLEES
     )
+
+
+def is_reduced_after(caller: Caller, stored: cst.CSTNode, called: Called) -> bool:
+    """Whether a function only has others reduce a variable, in a part of which it has put a value.
+
+    stored: the code of that value.
+    """
+    around = (*ancestors(caller.root, stored), stored)
+    for made in _made(caller.root):
+        if len(made.place) > 1 and _OF_SELF not in made.place[0] and any(each in around for each in made.parts):
+            return _is_only_reduced(caller, made, called)
+    return False
+
+
+def _is_only_reduced(caller: Caller, made: _Made, called: Called) -> bool:
+    root, (name, *keys) = caller.root, made.place
+    later = [each for each in of_class(root, cst.Name) if each.value == name and precedes(root, made.node, each)]
+    reducing = [_reduction_of(caller, each, keys, called) for each in later if not _is_set(root, each)]
+    # After the first of them, the variable may be what has been reduced.
+    if reducing and any(each.value is reducing[0] and (name,) in _names(each) for each in of_class(root, cst.Assign)):
+        return True
+    return bool(reducing) and None not in reducing
+
+
+def _names(assign: cst.Assign) -> Iterator[_Place]:
+    return (place for each in assign.targets for place in _targets(each.target))
+
+
+def _is_set(root: cst.CSTNode, variable: cst.Name) -> bool:
+    """Whether a variable, or a part of it by a key, gets a value here."""
+    inner, outer = _parents(root, variable)[:2]
+    return isinstance(inner if isinstance(inner, cst.AssignTarget) else outer, cst.AssignTarget)
+
+
+def _parents(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode | None, ...]:
+    """The three nodes around a node, from the innermost outwards."""
+    return (*reversed(ancestors(root, node)), None, None, None)[:3]
+
+
+def _reduction_of(caller: Caller, argument: cst.Name, keys: Sequence[str], called: Called) -> cst.Call | None:
+    """The call with this argument, if that returns something and exchanges what is in these parts of it."""
+    arg, call, outer = _parents(caller.root, argument)
+    if not isinstance(arg, cst.Arg) or not isinstance(call, cst.Call) or isinstance(outer, cst.Expr):
+        return None
+    callee = called(caller, call.func)
+    if callee is None:
+        return call if _exchanges(call) else None
+    if not isinstance(callee.root, cst.FunctionDef):
+        return None
+    names = [each.name.value for each in callee.root.params.params if each.name.value != "self"]
+    given = names[call.args.index(arg)] if call.args.index(arg) < len(names) else ""
+    parameter = given if arg.keyword is None else arg.keyword.value
+    return call if any(_are_one(each, {(parameter, *keys)}) for each in _origins(callee.root)) else None
+
+
+def _origins(root: cst.CSTNode) -> set[_Place]:
+    """What a function exchanges between ranks, and all that this is computed from."""
+    found: set[_Place] = set()
+    more = {each.place for each in _reduced(root)}
+    while not more <= found:
+        found |= more
+        more = _made_of(root, found)
+    return found
 
 
 class _Search:
@@ -262,7 +329,7 @@ def _place(node: cst.CSTNode) -> _Place:
         case cst.Name(name):
             return (name,)
         case cst.Attribute(value=cst.Name("self"), attr=cst.Name(name)):
-            return (f"self.{name}",)
+            return (f"{_OF_SELF}{name}",)
         case cst.Attribute(value=value, attr=cst.Name(name)):
             place = _place(value)
             return (*place, name) if place and name not in _VIEWS else place
