@@ -88,7 +88,7 @@ class OneOfProjectClasses(ProjectChoice):
 
 
 class OneOfFunctions(ProjectChoice):
-    """One of several functions of the project. options: these functions."""
+    """One of several functions or methods. options: these, also with some arguments bound."""
 
     __slots__ = ()
     kind = Kind.FUNCTION
@@ -156,17 +156,24 @@ _MAX_MODULES = 8
 
 
 def one_of_definitions(a: Value, b: Value) -> ProjectChoice | None:
-    """The choice between these classes, functions or imported names of the project; None if they are too many."""
+    """The choice between these classes, functions or imported names; None if it is of others, or of too many."""
+    kinds = {a.kind, b.kind}
+    if not kinds <= _NAMED:
+        return None
     options = _options_of_both(a, b)
     if len(options) > MAX_OPTIONS:
         return None
-    if a.kind is b.kind and a.kind in _CHOICES:
-        return a.as_a(_CHOICES[a.kind]).with_parts(options)
-    is_known = all(each.kind in _CHOICES or _is_name(each) for each in options)
+    if kinds <= _CALLED:
+        return a.as_a(OneOfFunctions).with_parts(options)
+    if kinds == {Kind.CLASS}:
+        return a.as_a(OneOfProjectClasses).with_parts(options)
+    is_known = all(each.kind in _DEFINED or _is_name(each) for each in options)
     return a.as_a(OneOfProjectNames).with_parts(options) if is_known else None
 
 
-_CHOICES: dict[Kind, type[ProjectChoice]] = {Kind.CLASS: OneOfProjectClasses, Kind.FUNCTION: OneOfFunctions}
+_CALLED = {Kind.BOUND, Kind.FUNCTION}
+_DEFINED = {Kind.CLASS, Kind.FUNCTION}
+_NAMED = {*_CALLED, Kind.CLASS, Kind.MODULE}
 
 
 def _is_name(value: Value) -> bool:

@@ -153,7 +153,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
 
 
 def _call_one_of(frame: Frame, functions: Sequence[Value], args: Arguments, node: cst.CSTNode) -> Value:
-    """The result of one of several functions: after the call, what each of them may have done."""
+    """The result of one of several functions or methods: after the call, what each of them may have done."""
     before, memory = len(frame.sync_points), frame.memory
     result: Value = BOTTOM
     after: Memory | None = None
