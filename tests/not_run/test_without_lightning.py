@@ -47,6 +47,13 @@ from models.autoencoder import AutoEncoder
 if __name__ == "__main__":
     print(AutoEncoder()(1))
 """
+# Its trainer is a file of the project, with functions for other models.
+PRUNER = """\
+import trainer  # ours
+
+if __name__ == "__main__":
+    trainer.validate(1, 2)
+"""
 FINDING = [("models/autoencoder.py", 11, "TRL003")]
 
 
@@ -54,7 +61,7 @@ def in_project(tmp_path, files: dict[str, str]) -> list[tuple[str, int, str]]:
     return found(written(tmp_path, {"models/autoencoder.py": MODULE, **files}))
 
 
-@pytest.mark.parametrize("program", [{"solver.py": SOLVER}, {"sample.py": SAMPLER}])
+@pytest.mark.parametrize("program", [{"solver.py": SOLVER}, {"sample.py": SAMPLER}, {"prune.py": PRUNER}])
 def test_a_module_that_is_only_called(tmp_path, program):
     assert in_project(tmp_path, program) == []
     asked = api.check([tmp_path], Settings(root=tmp_path, select=("TRL003",)))
@@ -66,6 +73,7 @@ def test_a_module_that_is_only_called(tmp_path, program):
     [
         {"train.py": "import pytorch_lightning as pl\n\npl.Trainer(devices=2)\n"},
         {"train.py": "from models.fitting import make_trainer\n\nmake_trainer().fit(None)\n"},
+        {"train.py": "from fitting import trainer\n\ntrainer.validate(None)\n"},
         {"train.py": "from anomalib.engine import Engine\n\nengine = Engine()\nengine.fit(None)\n"},
         {"conf/trainer.yaml": "_target_: pytorch_lightning.Trainer\ndevices: 2\n"},
         {"tests/test_training.py": "from lightning.pytorch import Trainer\n"},

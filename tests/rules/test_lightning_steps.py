@@ -243,3 +243,50 @@ class Net(L.LightningModule):
 @pytest.mark.parametrize(("tested", "is_sure"), [("loss", True), ("noise", False)])
 def test_noise_that_is_drawn_for_a_loss_does_not_matter(tested, is_sure):
     assert any(each.by_default for each in SNIPPETS.findings(DRAWN.format(tested))) is is_sure
+
+
+GUARDED = """\
+import lightning as L
+
+
+class Net(L.LightningModule):
+    strategy = "ddp"
+
+    def {name}(self, batch, batch_idx):
+        try:
+            {tried}
+        except {error} as e:
+            {handled}
+        return loss
+"""
+OF_MEMORY = 'if "out of memory" in str(e):\n                return None\n            raise e'
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_found"),
+    [
+        ({}, True),
+        ({"error": "torch.cuda.OutOfMemoryError", "handled": "return None"}, True),
+        ({"error": "Exception", "handled": "return"}, True),
+        ({"tried": "return self.loss(batch)"}, True),
+        ({"error": "KeyError", "handled": "return None"}, False),  # the same on all ranks
+        ({"tried": "self.logger.log(batch)"}, False),
+        ({"handled": "loss = self.nothing()"}, False),
+        ({"handled": "if self.skips:\n                return None\n            raise e"}, False),
+        ({"name": "validation_step"}, False),
+        ({"name": "guarded"}, False),
+        ({"name": "guarded", "after": "        return self.guarded(batch, batch_idx)"}, True),
+        ({"name": "guarded", "after": "        out = self.guarded(batch, batch_idx)\n        return out"}, True),
+        (
+            {"name": "guarded", "after": "        out = self.guarded(batch, 0) or self.none()\n        return out"},
+            False,
+        ),
+    ],
+)
+def test_a_step_that_an_error_on_some_ranks_skips(changed, is_found):
+    parts = {"name": "training_step", "tried": "loss = self.loss(batch)", "error": "RuntimeError", "handled": OF_MEMORY}
+    after = changed.pop("after", "")
+    text = GUARDED.format(**{**parts, **changed})
+    if after:
+        text += f"\n    def training_step(self, batch, batch_idx):\n{after}\n"
+    assert bool(SNIPPETS.findings(text)) is is_found

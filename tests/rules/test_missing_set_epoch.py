@@ -133,10 +133,14 @@ def test_other_orders(made, loops):
     assert SNIPPETS.findings(program(made, loops).replace("def main", load + "def main")) == []
 
 
-def test_a_sampler_of_the_project_may_count_the_epochs():
-    own = "class Own(DistributedSampler):\n    pass\n\n"
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [("pass", True), ("def __iter__(self):\n        self.epoch += 1\n        return super().__iter__()", False)],
+)
+def test_a_sampler_of_the_project_may_count_the_epochs(body, is_reported):
+    own = f"class Own(DistributedSampler):\n    {body}\n\n"
     text = program(SAMPLER.replace("Dist", "Own(rows)  # Dist"), LOADER, epochs()).replace("def main", own + "def main")
-    assert SNIPPETS.findings(text) == []
+    assert len(SNIPPETS.findings(text)) == is_reported
 
 
 CALLED = """
@@ -174,6 +178,42 @@ def endless(loader):
 def test_the_loop_over_the_batches_is_in_another_function(body, places):
     text = program(SAMPLER, LOADER, body).replace("def main", CALLED.lstrip() + "def main")
     assert SNIPPETS.places(text) == places
+
+
+OWN_SAMPLER = """\
+class Buckets(DistributedSampler):
+    def __init__(self, rows, sizes, shuffle=True, seed=0):
+        super().__init__(rows, shuffle=shuffle)
+        self.sizes = sizes
+
+    def __iter__(self):
+        order = torch.Generator()
+        order.manual_seed(self.epoch)
+        return iter(torch.randperm(len(self.sizes), generator=order).tolist()[self.rank :: self.num_replicas])
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_reported"),
+    [
+        ("", "", True),
+        ("[1])", "[1], shuffle=False)", False),
+        ("[1])", "[1], False)", False),
+        ("[1])", "[1], seed=1)", True),
+        ("shuffle=True, seed", "shuffle=False, seed", False),
+        ("shuffle=shuffle", "shuffle=len(rows) > 1", False),
+        ("manual_seed(self.epoch)", "manual_seed(self.seed + self.epoch)", True),
+        ("manual_seed(self.epoch)", "seed()", False),  # draws anew each time
+        ("        return iter(", "        self.epoch += 1\n        return iter(", False),
+        ("        self.sizes = sizes", "        self.epoch = len(rows)", False),  # what else sets it is not read
+    ],
+)
+def test_a_sampler_of_a_class_derived_from_it(old, new, is_reported):
+    made = OWN_SAMPLER + program("sampler = Buckets(rows, [1])\n", LOADER, epochs()).removeprefix(IMPORTS)
+    assert old in made
+    assert len(SNIPPETS.findings(IMPORTS + made.replace(old, new, 1))) == is_reported
 
 
 def test_gradients_alone_are_no_training():

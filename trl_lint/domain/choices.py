@@ -5,6 +5,8 @@
     loss = (nn.MSELoss if args.square else nn.L1Loss)()     OneOfModules, as both are modules of torch
     cls = LazyRows if args.lazy else Rows                   OneOfProjectClasses((both,)), classes of the project
     cls(rows)                                               what holds for an instance of either
+    train = train_first if args.first else train_second     OneOfFunctions((both,)), functions of the project
+    train(model)                                            both are followed
     from rows import LazyRows, Rows
     cls = LazyRows if args.lazy else Rows                   OneOfProjectNames((both,)), looked up once it is used
     rows = LazyRows() if args.lazy else Rows()              OneOfProjectObjects((both,)), objects of the project
@@ -85,8 +87,18 @@ class OneOfProjectClasses(ProjectChoice):
     kind = Kind.CLASS
 
 
+class OneOfFunctions(ProjectChoice):
+    """One of several functions or methods. options: these, also with some arguments bound."""
+
+    __slots__ = ()
+    kind = Kind.FUNCTION
+
+
 class OneOfProjectNames(ProjectChoice):
-    """One of several names, one of them at least from another file of the project. options: names and classes."""
+    """One of several names, one of them at least from another file of the project.
+
+    options: names, classes and functions.
+    """
 
     __slots__ = ()
     kind = Kind.MODULE
@@ -143,17 +155,25 @@ MAX_OPTIONS = 8
 _MAX_MODULES = 8
 
 
-def one_of_project_classes(a: Value, b: Value) -> OneOfProjectClasses | None:
-    """The choice between these classes of the project; None if there are too many."""
+def one_of_definitions(a: Value, b: Value) -> ProjectChoice | None:
+    """The choice between these classes, functions or imported names; None if it is of others, or of too many."""
+    kinds = {a.kind, b.kind}
+    if not kinds <= _NAMED:
+        return None
     options = _options_of_both(a, b)
-    return a.as_a(OneOfProjectClasses).with_parts(options) if len(options) <= MAX_OPTIONS else None
+    if len(options) > MAX_OPTIONS:
+        return None
+    if kinds <= _CALLED:
+        return a.as_a(OneOfFunctions).with_parts(options)
+    if kinds == {Kind.CLASS}:
+        return a.as_a(OneOfProjectClasses).with_parts(options)
+    is_known = all(each.kind in _DEFINED or _is_name(each) for each in options)
+    return a.as_a(OneOfProjectNames).with_parts(options) if is_known else None
 
 
-def one_of_project_names(a: Value, b: Value) -> OneOfProjectNames | None:
-    """The choice between these imported names and classes; None for everything else, and if they are too many."""
-    options = _options_of_both(a, b)
-    is_known = all(each.kind is Kind.CLASS or _is_name(each) for each in options)
-    return a.as_a(OneOfProjectNames).with_parts(options) if is_known and len(options) <= MAX_OPTIONS else None
+_CALLED = {Kind.BOUND, Kind.FUNCTION}
+_DEFINED = {Kind.CLASS, Kind.FUNCTION}
+_NAMED = {*_CALLED, Kind.CLASS, Kind.MODULE}
 
 
 def _is_name(value: Value) -> bool:

@@ -23,9 +23,8 @@ from trl_lint.domain.choices import (
     ProjectChoice,
     classes_of,
     one_object,
+    one_of_definitions,
     one_of_modules,
-    one_of_project_classes,
-    one_of_project_names,
 )
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, OPEN, OnOneProcess
 from trl_lint.domain.kinds import (
@@ -324,12 +323,8 @@ def _joined_kinds(a: Value, b: Value) -> Value:
             return other
         if isinstance(value, PreparedObject) and _is_prepared_model(other, value):
             return other
-    chosen = one_of_project_names(a, b) if {a.kind, b.kind} == _NAMES else one_of_modules(a, b)
+    chosen = one_of_definitions(a, b) or one_of_modules(a, b)
     return chosen or a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
-
-
-# What stands for a class: the class, or its name in another file.
-_NAMES = {Kind.CLASS, Kind.MODULE}
 
 
 def _is_prepared_model(model: Value, prepared: Value) -> bool:
@@ -361,12 +356,6 @@ def _merged_parts(a: Value, b: Value) -> Value:
     objects = one_object(a, b) if a.kind is Kind.INSTANCE else None
     if objects is not None:
         return objects
-    chosen = one_of_project_classes(a, b) if a.kind is Kind.CLASS else None
-    if chosen is not None:
-        return chosen
-    imported = one_of_project_names(a, b) if a.kind is Kind.MODULE else None
-    if imported is not None:
-        return imported
     one, other = classes_of(a), classes_of(b)
     if one and other:
         return a.as_a(OneOfClasses).with_parts(one | other)
@@ -380,7 +369,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
                 a.callee, _join_items(a.positional, b.positional), tuple(zip(names, entries, strict=True))
             )
             return joined
-    return a.as_a(BLANKS.get(a.kind, Value))
+    chosen = one_of_definitions(a, b)
+    return chosen or a.as_a(BLANKS.get(a.kind, Value))
 
 
 def _on_one_process(a: Value, b: Value) -> OnOneProcess | None:

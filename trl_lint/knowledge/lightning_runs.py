@@ -15,8 +15,10 @@ WITH_PACKAGE = re.compile(rb"Trainer\b|\.fit\(")
 # In any file: the trainer may come from another package, and a model's `fit` may make one.
 ANYWHERE = re.compile(
     rb"\bLightningCLI\b|\b(?:lightning|fabric) run\b"
-    rb"|(?i:\b\w*(?:cli|engine|learner|model|runner|trainer)\w*(?:\(\))?\.(?:fit|validate)\b)"
+    rb"|(?i:\b(?P<owner>\w*(?:cli|engine|learner|model|runner|trainer)\w*)(?:\(\))?\.(?:fit|validate)\b)"
 )
+# A file of the project, whose functions another file calls.
+_IMPORTS_FILE = rb"(?m)^import[ \t]+%b[ \t]*(?:#.*)?\r?$"
 # Code that trains without it, or a program that does something else.
 RUNS_OTHERWISE = re.compile(rb"\.backward\(|Trainer\(|(?m:^if\s+__name__\s*==)")
 # Calls by which a module logs.
@@ -29,7 +31,12 @@ def may_run(content: bytes) -> bool:
     """Whether a file may have Lightning run a model."""
     if PACKAGE.search(content) is not None and WITH_PACKAGE.search(content) is not None:
         return True
-    return ANYWHERE.search(content) is not None
+    return any(not _is_of_file(content, found["owner"]) for found in ANYWHERE.finditer(content))
+
+
+def _is_of_file(content: bytes, owner: bytes | None) -> bool:
+    """Whether what is called is a function of a file: `import trainer`, `trainer.validate(loader, model)`."""
+    return owner is not None and re.search(_IMPORTS_FILE % re.escape(owner), content) is not None
 
 
 def runs_otherwise(content: bytes) -> bool:

@@ -88,6 +88,9 @@ OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_s
 SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard"})
 # What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method.
 TELLS_EPOCH = rb"set_epoch|sampler\.epoch\b"
+# What such a sampler was told, and the method of the generator that it seeds with it.
+EPOCH = "epoch"
+SEEDS = "manual_seed"
 # The step of an optimizer, or of an engine.
 TAKES_STEP = rb"\bstep\("
 # Builtins, and functions like them, that count: a loop over what they give does the same again and again.

@@ -19,7 +19,14 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import NamedIn, NamesOfFile, OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects
+from trl_lint.domain.choices import (
+    NamedIn,
+    NamesOfFile,
+    OneOfFunctions,
+    OneOfProjectClasses,
+    OneOfProjectNames,
+    OneOfProjectObjects,
+)
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.devices import GLOBAL_RANK, Device
@@ -166,7 +173,7 @@ class Names(Tables):
         if isinstance(value, NamedIn):
             return named_classes.named_in(self, value)
         found = join_all([self.settle(option) for option in value.options])
-        return found if isinstance(found, (OneOfProjectClasses, OneOfProjectObjects)) else SAME
+        return found if isinstance(found, (OneOfFunctions, OneOfProjectClasses, OneOfProjectObjects)) else SAME
 
     def _custom_class(self, reference: ProjectName) -> Value:
         """A class that the configuration has, although its source does not show it."""

@@ -13,22 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
-from trl_lint.analysis.program.definitions.model_attributes import is_trained_part, runs_a_part
-from trl_lint.analysis.program.definitions.objects import ClassValue, class_of
-from trl_lint.analysis.program.definitions.without_parameters import has_no_parameters
+from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import (
     assigned_once,
-    attribute_values,
     callee_of,
     of_class,
     self_attribute,
@@ -38,9 +34,9 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.models import own_forwards, wrapped_models
 from trl_lint.analysis.transfer.models.gradients import is_gathered_by_hand
-from trl_lint.domain.kinds import LibraryName, PreparedObject, ProjectName, TensorValue
+from trl_lint.domain.kinds import PreparedObject, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper, steps
 from trl_lint.domain.ranks import Origin
@@ -51,7 +47,7 @@ from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.schema import BACKWARD
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.project import Module
+    pass
 
 
 class GradientSync(Observer["Frame"]):
@@ -65,7 +61,9 @@ class GradientSync(Observer["Frame"]):
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
         around = frame.module.tree if frame.cls is None else frame.cls.node
         made = (step.node for step in steps(model.provenance))
-        if _is_forward(frame, model, name) or (is_of_unknown and is_only_forward(frame.root, around, node, made)):
+        if own_forwards.runs_a_forward(frame, model, name) or (
+            is_of_unknown and is_only_forward(frame.root, around, node, made)
+        ):
             _emit(frame, model, node, "" if name in models.FORWARDS else name)
 
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -258,52 +256,8 @@ def _may_be_method(frame: Frame, call: cst.CSTNode) -> bool:
         ):
             model = frame.node_values.get(id(owner))
             name = str(literal.evaluated_value)
-            return class_of(model) is None and name != models.INNER_MODEL and not _runs_any(name)
+            return class_of(model) is None and name != models.INNER_MODEL and not own_forwards.runs_any(name)
     return False
-
-
-def _runs_any(method: str) -> bool:
-    """Whether an attribute of any model with this name is its forward, or a part of it."""
-    return method in models.FORWARDS or method in models.MODULES or method in models.RUN_A_TOWER
-
-
-def _is_forward(frame: Frame, model: Value, method: str) -> bool:
-    """Whether a method of a model runs (a part of) it: its forward, a submodule, a known method that calls these."""
-    if _runs_any(method):
-        return True
-    cls = class_of(model)
-    function = cls.find(method) if cls is not None else None
-    if cls is None or function is None:
-        return cls is not None and is_trained_part(cls, method)
-    return runs_a_part(cls, function, partial(_makes_none, frame, cls))
-
-
-def _makes_none(frame: Frame, cls: ClassInfo, attribute: str) -> bool:
-    """Whether all that a class assigns to an attribute are modules of the project that have no parameters."""
-    made = [
-        _class_named(frame, base.module, value.func) if isinstance(value, cst.Call) else None
-        for base in cls.project_lineage()
-        for name, value in attribute_values(base.node)
-        if name == attribute
-    ]
-    return bool(made) and all(each is not None and has_no_parameters(each) for each in made)
-
-
-def _class_named(frame: Frame, module: Module, callee: cst.BaseExpression) -> ClassInfo | None:
-    """The class of the project that `Name` or `file.Name` is in a module."""
-    match callee:
-        case cst.Name(name):
-            value = frame.engine.global_name(module, name, frame)
-        case cst.Attribute(value=cst.Name(owner), attr=cst.Name(name)):
-            outer = frame.engine.global_name(module, owner, frame)
-            outer = None if outer is None else frame.engine.settle(outer)
-            if not isinstance(outer, (LibraryName, ProjectName)):
-                return None
-            value = frame.engine.member(outer, name)
-        case _:
-            return None
-    value = None if value is None else frame.engine.settle(value)
-    return value.cls if isinstance(value, ClassValue) else None
 
 
 def _is_known_callee(frame: Frame, callee: cst.BaseExpression) -> bool:

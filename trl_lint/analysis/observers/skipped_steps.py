@@ -6,6 +6,7 @@ Events of a `training_step` that ends in `return loss`:
     if torch.isnan(loss): return            Divergence, wherever the loss comes from: the gradients are averaged later
     if batch_idx > self.limit: return       none: on all ranks, or on none
     if torch.isnan(loss): return loss * 0   none: a backward pass starts from it
+    except RuntimeError: return None        Divergence, if the `try` computes: memory runs out on some ranks
 
 Recent releases of Lightning raise an error there (2.6.0 does). A module that runs its backward passes itself
 (`automatic_optimization = False`) may return what it likes.
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence
+from trl_lint.analysis.program.idioms.handled_errors import catches
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.syntax import (
     assignments,
@@ -29,6 +31,8 @@ from trl_lint.analysis.program.syntax import (
     last_name,
     names_in,
     of_class,
+    resolved,
+    self_attribute,
 )
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain import ranks
@@ -36,19 +40,25 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint, place_of
 from trl_lint.knowledge.heuristics import MAY_REDUCE, NOT_A_NUMBER
-from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD, BY_HAND, KNOWS_PROCESSES, starts_from_result
+from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD, BY_HAND, KNOWS_PROCESSES, TRAINS, starts_from_result
+from trl_lint.knowledge.python import OUT_OF_MEMORY
 from trl_lint.knowledge.schema import BACKWARD
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.frame import Frame
 
 
 class Left(NamedTuple):
-    """A `return` without a loss, the condition by which ranks get there, and its result on them."""
+    """A `return` without a loss, the condition by which ranks get there, and its result on them.
+
+    caught: whether that is an exception.
+    """
 
     statement: cst.Return
     condition: Control
     holds: bool
+    caught: bool = False
 
 
 class Returns:
@@ -82,13 +92,13 @@ class SkippedSteps(Observer["Frame"]):
         if not _is_step(frame):
             return
         returns = frame.notes.of(Returns)
-        for statement, found, holds in returns.without.values() if returns.with_loss else ():
+        for statement, found, holds, caught in returns.without.values() if returns.with_loss else ():
             is_known = found.uniformity is not Uniformity.UNKNOWN
             # Of a loss it does not matter that noise is drawn for it.
             is_plain = is_known and Origin.RNG not in found.rank.origins
             own = None if is_plain else _of_loss(frame, found, returns.losses())
             condition = own or (found if is_known else None)
-            if condition is None or not condition.rank.origins & Origin.DATA:
+            if condition is None or not (caught or condition.rank.origins & Origin.DATA):
                 continue
             frame.emit(
                 Divergence,
@@ -98,15 +108,24 @@ class SkippedSteps(Observer["Frame"]):
                 sync_point=returns.with_loss[-1],
                 after=True,
                 exit="return",
+                caught=caught,
                 origins=condition.rank.origins,
                 node_values=frame.node_values,
             )
 
 
 def _is_step(frame: Frame) -> bool:
-    """Whether Lightning calls this function, on several processes, and starts a backward pass from its result."""
+    """Whether Lightning calls this function, on several processes, and starts a backward pass from its result.
+
+    Or that of a method whose result the step returns: `return self.guarded_step(batch)`.
+    """
     function, cls = frame.function, frame.cls
-    if function is None or cls is None or not starts_from_result(function.name, cls.library_bases()):
+    if function is None or cls is None:
+        return False
+    step = cls.find(TRAINS)
+    if step is None or not starts_from_result(step.name, cls.library_bases()):
+        return False
+    if function is not step and function.name not in {self_attribute(each) for each in _returned(step)}:
         return False
     modules = [each.module for each in cls.project_lineage()]
     return any(each.mentions(KNOWS_PROCESSES) for each in modules) and not any(
@@ -114,18 +133,45 @@ def _is_step(frame: Frame) -> bool:
     )
 
 
+def _returned(step: FunctionInfo) -> Iterator[cst.BaseExpression]:
+    """What a step calls, and returns the result of."""
+    values = (resolved(step.node, each.value) for each in of_class(step.node, cst.Return) if each.value is not None)
+    return (each.func for each in values if isinstance(each, cst.Call))
+
+
 def _is_none(value: cst.BaseExpression | None) -> bool:
     return value is None or is_literal_none(value)
 
 
 def _left_under(frame: Frame, statement: cst.Return, before: Control) -> Left | None:
-    """The innermost `if` around a `return`, if ranks may differ in it."""
-    by_test = {id(place_of(each)): each for each in before.conditions}
-    for outer, inner in reversed(list(inwards(frame.root, statement))):
-        if isinstance(outer, cst.If):
-            condition = by_test.get(id(outer.test))
+    """The innermost `if` around a `return`, or the `except` that asks in it for what it has caught, if ranks may differ
+    in that.
+    """
+    by_place = {id(place_of(each)): each for each in before.conditions}
+    around = list(inwards(frame.root, statement))[::-1]
+    handler = next((each for each, _ in around if isinstance(each, cst.ExceptHandler)), None)
+    for outer, inner in around:
+        if isinstance(outer, cst.If) and not _asks_for_error(outer.test, handler):
+            condition = by_place.get(id(outer.test))
             return None if condition is None else Left(statement, condition, inner is outer.body)
+        if isinstance(outer, (cst.Try, cst.TryStar)) and inner is handler:
+            is_met = handler is not None and catches(handler, OUT_OF_MEMORY) and _makes_loss(frame.root, outer.body)
+            condition = by_place.get(id(outer)) if is_met else None
+            return None if condition is None else Left(statement, condition, holds=True, caught=True)
     return None
+
+
+def _asks_for_error(test: cst.BaseExpression, handler: cst.ExceptHandler | None) -> bool:
+    """Whether a test asks for the error that is handled: `"out of memory" in str(e)`."""
+    name = None if handler is None or handler.name is None else handler.name.name
+    return isinstance(name, cst.Name) and name.value in names_in(test)
+
+
+def _makes_loss(root: cst.CSTNode, tried: cst.BaseSuite) -> bool:
+    """Whether a `try` returns something, or makes what the step returns after it."""
+    returned = [each.value for each in of_class(root, cst.Return) if each.value is not None]
+    made = {name for target, _ in assignments(tried) for name in names_in(target)}
+    return bool(of_class(tried, cst.Return)) or any(made & names_in(each) for each in returned)
 
 
 def _of_loss(frame: Frame, condition: Control, losses: set[str]) -> Control | None:

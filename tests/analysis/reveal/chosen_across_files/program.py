@@ -1,4 +1,4 @@
-"""A setting selects a class of another file by its name."""
+"""A setting selects a class or a function of another file by its name."""
 
 from .kinds import Apart, Plain, number, rank
 
@@ -15,7 +15,7 @@ def main(args):
     reveal_rank(chosen.title())  # revealed: local(rank)
     reveal_rank({"apart": Apart, "here": Here}[args.kind].title())  # revealed: local(rank)
     reveal_rank((Plain if args.plain else Here).title())  # revealed: same
-    reveal_rank((number if args.plain else rank)())  # revealed: unknown
+    reveal_rank((number if args.plain else rank)())  # revealed: local(rank)
     reveal_rank((Plain if args.plain else args.kind).title())  # revealed: unknown
 
 

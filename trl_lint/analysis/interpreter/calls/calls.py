@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from trl_lint.analysis.events import Revealed
@@ -26,9 +28,9 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.choices import OneOfClasses, OneOfModules, OneOfProjectClasses
-from trl_lint.domain.heap import unknown_cell
-from trl_lint.domain.joins import join_all
+from trl_lint.domain.choices import OneOfClasses, OneOfFunctions, OneOfModules, OneOfProjectClasses
+from trl_lint.domain.heap import Memory, unknown_cell
+from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
     InstanceValue,
@@ -43,6 +45,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper
 from trl_lint.domain.ranks import State
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import engines, evaluation, models
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
@@ -134,6 +137,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             taken = [each for each in callee.options if instantiation.takes(each, args)]
             made = [call_value(frame, option, args, node) for option in taken]
             return join_all(made) if made else unresolved(frame, args, node)
+        case OneOfFunctions():
+            return _call_one_of(frame, callee.options, args, node)
         case OneOfModules():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
         case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
@@ -145,6 +150,23 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case LoadedFiles():
             return loaded_result(frame, args) or unresolved(frame, args, node)
     return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
+
+
+def _call_one_of(frame: Frame, functions: Sequence[Value], args: Arguments, node: cst.CSTNode) -> Value:
+    """The result of one of several functions or methods: after the call, what each of them may have done."""
+    before, memory = len(frame.sync_points), frame.memory
+    result: Value = BOTTOM
+    after: Memory | None = None
+    longest: list[SyncPoint] = []
+    for each in functions:
+        frame.memory = memory.fork()
+        result = join(result, call_value(frame, each, args, node))
+        after = frame.memory if after is None else after.merge(frame.memory)
+        longest = max(longest, frame.sync_points[before:], key=len)
+        del frame.sync_points[before:]
+    frame.sync_points += longest
+    frame.memory = memory if after is None else after
+    return result
 
 
 def _completed(callee: PartialCall, args: Arguments) -> Arguments:

@@ -2,6 +2,7 @@
 
 sampler = DistributedSampler(rows) if distributed else None     the call is the sampler of a loader with `sampler`
 DistributedSampler(rows, shuffle=train)                         none, unless `train` is known to be True
+Buckets(rows, shuffle=True)                                     a class derived from it that seeds with its `epoch`, too
 DataLoader(rows, shuffle=True)                                  it certainly has no sampler
 DataLoader(rows, **options)                                     unknown, unless all options are
 """
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assignments, last_name
+from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.syntax import assignments, attribute_values, below, last_name, of_class, self_attribute
 from trl_lint.analysis.transfer.data.whole_data import rows_of
 from trl_lint.domain.kinds import is_none, library_name_of
 from trl_lint.domain.loader_samplers import NoSampler, Sampling, ShufflingSampler
@@ -21,12 +23,15 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge.torch_distributed import (
     BATCHES_OF_SAMPLER,
     DISTRIBUTED_SAMPLER,
+    EPOCH,
     OF_LOADER,
+    SEEDS,
     SHUFFLED_LOADER,
     SHUFFLES,
 )
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -74,19 +79,54 @@ def _calls(frame: Frame, node: cst.BaseExpression, depth: int = 3) -> Iterator[c
 
 
 def _is_sampler(frame: Frame, call: cst.Call) -> bool:
-    """Whether a call was run here, and made a sampler of torch's own class."""
+    """Whether a call was run here, and made a sampler of torch's own class, or of one that shuffles as that does."""
     if id(call) not in frame.node_values:
         return False
-    return library.canonical(library_name_of(frame.engine.evaluate(frame, call.func))) == DISTRIBUTED_SAMPLER
+    made = frame.engine.settle(frame.engine.evaluate(frame, call.func))
+    if isinstance(made, ClassValue):
+        return DISTRIBUTED_SAMPLER in map(library.canonical, made.cls.library_bases()) and _seeds_by_epoch(made.cls)
+    return library.canonical(library_name_of(made)) == DISTRIBUTED_SAMPLER
+
+
+def _seeds_by_epoch(cls: ClassInfo) -> bool:
+    """Whether a class derived from torch's seeds the order of the rows with the `epoch` that it is told.
+
+    def __iter__(self):
+        generator.manual_seed(self.epoch)      seeded; not if the class sets `self.epoch` itself
+    """
+    gives = cls.find("__iter__")
+    seeds = [] if gives is None else [each for each in of_class(gives.node, cst.Call) if last_name(each.func) == SEEDS]
+    if gives is not None and not any(self_attribute(each) == EPOCH for call in seeds for each in below(call)):
+        return False
+    values = (name for base in cls.project_lineage() for name, _ in attribute_values(base.node))
+    counted = (each.target for base in cls.project_lineage() for each in of_class(base.node, cst.AugAssign))
+    return EPOCH not in values and not any(self_attribute(each) == EPOCH for each in counted)
 
 
 def _shuffles(frame: Frame, call: cst.Call) -> bool:
     """Whether a call says, or leaves it to the class, that the sampler shuffles."""
     if any(each.star for each in call.args):
         return False
+    made = frame.engine.settle(frame.engine.evaluate(frame, call.func))
+    makes = made.cls.find("__init__") if isinstance(made, ClassValue) else None
     position, name = SHUFFLES
+    if makes is not None:
+        names = [each.name for each in makes.parameters[1:]]
+        if name not in names or not _hands_on(makes, name):
+            return False
+        position = names.index(name)
     places = [each for each in call.args if each.keyword is None]
     given = [each for each in call.args if each.keyword is not None and each.keyword.value == name]
     given += places[position : position + 1]
+    if not given and makes is not None:
+        default = makes.parameters[1 + position].default
+        return isinstance(default, cst.Name) and default.value == "True"
     values = [frame.node_values.get(id(each.value)) for each in given]
     return all(each is not None and each.const is True for each in values)
+
+
+def _hands_on(makes: FunctionInfo, name: str) -> bool:
+    """Whether a constructor passes a parameter to that of its base class: `super().__init__(rows, shuffle=shuffle)`."""
+    calls = (each for each in of_class(makes.node.body, cst.Call) if last_name(each.func) == "__init__")
+    passed = (each for call in calls for each in call.args if each.keyword is not None and each.keyword.value == name)
+    return any(isinstance(each.value, cst.Name) and each.value.value == name for each in passed)

@@ -84,8 +84,8 @@ def unwrapped(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 def module_of(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     """`model.module`: it fails on the way on which the model is bare, whatever decides on the way."""
-    is_decided_by_test = model.wrapping is Wrapping.UNKNOWN and any(
-        isinstance(each, WrappedWhere) for each in steps(model.provenance)
+    is_decided_by_test = model.wrapping is Wrapping.UNKNOWN and (
+        is_replicated(model) or any(isinstance(each, WrappedWhere) for each in steps(model.provenance))
     )
     if is_decided_by_test and not is_data_parallel(model):
         return inside(frame, model, node)

@@ -1,0 +1,41 @@
+"""One value or a list: where one branch makes a list, what was given otherwise is a list, too.
+
+    if not isinstance(folders, list):
+        folders = [folders]
+    if splits is None:
+        splits = ["train", "test"]
+    for folder in folders:                the same on all ranks, as `folders` was
+
+Only of lists whose elements are the same on all ranks. `containers.uniform_if_plain` is for choices in an expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
+from trl_lint.domain.values import Kind, Value
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.heap import Memory
+
+
+def divided(frame: Frame, place: Hashable, taken: Memory, skipped: Memory, names: Iterable[str]) -> dict[str, Value]:
+    """The names that are bound to a list on one branch, and to a value of which only its rank is known on the other."""
+    found: dict[str, Value] = {}
+    for name in names:
+        for memory, other in ((taken, skipped), (skipped, taken)):
+            made, given = memory.cells(memory.names[name]), other.names[name]
+            if given.kind is Kind.UNKNOWN and given.rank.is_uniform and len(made) == 1 and _is_plain_list(made[0]):
+                cell = Cell("list", rest=join(Value(given.rank), made[0].element()), length=given.rank)
+                found[name] = frame.allocate((place, name), cell)
+    return found
+
+
+def _is_plain_list(cell: Cell) -> bool:
+    items = list(cell.values())
+    is_flat = not any(each.identities or list(each.inside()) for each in items)
+    return cell.shape == "list" and bool(items) and is_flat and all(each.rank.is_uniform for each in items)
