@@ -135,6 +135,7 @@ def test_further_uses_are_told_with_the_first():
         ("if args.flag:\n    if rank == 0:\n        best = 1.0\n    print(best)", "best"),
         ("if dist.get_world_size() == 1 or rank == 0:\n    best = 1.0\nprint(best)", "best"),
         ("if not args.distributed or rank == 0:\n    best = 1.0\nprint(best)", "best"),
+        ("if rank is None or rank == 0:\n    best = 1.0\nprint(best)", "best"),
         ("rank = int(os.environ['RANK'])\nis_main = rank == 0\nif is_main:\n    best = 1.0\nprint(best)", "best"),
         ("if args.log:\n    if not args.fsdp or rank == 0:\n        run = args.a()\nprint(args.log and run)", "run"),
         ("if args.rank == 0:\n    best = 1.0\nprint(best)", "best"),

@@ -101,9 +101,12 @@ def in_branch(frame: Frame, branch: cst.If, holds: bool, bound: cst.CSTNode) -> 
 
 
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
-    """Whether a part of a test asks if there is only one process: `not args.distributed or rank == 0`."""
+    """Whether a part of a test asks if there is only one process: `not args.distributed or rank == 0`, `rank is None`."""
     if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
         return True
+    match part:
+        case cst.Comparison(left=rank, comparisons=[cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
+            return frame.node_values.get(id(rank), UNKNOWN).rank.origins == Origin.RANK
     is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
     return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
 
