@@ -101,7 +101,7 @@ def in_branch(frame: Frame, branch: cst.If, holds: bool, bound: cst.CSTNode) -> 
 
 
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
-    """Whether a part of a test asks if there is only one process: `not args.distributed or rank == 0`, `rank is None`."""
+    """Whether a part of a test asks if there is only one process: `not args.distributed`, `rank is None`."""
     if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
         return True
     match part:
