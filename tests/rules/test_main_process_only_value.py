@@ -423,6 +423,56 @@ def test_what_other_code_gives_an_object_it_has():
     assert SNIPPETS.findings(text) == []
 
 
+CONTEXT = """\
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+
+class Context:
+    def __init__(self):
+        self.steps = 0
+
+
+def show(context):
+    {use}
+
+
+def main():
+    context = Context()
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        context.writer = SummaryWriter("x")
+    {after}
+    show(context)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "after", "is_told"),
+    [
+        ("context.writer.flush()", "pass", True),
+        ("print(context.writer)", "dist.barrier()", True),
+        ("if context.writer is not None:\n        context.writer.flush()", "pass", True),  # reading it fails already
+        ("if hasattr(context, 'writer'):\n        context.writer.flush()", "pass", False),
+        ("if dist.get_rank() == 0:\n        context.writer.flush()", "pass", False),
+        ("context.writer.flush()", "else:\n        context.writer = None", False),  # two places are not compared
+        ("context.writer.flush()", "else:\n        context.writer = SummaryWriter('y')", False),
+        ("context.writer.flush()", "context.writer = SummaryWriter('y')", False),
+        (
+            "context.writer.flush()",
+            "other = Context()\n    other.writer = print",
+            False,
+        ),  # which object gets it is unknown
+        ("context.writer.flush()", "setattr(context, 'writer', print)", False),
+    ],
+)
+def test_what_some_ranks_give_an_object(use, after, is_told):
+    assert bool(SNIPPETS.findings(CONTEXT.format(use=use, after=after))) is is_told
+
+
 def test_what_a_class_has_its_objects_have():
     text = run_with(OF_SOME, TRAIN)
     assert SNIPPETS.findings(text.replace("class Run:\n", "class Run:\n    writer = print\n\n")) == []

@@ -13,7 +13,11 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import prepared_on_one
-from trl_lint.analysis.program.definitions.changed_state import is_declared_global, is_set_outside_class
+from trl_lint.analysis.program.definitions.changed_state import (
+    is_declared_global,
+    is_set_once_outside_class,
+    is_set_outside_class,
+)
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import below, names_in, self_attribute
@@ -48,7 +52,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
             return value.replace(absence=absence)
         _emit(frame, node, absence)
         return value
-    if is_set_outside_class(cls.module, name):
+    if is_set_outside_class(cls.module, name) and not _is_set_there(frame, name, absence):
         return value.as_present()
     if absence.is_none:
         return value
@@ -61,6 +65,13 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     if not others and not may_have(cls, name) and isinstance(node, cst.Attribute):
         _emit(frame, node, absence)
     return value.as_present()
+
+
+def _is_set_there(frame: Frame, name: str, absence: Absence) -> bool:
+    """Whether the place that sets an attribute on some ranks is the only one outside its class."""
+    place = absence.bound.node
+    is_outside = isinstance(place, cst.Attribute) and not self_attribute(place)
+    return is_outside and is_set_once_outside_class(frame.engine.project, name)
 
 
 def _is_none_on_some(value: Value) -> bool:

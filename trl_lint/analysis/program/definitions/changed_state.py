@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.project.project import Module, Project
 
 _GLOBAL = rb"(?m)^\s+global\s"
 _ASSIGNED = rb"\s*(?:[-+*/|&]|//)?=[^=]"
@@ -42,6 +42,19 @@ def is_set_on_class(module: Module, cls: str, name: str) -> bool:
 
 def is_set_outside_class(module: Module, name: str) -> bool:
     """Whether code of a file assigns an attribute of this name to another object than `self`."""
-    by_name = rb"(?m)^\s*(?!self\.)[\w.]+\.%b%b" % (name.encode(), _ANNOTATED)
-    by_text = rb"setattr\(\s*\w+\s*,\s*[\"']%b[\"']" % name.encode()
-    return module.mentions(by_name, name) or module.mentions(by_text, name)
+    return module.mentions(_by_name(name), name) or module.mentions(_by_text(name), name)
+
+
+def is_set_once_outside_class(project: Project, name: str) -> bool:
+    """Whether code of the project does so in one place."""
+    files = [code for _, code in project.linted_code(name)]
+    is_by_text = any(re.search(_by_text(name), each) for each in files)
+    return not is_by_text and sum(len(re.findall(_by_name(name), each)) for each in files) == 1
+
+
+def _by_name(name: str) -> bytes:
+    return rb"(?m)^\s*(?!self\.)[\w.]+\.%b%b" % (name.encode(), _ANNOTATED)
+
+
+def _by_text(name: str) -> bytes:
+    return rb"setattr\(\s*\w+\s*,\s*[\"']%b[\"']" % name.encode()
