@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -45,9 +44,6 @@ from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.schema import BACKWARD
-
-if TYPE_CHECKING:
-    pass
 
 
 class GradientSync(Observer["Frame"]):
