@@ -14,21 +14,39 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
 from trl_lint.analysis.program.project.notes import noted_of_linted
-from trl_lint.analysis.program.project.project import Project
+from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import of_class, value_names
 from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.provenance import OnlyAnnotated
+from trl_lint.domain.provenance import OnlyAnnotated, Step
 from trl_lint.domain.values import Value, Wrapping
 
 
 def on_trust(project: Project, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
     """The value of a parameter of a function that no code in sight calls, with the reason why it may be another one."""
     step = value.provenance
-    if parameter.annotation is None or function.cls is not None or wrapping_of(value) is not Wrapping.WRAPPED:
-        return value
-    if step is None or step.node is not parameter.node or not _is_used_as_value(project, function.name):
+    if step is None or step.node is not parameter.node or not _is_on_trust(project, function, parameter, value):
         return value
     return value.replace(provenance=OnlyAnnotated(step.module, step.node, step.text, step.before))
+
+
+def of_unknown(project: Project, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
+    """The value of a parameter, by its annotation, of a function that is called with an argument of unknown class."""
+    if not _is_on_trust(project, function, parameter, value):
+        return value
+    return value.replace(provenance=_annotation_of(function.module, parameter))
+
+
+def _annotation_of(module: Module, parameter: Parameter) -> Step:
+    """The reason why it counts as wrapped: one object for all calls, as reasons are compared by identity."""
+    text = f"`{parameter.name}` is the wrapped model"
+    return module.notes.cached((_annotation_of, parameter.node), lambda: OnlyAnnotated(module, parameter.node, text))
+
+
+def _is_on_trust(project: Project, function: FunctionInfo, parameter: Parameter, value: Value) -> bool:
+    """Whether only the annotation says that a parameter is wrapped, and the function is used as a value."""
+    if parameter.annotation is None or function.cls is not None or wrapping_of(value) is not Wrapping.WRAPPED:
+        return False
+    return _is_used_as_value(project, function.name)
 
 
 @noted_of_linted

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
+from trl_lint.analysis.interprocedural import annotated_only
 from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default
 from trl_lint.analysis.program.idioms.never_none import is_never_none
@@ -116,6 +117,7 @@ def _refined_by_parameter(frame: Frame, function: FunctionInfo, parameter: Param
     if found is None:
         return value
     if found.kind is Kind.MODEL:
+        found = annotated_only.of_unknown(frame.engine.project, function, parameter, found)
         return found if value.grad else found.replace(grad=False)  # frozen before its class was known
     return found if library_name_of(found) in ONE_PER_PROCESS else value
 
