@@ -155,6 +155,12 @@ MAX_OPTIONS = 8
 _MAX_MODULES = 8
 
 
+_CALLED = frozenset({Kind.BOUND, Kind.FUNCTION})
+_DEFINED = frozenset({Kind.CLASS, Kind.FUNCTION})
+# These, and what stands for them in another file: its name there.
+_NAMED = _CALLED | _DEFINED | {Kind.MODULE}
+
+
 def one_of_definitions(a: Value, b: Value) -> ProjectChoice | None:
     """The choice between these classes, functions or imported names; None if it is of others, or of too many."""
     kinds = {a.kind, b.kind}
@@ -169,11 +175,6 @@ def one_of_definitions(a: Value, b: Value) -> ProjectChoice | None:
         return a.as_a(OneOfProjectClasses).with_parts(options)
     is_known = all(each.kind in _DEFINED or _is_name(each) for each in options)
     return a.as_a(OneOfProjectNames).with_parts(options) if is_known else None
-
-
-_CALLED = {Kind.BOUND, Kind.FUNCTION}
-_DEFINED = {Kind.CLASS, Kind.FUNCTION}
-_NAMED = {*_CALLED, Kind.CLASS, Kind.MODULE}
 
 
 def _is_name(value: Value) -> bool:

@@ -6,7 +6,7 @@ Events of a `training_step` that ends in `return loss`:
     if torch.isnan(loss): return            Divergence, wherever the loss comes from: the gradients are averaged later
     if batch_idx > self.limit: return       none: on all ranks, or on none
     if torch.isnan(loss): return loss * 0   none: a backward pass starts from it
-    except RuntimeError: return None        Divergence, if the `try` computes: memory runs out on some ranks
+    except RuntimeError: return None        Divergence, if the `try` makes the loss: memory runs out on some ranks
 
 Recent releases of Lightning raise an error there (2.6.0 does). A module that runs its backward passes itself
 (`automatic_optimization = False`) may return what it likes.

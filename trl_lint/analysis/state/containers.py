@@ -247,10 +247,14 @@ def uniform_if_plain(frame: Frame, value: Value, other: Value) -> Value:
         return value
     for cell in frame.memory.cells(value):
         ranks_of = (cell.length, cell.naming, *(each.rank for each in cell.values()))
-        is_flat = not any(each.identities or list(each.inside()) for each in cell.values())
-        if not is_flat or any(rank.state is not State.SAME for rank in ranks_of):
+        if not is_flat(cell) or any(rank.state is not State.SAME for rank in ranks_of):
             return value
     return Value(ranks.SAME)
+
+
+def is_flat(cell: Cell) -> bool:
+    """Whether nothing in a container holds other values."""
+    return not any(each.identities or list(each.inside()) for each in cell.values())
 
 
 def has_one_per_rank(cells: list[Cell]) -> bool:

@@ -8,9 +8,9 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -21,6 +21,10 @@ from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
 from trl_lint.knowledge import heuristics
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
 _LOOPS = (cst.For, cst.While, cst.BaseComp)
 
@@ -42,6 +46,17 @@ class BranchPoints(NamedTuple):
         if point.unroll_index[: len(self.unroll_index)] != self.unroll_index:
             return False
         return id(self.branch.test) in point.tests
+
+
+def one_of_calls(frame: Frame, calls: Iterable[Callable[[], Value]]) -> Iterator[Value]:
+    """The results of calls of which one is made, each run: ranks meet as in the one that has most points."""
+    before = len(frame.sync_points)
+    longest: list[SyncPoint] = []
+    for call in calls:
+        yield call()
+        longest = max(longest, frame.sync_points[before:], key=len)
+        del frame.sync_points[before:]
+    frame.sync_points += longest
 
 
 def on_way_to(root: cst.CSTNode, points: Sequence[SyncPoint], node: cst.CSTNode) -> list[SyncPoint]:

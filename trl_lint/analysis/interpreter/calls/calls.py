@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 import libcst as cst
 
@@ -26,11 +27,12 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, i
 from trl_lint.analysis.program.syntax import callee_of, is_super, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.point_sequences import one_of_calls
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.choices import OneOfClasses, OneOfFunctions, OneOfModules, OneOfProjectClasses
 from trl_lint.domain.heap import Memory, unknown_cell
-from trl_lint.domain.joins import join, join_all
+from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
     InstanceValue,
@@ -45,7 +47,6 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper
 from trl_lint.domain.ranks import State
-from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import engines, evaluation, models
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
@@ -154,18 +155,16 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
 
 def _call_one_of(frame: Frame, functions: Sequence[Value], args: Arguments, node: cst.CSTNode) -> Value:
     """The result of one of several functions or methods: after the call, what each of them may have done."""
-    before, memory = len(frame.sync_points), frame.memory
-    result: Value = BOTTOM
-    after: Memory | None = None
-    longest: list[SyncPoint] = []
-    for each in functions:
-        frame.memory = memory.fork()
-        result = join(result, call_value(frame, each, args, node))
-        after = frame.memory if after is None else after.merge(frame.memory)
-        longest = max(longest, frame.sync_points[before:], key=len)
-        del frame.sync_points[before:]
-    frame.sync_points += longest
-    frame.memory = memory if after is None else after
+    before, ends = frame.memory, []
+
+    def called(function: Value) -> Value:
+        frame.memory = before.fork()
+        returned = call_value(frame, function, args, node)
+        ends.append(frame.memory)
+        return returned
+
+    result = join_all(one_of_calls(frame, (partial(called, each) for each in functions)))
+    frame.memory = reduce(Memory.merge, ends)
     return result
 
 

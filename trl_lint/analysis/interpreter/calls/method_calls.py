@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import libcst as cst
 
@@ -38,6 +39,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import own_texts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.point_sequences import one_of_calls
 from trl_lint.analysis.transfer.models import frozen_models, paces
 from trl_lint.analysis.transfer.processes import groups
 from trl_lint.analysis.transfer.tensors import tensors
@@ -73,7 +75,6 @@ from trl_lint.domain.kinds import (
     library_name_of,
 )
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
 from trl_lint.knowledge.backends import RANK_IN_GROUP
@@ -199,18 +200,12 @@ def _called_on_each(
     """A method of one of several objects or classes: each may be the one that is called."""
     if isinstance(receiver, OneOfModules) and name in models.RETURN_THE_MODEL:
         return receiver
-    before = len(frame.sync_points)
-    longest: list[SyncPoint] = []
     result: Value = BOTTOM
     agree = True
-    for option in options.having(frame, receiver, name):
-        returned = call_member(frame, option, name, args, node)
+    having = options.having(frame, receiver, name)
+    for returned in one_of_calls(frame, (partial(call_member, frame, each, name, args, node) for each in having)):
         agree = agree and (result is BOTTOM or result.rank == returned.rank)
         result = join(result, returned)
-        points = frame.sync_points[before:]
-        longest = max(longest, points, key=len)
-        del frame.sync_points[before:]
-    frame.sync_points += longest
     # What a method of a class returns of which there may be no object says nothing of the others.
     return result if agree or receiver.rank != ranks.UNKNOWN else UNKNOWN
 

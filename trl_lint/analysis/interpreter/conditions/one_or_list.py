@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.state import containers
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.values import Kind, Value
@@ -36,6 +37,5 @@ def divided(frame: Frame, place: Hashable, taken: Memory, skipped: Memory, names
 
 
 def _is_plain_list(cell: Cell) -> bool:
-    items = list(cell.values())
-    is_flat = not any(each.identities or list(each.inside()) for each in items)
-    return cell.shape == "list" and bool(items) and is_flat and all(each.rank.is_uniform for each in items)
+    is_plain = cell.shape == "list" and not cell.is_empty and containers.is_flat(cell)
+    return is_plain and all(each.rank.is_uniform for each in cell.values())

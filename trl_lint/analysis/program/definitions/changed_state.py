@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.project import Module, Project
 
 _GLOBAL = rb"(?m)^\s+global\s"
@@ -45,6 +46,7 @@ def is_set_outside_class(module: Module, name: str) -> bool:
     return module.mentions(_by_name(name), name) or module.mentions(_by_text(name), name)
 
 
+@noted_of_linted
 def is_set_once_outside_class(project: Project, name: str) -> bool:
     """Whether code of the project does so in one place."""
     files = [code for _, code in project.linted_code(name)]

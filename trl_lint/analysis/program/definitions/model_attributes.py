@@ -65,12 +65,17 @@ def runs_a_part(
 
     has_no_parameters: Whether this is known of an attribute, by its name.
     """
-    if method.decorators & WITHOUT_GRADIENTS or not method.parameters:
+    if not method.parameters:
         return False
     calls = of_class(method.node.body, cst.Call)
     this = method.parameters[0].name
     run = (each for each in calls if _is_forward(cls, each.func, this, has_no_parameters))
-    return any(not WITHOUT_GRADIENTS & contexts_around(method.node.body, each) for each in run)
+    return any(has_gradients(method, each) for each in run)
+
+
+def has_gradients(method: FunctionInfo, call: cst.Call) -> bool:
+    """Whether a method makes a call where gradients are computed."""
+    return not WITHOUT_GRADIENTS & (method.decorators | contexts_around(method.node.body, call))
 
 
 def _is_forward(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
 
 def sampling_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sampling | None:
@@ -82,10 +83,15 @@ def _is_sampler(frame: Frame, call: cst.Call) -> bool:
     """Whether a call was run here, and made a sampler of torch's own class, or of one that shuffles as that does."""
     if id(call) not in frame.node_values:
         return False
-    made = frame.engine.settle(frame.engine.evaluate(frame, call.func))
+    made = _made_by(frame, call)
     if isinstance(made, ClassValue):
         return DISTRIBUTED_SAMPLER in map(library.canonical, made.cls.library_bases()) and _seeds_by_epoch(made.cls)
     return library.canonical(library_name_of(made)) == DISTRIBUTED_SAMPLER
+
+
+def _made_by(frame: Frame, call: cst.Call) -> Value:
+    """The class of the project, or of a library, that a call makes an object of."""
+    return frame.engine.settle(frame.engine.evaluate(frame, call.func))
 
 
 def _seeds_by_epoch(cls: ClassInfo) -> bool:
@@ -107,7 +113,7 @@ def _shuffles(frame: Frame, call: cst.Call) -> bool:
     """Whether a call says, or leaves it to the class, that the sampler shuffles."""
     if any(each.star for each in call.args):
         return False
-    made = frame.engine.settle(frame.engine.evaluate(frame, call.func))
+    made = _made_by(frame, call)
     makes = made.cls.find("__init__") if isinstance(made, ClassValue) else None
     position, name = SHUFFLES
     if makes is not None:

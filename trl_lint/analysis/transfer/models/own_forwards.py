@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.model_attributes import is_trained_part, runs_a_part
+from trl_lint.analysis.program.definitions.model_attributes import has_gradients, is_trained_part, runs_a_part
 from trl_lint.analysis.program.definitions.objects import ClassValue, class_of
 from trl_lint.analysis.program.definitions.without_parameters import has_no_parameters
-from trl_lint.analysis.program.syntax import attribute_values, contexts_around, of_class
+from trl_lint.analysis.program.syntax import attribute_values, of_class
 from trl_lint.domain.kinds import LibraryName, ProjectName
 from trl_lint.knowledge import models
-from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -57,7 +56,7 @@ def _runs(frame: Frame, cls: ClassInfo, method: FunctionInfo, seen: set[Function
 
 def _called_on_itself(frame: Frame, cls: ClassInfo, method: FunctionInfo) -> Iterator[FunctionInfo]:
     """The methods that a method calls on the model, where gradients are computed."""
-    if method.decorators & WITHOUT_GRADIENTS or not method.parameters:
+    if not method.parameters:
         return
     this = method.parameters[0].name
     for call in of_class(method.node.body, cst.Call):
@@ -72,7 +71,7 @@ def _called_on_itself(frame: Frame, cls: ClassInfo, method: FunctionInfo) -> Ite
             ) if given == this:
                 other = _class_named(frame, method.module, owner)
                 called = None if other is None else other.find(name)
-        if called is not None and not WITHOUT_GRADIENTS & contexts_around(method.node.body, call):
+        if called is not None and has_gradients(method, call):
             yield called
 
 
