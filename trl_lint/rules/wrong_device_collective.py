@@ -183,6 +183,6 @@ def _is_inside(node: Any, event: DeviceChosen) -> bool:
 
 def _tells_more(provenance: Step) -> bool:
     """Whether the function around a step returns several values at once."""
-    from trl_lint.analysis.program.syntax import returns_several
+    from trl_lint.analysis.program.idioms.result_uses import returns_several
 
     return returns_several(provenance.module.tree, provenance.node)

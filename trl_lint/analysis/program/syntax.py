@@ -63,8 +63,8 @@ def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
 
     Several queries on one piece of code share one walk through it.
     """
-    by_class = _in_definition if isinstance(root, _DEFINITIONS) else _in_piece
-    return by_class(root).get(kind, ())  # type: ignore[return-value]
+    ask = _in_definition if isinstance(root, _DEFINITIONS) else _in_piece
+    return ask(root).get(kind, ())  # type: ignore[return-value]
 
 
 def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
@@ -110,7 +110,7 @@ def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return mine is not None and theirs is not None and mine[1] <= theirs[0]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _places(root: cst.CSTNode) -> dict[int, tuple[int, int]]:
     """The numbers of the nodes in the order of the text, from that of each node to that of the first one after it."""
     first: dict[int, int] = {}
@@ -232,16 +232,6 @@ def callee_of(node: cst.CSTNode) -> cst.CSTNode:
     return node.func if isinstance(node, cst.Call) else node
 
 
-def object_of_class(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """The `model` of `type(model)` and `model.__class__`."""
-    match node:
-        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
-            return subject
-        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
-            return subject
-    return None
-
-
 def is_main_guard(test: cst.BaseExpression) -> bool:
     """`__name__ == "__main__"`."""
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
@@ -322,13 +312,23 @@ def assigned_parts(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.
 
 def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
     """The value that a function (or module) assigns to a name, or to a part of its value, if it does so only once."""
-    values = [value for target, value in assignments(root) if holder_name(target) == name]
+    values = _assigned(root).get(name, ())
     return values[0] if len(values) == 1 else None
+
+
+# Asked for many names of a function in turn.
+@lru_cache(maxsize=256)
+def _assigned(root: cst.CSTNode) -> Mapping[str, Sequence[cst.BaseExpression]]:
+    """By name, the values that a piece of code assigns to it, or to a part of its value."""
+    found: dict[str, list[cst.BaseExpression]] = defaultdict(list)
+    for target, value in assignments(root):
+        found[holder_name(target)].append(value)
+    return found
 
 
 def resolved(root: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression:
     """The expression that a name stands for, if a function (or module) assigns to it only once."""
-    return (assigned_once(root, node.value) if isinstance(node, cst.Name) else None) or node
+    return (isinstance(node, cst.Name) and assigned_once(root, node.value)) or node
 
 
 def operands(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -441,10 +441,3 @@ def is_super(node: cst.CSTNode) -> bool:
 def attribute_values(root: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The attributes of `self` that a piece of code assigns, each with the value, in the order of the text."""
     return ((name, value) for target, value in assignments(root) if (name := self_attribute(target)))
-
-
-def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:
-    """Whether the innermost function around a node returns a tuple display."""
-    function = innermost(tree, node, cst.FunctionDef)
-    found = of_class(function, cst.Return) if function is not None else ()
-    return any(isinstance(each.value, cst.Tuple) for each in found)

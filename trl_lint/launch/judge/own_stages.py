@@ -56,21 +56,21 @@ class _Code:
     """The bindings of a file, those of all its functions together: what a name or an attribute may hold."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
+        self._nodes = list(ast.walk(tree))
         self._bound: dict[str, list[ast.expr | None]] = {}
         self._functions: dict[str, list[ast.FunctionDef]] = {}
-        for node in ast.walk(tree):
+        for node in self._nodes:
             self._note(node)
 
     def started(self) -> Iterator[_Stages]:
         """The stages that each start of DeepSpeed may have."""
         modules, names = {"deepspeed"}, set[str]()
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             if isinstance(node, ast.Import):
                 modules.update(each.asname for each in node.names if each.name == "deepspeed" and each.asname)
             elif isinstance(node, ast.ImportFrom) and node.module == "deepspeed":
                 names.update(each.asname or each.name for each in node.names if each.name == "initialize")
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr="initialize")) if module in modules:
                     yield self._of_start(node)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue, class_names
+from trl_lint.analysis.program.definitions.set_by_name import object_of_class
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import (
@@ -25,7 +26,6 @@ from trl_lint.analysis.program.syntax import (
     below,
     is_literal_none,
     last_name,
-    object_of_class,
     precedes,
 )
 from trl_lint.analysis.state.frame import Frame

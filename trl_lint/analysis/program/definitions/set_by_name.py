@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.project.import_lines import imported_files
-from trl_lint.analysis.program.syntax import object_of_class, of_class
+from trl_lint.analysis.program.syntax import of_class
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Project
@@ -93,3 +93,13 @@ def _functions(project: Project, path: Path, name: str) -> Iterator[cst.Function
         for statement in () if module is None else module.tree.body:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                 yield statement
+
+
+def object_of_class(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The `model` of `type(model)` and `model.__class__`."""
+    match node:
+        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
+            return subject
+        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
+            return subject
+    return None

@@ -40,7 +40,6 @@ from trl_lint.analysis.program.syntax import (
     innermost,
     inwards,
     names_in,
-    object_of_class,
     of_class,
     precedes,
     self_attribute,
@@ -117,7 +116,7 @@ def _sets_on_class(statement: cst.Assign, name: str, holders: Sequence[cst.BaseE
     return any(
         target.attr.value == name and any(owner.deep_equals(holder) for holder in holders)
         for target in _bound(statement)
-        if isinstance(target, cst.Attribute) and (owner := object_of_class(target.value)) is not None
+        if isinstance(target, cst.Attribute) and (owner := set_by_name.object_of_class(target.value)) is not None
     )
 
 

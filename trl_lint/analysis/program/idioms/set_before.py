@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, inwards, of_class
+from trl_lint.analysis.program.syntax import ancestors, inwards, of_class
 
 # A setting: the name of the object that holds it, and the names or keys that lead there.
 _Place: TypeAlias = tuple[str, ...]
@@ -112,7 +112,7 @@ def _reads_or_sets_another(call: cst.Call, place: _Place) -> bool:
 @lru_cache(maxsize=64)
 def _set_to_constants(root: cst.CSTNode) -> frozenset[_Place]:
     """The settings that statements of a function, or a module, set to constants."""
-    smalls = (each for each in below(root) if isinstance(each, (cst.Assign, cst.Expr)))
+    smalls = (*of_class(root, cst.Assign), *of_class(root, cst.Expr))
     return frozenset(found[0] for each in smalls if (found := _place_set(each)) is not None)
 
 

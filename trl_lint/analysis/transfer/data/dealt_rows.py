@@ -13,9 +13,10 @@ Each of these is this rank's share of the rows, which another dealer makes a sha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -216,8 +217,8 @@ class _RowSearch:
     def _of_name(self, name: cst.Name, key: str) -> Dealing | Passed | None:
         """The dealing of a value that a name may have where it is read: the last ones that are assigned before."""
         frame, replaced = self.frame, list[cst.If]()
-        for target, value in reversed(list(assignments(frame.root))):
-            if _takes_part(target, name.value) and precedes(frame.root, value, name):
+        for target, value in reversed(_given_to(frame.root).get(name.value, ())):
+            if precedes(frame.root, value, name):
                 around = ancestors(frame.root, value)
                 if any(each not in around for each in replaced):
                     return None
@@ -240,7 +241,7 @@ class _RowSearch:
                     stored = replace(stored, key=index.value if isinstance(index, cst.SimpleString) else "")
                     return _entry(stored, key)
             case cst.Tuple(elements=elements):
-                place = next(i for i, each in enumerate(elements) if _takes_part(each.value, name))
+                place = next(i for i, each in enumerate(elements) if name in _names_given(each.value))
                 if isinstance(value, cst.Tuple) and len(value.elements) == len(elements):
                     return self.source(value.elements[place].value, key)
                 return _entry(self.frame.notes.of(DealtInRun).by_part.get((id(value), place)), key)
@@ -256,20 +257,30 @@ def _entry(found: Dealing | Passed | None, key: str) -> Dealing | Passed | None:
     return replace(found, key="") if found.key in ("", key) else None
 
 
-def _takes_part(target: cst.BaseExpression, name: str) -> bool:
-    """Whether something is assigned to a name, alone or among others, or to an entry of what it has."""
+# Asked for each value that is returned or kept.
+@lru_cache(maxsize=64)
+def _given_to(root: cst.CSTNode) -> Mapping[str, Sequence[tuple[cst.BaseExpression, cst.BaseExpression]]]:
+    """By name, what is assigned to it, alone or among others, or to an entry of what it has: target and value."""
+    found: dict[str, list[tuple[cst.BaseExpression, cst.BaseExpression]]] = defaultdict(list)
+    for target, value in assignments(root):
+        for name in _names_given(target):
+            found[name].append((target, value))
+    return found
+
+
+def _names_given(target: cst.BaseExpression) -> set[str]:
     match target:
-        case cst.Name(value=value) | cst.Subscript(value=cst.Name(value=value)):
-            return value == name
+        case cst.Name(value=name) | cst.Subscript(value=cst.Name(value=name)):
+            return {name}
         case cst.Tuple(elements=elements):
-            return any(isinstance(each.value, cst.Name) and each.value.value == name for each in elements)
-    return False
+            return {each.value.value for each in elements if isinstance(each.value, cst.Name)}
+    return set()
 
 
 def _assigns_twice(branch: cst.If, name: str) -> bool:
     """Whether both branches of an `if` assign to a name."""
     parts = (branch.body, branch.orelse)
-    return all(part is not None and any(_takes_part(target, name) for target, _ in assignments(part)) for part in parts)
+    return all(part is not None and name in _given_to(part) for part in parts)
 
 
 def _of_attribute(cls: ClassInfo, name: str) -> Dealing | None:
