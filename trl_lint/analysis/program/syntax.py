@@ -69,14 +69,25 @@ def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
 
 def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
     found: dict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
-    for node in below(root):
-        found[type(node)].append(node)
-    return dict(found)
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        kind = type(node)
+        if kind in _NESTED and node is not root:
+            for each, nodes in _in_definition(node).items():
+                found[each] += nodes
+            continue
+        found[kind].append(node)
+        parts = children(node)
+        parts.reverse()
+        todo += parts
+    return found
 
 
 # Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
-_DEFINITIONS = (cst.ClassDef, cst.FunctionDef, cst.Module)
-_in_definition = lru_cache(maxsize=512)(_by_class)
+_NESTED = frozenset({cst.ClassDef, cst.FunctionDef})
+_DEFINITIONS = (*_NESTED, cst.Module)
+_in_definition = lru_cache(maxsize=1024)(_by_class)
 _in_piece = lru_cache(maxsize=4096)(_by_class)
 
 
