@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.gradient_events import ShardsClipped
+from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_once,
-    exits_before,
     identifiers,
     inwards,
     last_name,

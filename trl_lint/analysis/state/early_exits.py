@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches, branch_of, follows
-from trl_lint.analysis.program.syntax import ancestors, ends_outside
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Branch, Exit
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.sync_points import UNSEEN, SyncPoint

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
-from trl_lint.analysis.program.syntax import ancestors, callee_of, exits_before, last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, ends_outside, inwards
+from trl_lint.analysis.program.blocks import ends_outside
+from trl_lint.analysis.program.syntax import ancestors, inwards
 from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope

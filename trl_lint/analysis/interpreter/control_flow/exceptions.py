@@ -10,10 +10,11 @@ import libcst as cst
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
+from trl_lint.analysis.program.blocks import raises_again
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.idioms.handled_errors import catches
 from trl_lint.analysis.program.project.notes import noted
-from trl_lint.analysis.program.syntax import below, identifiers, last_name, raises_again
+from trl_lint.analysis.program.syntax import below, identifiers, last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks

@@ -20,8 +20,9 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.program.blocks import last_statement
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.syntax import last_name, last_statement
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Exits

@@ -15,13 +15,12 @@ from itertools import chain
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import ends_outside, exits_before
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
     definitions_around,
-    ends_outside,
-    exits_before,
     identifiers,
     last_name,
     of_class,

@@ -14,7 +14,8 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name, raises_again
+from trl_lint.analysis.program.blocks import raises_again
+from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 MISSING_FILE = "FileNotFoundError"

@@ -20,7 +20,8 @@ from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, exits_before, inwards
+from trl_lint.analysis.program.blocks import exits_before
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, inwards
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 

@@ -15,6 +15,7 @@ from itertools import product
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.idioms.path_conditions import (
     Condition,
     ifs_around,
@@ -22,7 +23,6 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     is_none_test,
     none_test_operand,
 )
-from trl_lint.analysis.program.syntax import exits_before
 
 # The most names in the tests of one path that are tried: 2 ** 8 assignments.
 _MOST_NAMES = 8

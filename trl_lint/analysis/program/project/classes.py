@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import is_blank
 from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_after_base
 from trl_lint.analysis.program.project.assigned_values import (
     ValuesByRun,
@@ -22,7 +23,7 @@ from trl_lint.analysis.program.project.assigned_values import (
 from trl_lint.analysis.program.project.given_ranks import rank_from_some
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.project.overridden import overridden_methods
-from trl_lint.analysis.program.syntax import is_blank, of_class
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_before, last_statement
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.own_rows import shares_in
 from trl_lint.analysis.program.idioms.samplers import takes_own_share
@@ -28,11 +29,9 @@ from trl_lint.analysis.program.syntax import (
     ancestors,
     assignments,
     calls_super,
-    exits_before,
     is_literal_none,
     is_super,
     last_name,
-    last_statement,
     names_in,
     of_class,
     precedes,

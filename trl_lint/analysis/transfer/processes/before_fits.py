@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect
+from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer
 from trl_lint.analysis.program.idioms.path_conditions import branch_of
 from trl_lint.analysis.program.syntax import (
@@ -28,7 +29,6 @@ from trl_lint.analysis.program.syntax import (
     assignments,
     callee_of,
     definitions_around,
-    ends_outside,
     last_name,
 )
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.idioms.passed_ranks import is_set_by_file
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_parts,
-    ends_outside,
     identifiers,
     inwards,
     is_literal_none,

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import raises_again
 from trl_lint.analysis.program.idioms.handled_errors import catches, is_caught
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, parts_of
-from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in, raises_again
+from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks

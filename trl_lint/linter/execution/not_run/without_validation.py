@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import is_blank
 from trl_lint.analysis.program.definitions.call_order import methods_run_by
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
@@ -21,7 +22,6 @@ from trl_lint.analysis.program.syntax import (
     assigned_once,
     assignments,
     definitions_around,
-    is_blank,
     is_literal_none,
     last_name,
     of_class,
