@@ -163,6 +163,8 @@ IN_CODE = (
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\._zero3_consolidated_16bit_state_dict\s*\(",
          "deepspeed: runtime/engine.py", (b"._zero3_consolidated_16bit_state_dict",)),
 )
+# Where Accelerate keeps DeepSpeed's settings; None under any other engine (state.py::AcceleratorState).
+PLUGIN_OF_STATE = "deepspeed_plugin"
 # Words of code that starts DeepSpeed; the keys of the stage in its settings, and the stages at which each rank has the
 # whole of each parameter.
 STARTS_DEEPSPEED = (b"deepspeed", b"initialize")

@@ -64,9 +64,10 @@ unless the code has tested something that may concern that setting; in other fun
 
 FSDP and DeepSpeed forward attributes to the model, except that DeepSpeed has its own `config` (not reported where
 `hasattr` checks what it has). So the rule is silent under a test for these engines, for attributes that only a
-DeepSpeed engine has (`model.optimizer`), in files named after an engine (`train_zero3.py`), and in projects that only
-launch one of them or whose setting `engines` names no other. If the project has no launches and its configurations are
-all for these engines, `--extend-select TRL002` reports the finding.
+DeepSpeed engine has (`model.optimizer`), in files named after an engine (`train_zero3.py`), in functions that read
+DeepSpeed's settings without a test (`state.deepspeed_plugin.zero_stage`), and in projects that only launch one of them
+or whose setting `engines` names no other. If the project has no launches and its configurations are all for these
+engines, `--extend-select TRL002` reports the finding.
 
 With `model_init`, the fix caches the value of the first model. Subclasses in other files that never call
 `super().__init__` are not seen.
@@ -109,7 +110,7 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
         return False  # wrapped by the code itself, whatever the engine of other models
     if event.attribute in _ENGINE and _is_engines_own(event):
         return True
-    if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
+    if event.attribute not in _ENGINE and (NAMES_ENGINE.fits(event.module.path.stem) or _is_for_deepspeed(event)):
         return True  # `train_zero3.py`
     engines = event.module.engines()
     are_only = engines.are_likely_only if likely else engines.are_only
@@ -123,6 +124,14 @@ def _is_engines_own(event: AttributeRead) -> bool:
     from trl_lint.analysis.program.idioms.deepspeed_settings import reads_setting
 
     return reads_setting(event.function.node if event.function is not None else event.module.tree, event.node)
+
+
+def _is_for_deepspeed(event: AttributeRead) -> bool:
+    """Whether a function around the read fails under any other engine, whatever attribute it reads."""
+    from trl_lint.analysis.program.idioms.deepspeed_settings import needs_engine
+    from trl_lint.analysis.program.syntax import definitions_around
+
+    return any(map(needs_engine, definitions_around(event.module.tree, event.node)))
 
 
 def _is_asked_first(event: AttributeRead) -> bool:

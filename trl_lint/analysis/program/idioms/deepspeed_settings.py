@@ -1,9 +1,10 @@
-"""DeepSpeed's settings: reads of them from an engine's `config`, and the ZeRO stages that leave the parameters whole.
+"""DeepSpeed's settings: reads of them that fail without an engine, and the ZeRO stages that leave the parameters whole.
 
 For example:
 
     stage = model.config["zero_optimization"]["stage"]                   a model's config has no such key
     rows = model.config.get("train_micro_batch_size_per_gpu", 1)
+    state.deepspeed_plugin.deepspeed_config["train_batch_size"] = 8      fails where a launch chooses another engine
     enabled = is_engine and engine.zero_optimization_stage() == 2
     with GatheredParameters(weights, enabled=enabled): …                 nothing is gathered: only stage 3 partitions
 """
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name
-from trl_lint.knowledge.engines import DEEPSPEED_SETTINGS
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, of_class
+from trl_lint.knowledge.engines import DEEPSPEED_SETTINGS, PLUGIN_OF_STATE
 
 
 def reads_setting(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -33,6 +34,34 @@ def _is_setting(key: cst.BaseExpression) -> bool:
     return isinstance(key, cst.SimpleString) and key.evaluated_value in DEEPSPEED_SETTINGS
 
 
+def needs_engine(root: cst.CSTNode) -> bool:
+    """Whether a function (or module) reads something from Accelerate's plugin for DeepSpeed, whatever happens in it.
+
+    The plugin is None under any other engine (accelerate: `state.py::AcceleratorState.deepspeed_plugin`).
+    """
+    block = root.body if isinstance(root, cst.FunctionDef) else root
+    statements = block.body if isinstance(block, (cst.IndentedBlock, cst.Module)) else ()
+    for statement in statements:
+        part = statement.test if isinstance(statement, cst.If) else statement
+        if not isinstance(part, cst.BaseCompoundStatement) and _reads_plugin(part):
+            return True
+        if of_class(statement, cst.Return):
+            return False
+    return False
+
+
+def _reads_plugin(part: cst.CSTNode) -> bool:
+    read = (each for each in of_class(part, cst.Attribute) if _is_plugins(each))
+    return any(not any(isinstance(outer, _IF_ASKED) for outer in ancestors(part, each)) for each in read)
+
+
+def _is_plugins(node: cst.Attribute) -> bool:
+    """Whether an attribute is one of the plugin, not the plugin itself."""
+    return isinstance(node.value, cst.Attribute) and node.value.attr.value == PLUGIN_OF_STATE
+
+
+# What is in them may not run.
+_IF_ASKED = (cst.BaseComp, cst.BooleanOperation, cst.IfExp, cst.Lambda)
 _PARTITIONS = 3
 
 
