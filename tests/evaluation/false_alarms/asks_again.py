@@ -60,6 +60,34 @@ def until_told(device):
         dist.broadcast(length, 0)
 
 
+def until_all_are_told(device):
+    while True:
+        ended = torch.zeros(1, dtype=torch.long, device=device)
+        if dist.get_rank() == 0:
+            text = input("> ")
+            if text == "quit":
+                ended += 1
+            if text == "":
+                continue
+        dist.all_reduce(ended)
+        dist.barrier()
+        if ended > 0:
+            break
+
+
+def in_eight_turns(device):
+    turns = 0
+    while True:
+        turns += 1
+        if dist.get_rank() == 0:
+            text = input("> ")
+            if text == "":
+                continue  # expect: TRL006
+        dist.barrier()
+        if turns > 8:
+            break
+
+
 def main(kind, texts):
     dist.init_process_group("nccl")
     device = torch.device("cuda", torch.cuda.current_device())
@@ -69,6 +97,10 @@ def main(kind, texts):
         until_told(device)
     elif kind == "after":
         after_barrier(device)
+    elif kind == "all":
+        until_all_are_told(device)
+    elif kind == "eight":
+        in_eight_turns(device)
     else:
         talk(device)
 

@@ -62,7 +62,7 @@ def _counts_finished(
     """Whether a loop ends by a number that only grows with what ranks do in the loop in it after a place."""
     inside = {id(each) for each in below(outer)}
     points = [each for each in met if id(each) in inside]
-    names = list(_bindings(outer))
+    names = list(bindings(outer))
     for count in of_class(loop.body, cst.AugAssign):
         counter, is_added = count.target, isinstance(count.operator, cst.AddAssign)
         if not isinstance(counter, cst.Name) or not is_added or _tests_after(root, loop, skip, count) != []:
@@ -116,7 +116,7 @@ def _ends_by(root: cst.CSTNode, outer: cst.While, counter: str, changing: set[st
         case cst.Name("True") | cst.Integer("1"):
             return bool(exits)
         case cst.Name(flag):
-            cleared = [each for each in _bindings(outer) if each.value == flag]
+            cleared = [each for each in bindings(outer) if each.value == flag]
             return bool(cleared) and all(
                 _is_false(outer, each) and _is_under_count(outer, each, counter, changing) for each in cleared
             )
@@ -141,7 +141,7 @@ def _is_false(outer: cst.While, target: cst.Name) -> bool:
     return all(isinstance(each.value, cst.Name) and each.value.value == "False" for each in assigned)
 
 
-def _bindings(loop: cst.While) -> Iterator[cst.Name]:
+def bindings(loop: cst.While) -> Iterator[cst.Name]:
     """The names that a loop binds, each time that it does."""
     for node in below(loop.body):
         match node:
