@@ -187,7 +187,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     if found is None or not (branch.refused or _may_fail_on_some(frame, branch)):
         return None
     if _is_decided_before(frame, branch_points) or (
-        branch.skipped == (0, 0) and _always_synchronise(frame, sequences, branch)
+        branch.skipped == (0, 0) and _always_synchronise(frame, sequences, branch_points)
     ):
         return None
     is_in_branch = id(found) in inside
@@ -275,7 +275,7 @@ def _also_missing(
     frame: Frame, found: SyncPoint, sequences: Sequence[Sequence[SyncPoint]], branch_points: BranchPoints
 ) -> tuple[SyncPoint, ...]:
     """The points that are missing in alternatives: in the other branch, and on the other paths through forks."""
-    one, other = (alternatives(frame, way) for way in sequences)
+    one, other = _paths(frame, branch_points, sequences)
     inside = {id(point) for arm in branch_points.arms for point in arm}
     firsts = (
         first_unmatched(mine, theirs, branch_points.branch)
@@ -288,6 +288,18 @@ def _also_missing(
     first_points = (*firsts, *limited)
     known.update((point.node, point) for point in first_points if point is not None and id(point) in inside)
     return tuple(known.values())[1:]
+
+
+def _paths(
+    frame: Frame, branch_points: BranchPoints, sequences: Sequence[Sequence[SyncPoint]]
+) -> Iterator[list[list[SyncPoint]]]:
+    """The sequences that ranks in each of two branches may have.
+
+    The forks in one branch are none of the other, unless that goes on behind it: who has left is not there.
+    """
+    sides = [{id(branch_points.branch.test): side} for side in (0, 1)]
+    goes_on = any(len(way) > len(arm) for way, arm in zip(sequences, branch_points.arms, strict=True))
+    return (alternatives(frame, way, {} if goes_on else side) for way, side in zip(sequences, sides, strict=True))
 
 
 def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: SyncPoint) -> bool:
@@ -328,12 +340,12 @@ def _skipped_backward(frame: Frame, branch_points: BranchPoints) -> SyncPoint | 
     return next((point for point in tried if point.kind == "backward"), None)
 
 
-def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
+def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], branch_points: BranchPoints) -> bool:
     """Whether two paths have the same sequence, whichever branches all ranks take at the forks in them."""
-    one, other = (alternatives(frame, way) for way in sequences)
+    one, other = _paths(frame, branch_points, sequences)
 
     def matches(path: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
-        return any(first_unmatched(path, each, branch) is None for each in among)
+        return any(first_unmatched(path, each, branch_points.branch) is None for each in among)
 
     return all(matches(way, other) for way in one) and all(matches(way, one) for way in other)
 

@@ -53,15 +53,15 @@ def waits_for_others(frame: Frame, test: cst.CSTNode, kind: str) -> bool:
     return any(are_for_other_ranks(test, each.test) for each in alike)
 
 
-def alternatives(frame: Frame, path: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
+def alternatives(frame: Frame, path: Sequence[SyncPoint], taken: Mapping[int, int]) -> list[list[SyncPoint]]:
     """The sequences that a path may have, with either branch of each fork in it.
 
-    A fork within a branch is left alone where the path takes the other branch.
+    A fork within a branch is left alone where the path takes the other branch. taken: the branches that it takes.
     """
     forks = list(reversed(frame.notes.of(Forks).by_test.values()))  # a fork is noted after those in its branches
     around = {id(fork.test): branches_around(frame.root, fork.test) for fork in forks}
     outer_tests = {test for tests in around.values() for test in tests}
-    found: list[tuple[Sequence[SyncPoint], Mapping[int, int]]] = [(path, {})]
+    found: list[tuple[Sequence[SyncPoint], Mapping[int, int]]] = [(path, taken)]
     for fork in forks:
         parts = not all(fork.through) or any(point in path for arm in fork.arms for point in arm)
         if parts and len(found) >= _MAX_ALTERNATIVES:
