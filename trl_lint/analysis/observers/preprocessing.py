@@ -52,7 +52,7 @@ class Preprocessing(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """`if rank == 0: encode(path)`, a barrier, then `encode(path)` on all ranks: they read its file."""
-        done_before.note_call(frame, Preparing, run.trace, function, node, waits=False)
+        done_before.note_call(frame, Preparing, run, function, node, waits=False)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """A trainer is created: emit an event if the ranks pass different data sets to it."""

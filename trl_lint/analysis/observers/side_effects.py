@@ -155,7 +155,7 @@ class SideEffects(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         prepared_files.note(frame, run.trace)
-        done_before.note_call(frame, Making, run.trace, function, node, waits=True)
+        done_before.note_call(frame, Making, run, function, node, waits=True)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Keep it if each process is known to reach it: in code that is launched, and in its callees."""

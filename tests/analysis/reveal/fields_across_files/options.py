@@ -28,3 +28,25 @@ def replaced(options):
 
 def counted(options):
     options.number = load(options.path)
+
+
+def told(options):
+    if options.number == 0:
+        options.log = True
+    else:
+        options.log = False
+    options.late = False
+    if options.number == 0:
+        options.late = True
+
+
+def told_some(options):
+    if options.number == 0:
+        options.shown = True
+
+
+def told_alike(options):
+    if options.number == 0:
+        options.plain = True
+    else:
+        options.plain = True

@@ -4,7 +4,8 @@ import copy
 
 from loop import Loop, Other, is_first, part_of, seed_of
 from omegaconf import OmegaConf
-from options import counted, parsed, replaced, start
+from options import counted, parsed, replaced, start, told, told_alike, told_some
+from shared import opt
 from somewhere import changed, load
 
 
@@ -43,6 +44,17 @@ def main():
     counted(loaded)
     reveal_rank(loaded.number)  # revealed: unknown
     reveal_rank(loaded.seed)  # revealed: local(rank)
+
+    told(args)
+    reveal_rank(args.log)  # revealed: unknown
+    start(opt)
+    told(opt)
+    reveal_rank(opt.log)  # revealed: local(rank)
+    reveal_rank(opt.late)  # revealed: local(rank)
+    told_some(opt)
+    reveal_rank(opt.shown)  # revealed: same
+    told_alike(opt)
+    reveal_rank(opt.plain)  # revealed: same
 
 
 main()

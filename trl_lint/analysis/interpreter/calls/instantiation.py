@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.calls import callbacks, library_calls
 from trl_lint.analysis.interpreter.objects import given_fields, own_wrappers, passed_models, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
+from trl_lint.analysis.program.definitions import fixed_flags
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
@@ -101,9 +102,14 @@ def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: c
 
 def _of_site(frame: Frame, cls: ClassInfo, args: Arguments, site: Hashable) -> ClassInfo:
     """The class that represents the objects created here: its own, or one for this site."""
+    own = cls
     if cls.attributes and _may_be_apart(frame, cls) and given_fields.has_constants(frame, args):
-        return cls.allocated_at((site, "apart"), frame.module, apart=True)
-    return cls.allocated_at(site, frame.module) if _has_site_facts(frame, cls) else cls
+        own = cls.allocated_at((site, "apart"), frame.module, apart=True)
+    elif _has_site_facts(frame, cls):
+        own = cls.allocated_at(site, frame.module)
+    if own.is_copy:
+        own.fixed = fixed_flags.flags_of(frame.engine.project, cls.origin)
+    return own
 
 
 def _may_be_apart(frame: Frame, cls: ClassInfo) -> bool:

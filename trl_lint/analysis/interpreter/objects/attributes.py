@@ -446,5 +446,5 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     elif isinstance(receiver, OneOfProjectObjects):
         for each in receiver.options:
             assign_attribute(frame, each, target, join(read(frame, each, target.attr.value, target), value))
-    elif receiver.kind is Kind.UNKNOWN or library_name_of(receiver) in DICTS_OF_ATTRIBUTES:
+    elif given_fields.may_be_set(frame, receiver):
         given_fields.assign(frame, target, value)

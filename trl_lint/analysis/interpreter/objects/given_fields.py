@@ -5,6 +5,7 @@ are several processes, a string that all ranks share, or a number that goes into
     torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
     args.several = args.world_size > 1           true where there are several processes
+    if rank: args.log = False (else: … = True)   differs by the rank (see `flags_by_rank`)
     args = load(path)                            nothing is known of the fields of another object
     opt = args                                   the same object under another name
     self.args = args                             the other methods read the same from `self.args`
@@ -22,6 +23,7 @@ from collections.abc import Mapping
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.objects import flags_by_rank
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import assignments, innermost, last_name, precedes, self_attribute
 from trl_lint.analysis.state import changed_settings, settings
@@ -30,12 +32,12 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE, GivenNumber
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import LibraryName
+from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import WORLD_FIELD
-from trl_lint.knowledge.python import COPIES_WITH_FIELDS
+from trl_lint.knowledge.python import COPIES_WITH_FIELDS, DICTS_OF_ATTRIBUTES
 
 
 class Fields:
@@ -53,6 +55,12 @@ class FieldsOfAttributes:
         self.known: dict[str, set[str]] = {}
 
 
+def may_be_set(frame: Frame, receiver: Value) -> bool:
+    """Whether the class of an object is unknown: its own file may be another one (`from options import args`)."""
+    settled = frame.engine.settle(receiver)
+    return settled.kind is Kind.UNKNOWN or library_name_of(settled) in DICTS_OF_ATTRIBUTES
+
+
 def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     """`args.rank = value`."""
     if not isinstance(target.value, cst.Name):
@@ -60,6 +68,7 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     changed_settings.note(frame, target, value)
     receiver, field = target.value.value, f"{target.value.value}.{target.attr.value}"
     owners = frame.notes.of(Fields).owners
+    value = flags_by_rank.left_by(frame, target, value) or value
     if _is_of_rank(value):
         owners.add(receiver)
         frame.memory.names[field] = value

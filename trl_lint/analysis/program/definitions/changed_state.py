@@ -47,6 +47,13 @@ def is_set_outside_class(module: Module, name: str) -> bool:
 
 
 @noted_of_linted
+def is_set_outside_any_class(project: Project, name: str) -> bool:
+    """Whether code of the project does so anywhere."""
+    patterns = (_by_name(name), _by_text(name))
+    return any(re.search(each, code) for _, code in project.linted_code(name) for each in patterns)
+
+
+@noted_of_linted
 def is_set_once_outside_class(project: Project, name: str) -> bool:
     """Whether code of the project does so in one place."""
     files = [code for _, code in project.linted_code(name)]

@@ -36,7 +36,6 @@ from trl_lint.knowledge.python import COMMAND_DECORATORS
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
-
 # The largest number of allocation sites in one file by which the objects of a class are distinguished. Other files do
 # not count: which of several programs' objects are distinguished must not depend on their order.
 MAX_ALLOCATION_SITES = 16
@@ -190,6 +189,7 @@ class ClassInfo:
         self.origin = self  # the class itself, for the copy that represents one allocation site
         self._allocated: dict[Module, dict[Hashable, ClassInfo]] = {}
         self.is_apart = False  # whether it is a copy whose objects are made with other settings than all others
+        self.fixed: frozenset[str] = frozenset()  # for a copy: the attributes that nothing changes after `__init__`
         self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
         self.made = False  # whether a constructor has run for its objects, or there is none to run
@@ -325,7 +325,7 @@ class ClassInfo:
         by_writer = self._assigned_values.setdefault(name, ValuesByRun())
         if may_be_wrapped(value) and not (writer in by_writer and may_be_wrapped(by_writer[writer])):
             self.count(name)
-        kept = value if self.is_apart and "." in name else without_plain_constant(value)
+        kept = value if name in self.fixed or (self.is_apart and "." in name) else without_plain_constant(value)
         merged = by_writer.join_with(writer, kept)
         if merged.kind is Kind.UNKNOWN and "__init__" in self.methods:
             merged = rank_from_some(by_writer, self.methods["__init__"].node) or merged

@@ -1,0 +1,65 @@
+"""Flags that the constructor of a class is passed and keeps, and that nothing changes after that.
+
+For example:
+
+    class Ranker:
+        def __init__(self, write=False):
+            self.write = write          all objects that are made in one place keep the flag that they are made with
+        def rank(self):
+            if self.write: …            Ranker(write=False).rank() does not get here
+    ranker.write = True                 unless code of the project sets it on an object
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.changed_state import is_set_outside_any_class
+from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
+from trl_lint.analysis.program.project.notes import noted_in_file
+from trl_lint.analysis.program.syntax import attribute_values, of_class, self_attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from trl_lint.analysis.program.project.classes import ClassInfo
+    from trl_lint.analysis.program.project.project import Project
+
+_LITERALS = frozenset({"False", "True"})
+# What sets attributes of which the names are not written out.
+_SET_ANY = frozenset({"__dict__", "setattr", "vars"})
+
+
+def flags_of(project: Project, cls: ClassInfo) -> frozenset[str]:
+    """The attributes of the objects of a class that are such flags."""
+    return frozenset(name for name in _kept(cls) if not is_set_outside_any_class(project, name))
+
+
+@noted_in_file
+def _kept(cls: ClassInfo) -> frozenset[str]:
+    """The attributes that only the constructor sets, once, to a parameter that is True or False by default."""
+    init = cls.methods.get(CONSTRUCTOR)
+    flags = set() if init is None else {each.name for each in init.parameters if _is_flag(each.default)}
+    if init is None or not flags or any(each.value in _SET_ANY for each in of_class(cls.node, cst.Name)):
+        return frozenset()
+    given = {
+        name for name, value in attribute_values(init.node) if isinstance(value, cst.Name) and value.value in flags
+    }
+    targets = list(_targets(cls.node))
+    return frozenset(name for name in given & cls.certain_attributes() if targets.count(name) == 1)
+
+
+def _is_flag(default: cst.BaseExpression | None) -> bool:
+    return isinstance(default, cst.Name) and default.value in _LITERALS
+
+
+def _targets(node: cst.CSTNode) -> Iterator[str]:
+    """The attributes of `self` that a piece of code sets, changes or deletes."""
+    targets: list[cst.CSTNode] = [each.target for each in of_class(node, cst.AssignTarget)]
+    targets += [each.target for each in of_class(node, cst.AnnAssign)]
+    targets += [each.target for each in of_class(node, cst.AugAssign)]
+    targets += [each.target for each in of_class(node, cst.For)]
+    for target in (*targets, *of_class(node, cst.Del)):
+        yield from map(self_attribute, of_class(target, cst.Attribute))
