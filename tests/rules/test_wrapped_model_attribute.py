@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 
 import pytest
 from snippets import Snippets, loop, shown, trainer
+from started import findings_in
 
 from trl_lint.findings import Applicability, Consequence
 from trl_lint.linter.linter import Linter
@@ -1858,6 +1859,23 @@ def test_the_trainer_of_an_old_release_has_no_accelerator_that_unwraps(release, 
     text = trainer("def prediction_step(self, model, inputs):\n    return model(inputs[:, : model.config.max_length])")
     (found,) = snippets.findings(text)
     assert (found.fix is not None and found.fix.applicability is Applicability.SAFE) is has_fix
+
+
+STARTS = '\n\nif __name__ == "__main__":\n    MyTrainer(load()).train()\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "launch", "where", "by_default"),
+    [
+        ("prediction_step", "python train.py", "under DataParallel", True),
+        ("prediction_step", "torchrun --nproc_per_node 8 train.py", "under DataParallel", False),
+        ("compute_loss", "torchrun --nproc_per_node 8 train.py", "under DDP and DataParallel", True),
+    ],
+)
+def test_a_model_that_is_evaluated_is_wrapped_on_several_gpus_of_one_process(name, launch, where, by_default, tmp_path):
+    text = trainer(f"def {name}(self, model, inputs):\n    return model(inputs[:, : model.names.max_length])")
+    (found,) = findings_in(tmp_path, {"run.sh": f"{launch}\n", "train.py": text + STARTS}, "train.py", "TRL002")
+    assert found.message.endswith(where) and found.by_default is by_default
 
 
 AS_SEQUENCE = """\

@@ -69,6 +69,9 @@ DeepSpeed's settings without a test (`state.deepspeed_plugin.zero_stage`), and i
 or whose setting `engines` names no other. If the project has no launches and its configurations are all for these
 engines, `--extend-select TRL002` reports the finding.
 
+For `prediction_step`, Trainer wraps the model in DataParallel only. If all known launches start several processes, only
+`--extend-select TRL002` reports what it reads.
+
 With `model_init`, the fix caches the value of the first model. Subclasses in other files that never call
 `super().__init__` are not seen.
 
@@ -84,10 +87,12 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, PassedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.domain.model_roles import is_data_parallel, may_be_data_parallel
+from trl_lint.domain.provenance import source_step
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import AS_SEQUENCE, COMPILED, GENERATES
+from trl_lint.knowledge.transformers import EVALUATION_HOOKS
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
 
@@ -167,18 +172,40 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         model = owner_of(event)
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
+        is_evaluated = _is_evaluated(event)
+        where = f"{'' if is_evaluated else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
+        is_left_out = _is_handed_on(event, likely=True) or (is_evaluated and _is_started_as_several(event))
         yield Violation(
             event=event,
-            message=(
-                f"`.{name}` is {verb} `{model}`, a wrapped model: "
-                f"AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
-            ),
+            message=f"`.{name}` is {verb} `{model}`, a wrapped model: AttributeError under {where}",
             provenance=event.model.provenance,
             help=_help(event, bare),
-            by_default=False if _is_handed_on(event, likely=True) else None,
+            by_default=False if is_left_out else None,
             # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
             cause=(id(event.function), event.module.path, model, event.called or name),
         )
+
+
+def _is_evaluated(event: AttributeRead) -> bool:
+    """Whether Trainer passes the model to a step of its evaluation: the bare one, unless one process has several GPUs.
+
+    It needs no DDP without gradients (transformers: `trainer.py::Trainer._wrap_model`).
+    """
+    from libcst import FunctionDef, Param
+
+    from trl_lint.analysis.program.syntax import innermost
+
+    first = source_step(event.model.provenance)
+    if first is None or not isinstance(first.node, Param):
+        return False
+    function = innermost(first.module.tree, first.node, FunctionDef)
+    return function is not None and function.name.value in EVALUATION_HOOKS
+
+
+def _is_started_as_several(event: AttributeRead) -> bool:
+    """Whether all known launches start several processes, each with one GPU."""
+    engines = event.module.engines()
+    return engines.launched and not (engines.one_process or engines.some_one_process)
 
 
 def _help(event: AttributeRead, bare: str) -> str:
