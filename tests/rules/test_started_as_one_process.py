@@ -50,6 +50,8 @@ WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
         ({"run.sh": "#!/bin/bash\n#SBATCH --mem=4G\nsrun python -u train.py\n"}, False),
         ({"run.sh": "python train.py\nRANK=0 WORLD_SIZE=4 python train.py\n"}, True),
         ({"run.sh": "python train.py --device_map auto\n"}, False),
+        ({"run.sh": "llamafactory-cli train a.yaml\npython train.py\n"}, False),  # a program of its library
+        ({"run.sh": "axolotl $ACTION a.yaml\npython train.py\n"}, True),
         ({"run.sh": "uv run train.py\n"}, False),
         ({"run.sh": "python \\\n  train.py --epochs 3\n"}, False),
         ({"Snakefile": "rule train:\n    shell: 'python train.py {output}'\n"}, False),
