@@ -99,7 +99,8 @@ def starts(
         if launcher and not _is_prose(words):
             launch = _launch(launcher, words)
             launch = launch if launch.program else replace(launch, program=_other_program(command, launcher, words))
-            launches.append(replace(launch, one_process=True) if sees_one_gpu(command, launcher, alone) else launch)
+            is_alone = sees_one_gpu(command, launcher, alone, _front(command, words))
+            launches.append(replace(launch, one_process=True) if is_alone else launch)
         elif start is not None and says_one_gpu(start):
             given = None if leaves_open(start.arguments) else _option_names(start.arguments)
             launches.append(
@@ -151,6 +152,12 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
             if tuple(values[place : place + len(names)]) == names:
                 return " ".join(names), rest[place:]
     return "", ()
+
+
+def _front(command: Command, words: Sequence[Word]) -> Sequence[Word]:
+    """The words before these, the last ones of a command."""
+    rest = unwrap(command.words).rest
+    return rest[: len(rest) - len(words)]
 
 
 def _words_after(words: Sequence[Word], launcher: str) -> Sequence[Word]:
