@@ -540,6 +540,41 @@ def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, 
     assert bool(findings_in(tmp_path, files, "run.py")) is is_told
 
 
+SHARDS = """
+import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def train(model, loader, optimizer):
+    \"\"\"Call init_process_group before this on several GPUs, or use Trainer(fsdp="full_shard").\"\"\"
+    model = FSDP(model)
+    for batch in loader:
+        model(**batch).loss.backward()
+        optimizer.step()
+    torch.save(model.state_dict(), "model.pt")
+"""
+RUNS = "from shards import train\n{}\nif __name__ == '__main__':\n    train(None, [], None)\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_told"),
+    [
+        ({"run.py": RUNS.format("")}, False),
+        ({"run.py": RUNS.format("import torch.distributed as dist\ndist.init_process_group('nccl')")}, True),
+        ({"run.py": RUNS.format("from begin import start"), "begin.py": BEGIN}, True),
+        (
+            {"run.py": RUNS.format("from begin import mesh"), "begin.py": "mesh = init_device_mesh('cuda', (8,))\n"},
+            True,
+        ),
+        ({"run.py": RUNS.format("from begin import setup_fsdp"), "begin.py": "from other import setup_fsdp\n"}, True),
+        ({"run.py": RUNS.format(""), "other.py": RUNS.format("from begin import start"), "begin.py": BEGIN}, True),
+        ({}, True),
+    ],
+)
+def test_a_program_that_shards_a_model_and_starts_no_group_fails_however_it_is_started(files, is_told, tmp_path):
+    files = {"shards.py": SHARDS, "run.sh": "torchrun --nproc_per_node 8 run.py\n", **files}
+    assert bool(findings_in(tmp_path, files, "shards.py")) is is_told
+
+
 @pytest.mark.parametrize(
     ("launch", "by_default"),
     [
