@@ -31,6 +31,8 @@ class Command(NamedTuple):
         ("c/run.sh", "src/train.py", ["a/src/train.py"]),
         ("c/run.sh", "/train.py", ["train.py", "a/train.py", "a/src/train.py"]),  # below an unknown folder
         ("c/run.sh", "/home/me/a/src/train.py", ["a/src/train.py"]),
+        ("a/run.sh", "scripts/a/src/train.py", ["a/src/train.py"]),  # published without the folder `scripts`
+        ("a/run.sh", "scripts/train.py", []),
         ("c/run.sh", "other.py", []),
         ("c/run.sh", "", []),
         ("b/run.sh", "tool.py", ["b/tool/__main__.py"]),  # python -m tool

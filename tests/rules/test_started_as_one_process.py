@@ -50,6 +50,8 @@ WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
         ({"run.sh": "#!/bin/bash\n#SBATCH --mem=4G\nsrun python -u train.py\n"}, False),
         ({"run.sh": "python train.py\nRANK=0 WORLD_SIZE=4 python train.py\n"}, True),
         ({"run.sh": "python train.py --device_map auto\n"}, False),
+        ({"run.sh": "llamafactory-cli train a.yaml\npython train.py\n"}, False),  # a program of its library
+        ({"run.sh": "axolotl $ACTION a.yaml\npython train.py\n"}, True),
         ({"run.sh": "uv run train.py\n"}, False),
         ({"run.sh": "python \\\n  train.py --epochs 3\n"}, False),
         ({"Snakefile": "rule train:\n    shell: 'python train.py {output}'\n"}, False),
@@ -58,6 +60,12 @@ WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
         ({"Makefile": "train:\n\tpython train.py\n\tdeepspeed --module train\n"}, True),
         ({"run.sh": "CUDA_VISIBLE_DEVICES=5 accelerate launch --config_file many.yaml \\\n  -m train --bf16\n"}, False),
         ({"run.sh": "CUDA_VISIBLE_DEVICES=5,6 accelerate launch train.py\n"}, True),
+        ({"run.sh": "submit --gpus 1 --name a -- accelerate launch train.py\n"}, False),
+        ({"run.sh": "submit --gpus 8 --name a -- accelerate launch train.py\n"}, True),
+        ({"run.sh": "submit --gpus 1 --nodes 2 -- accelerate launch train.py\n"}, True),
+        ({"run.sh": "submit --gpus 1 -- torchrun train.py\n"}, True),
+        ({"run.sh": 'RUN="submit --gpus 1 --name a"\n$RUN -- accelerate launch train.py\n'}, False),
+        ({"run.sh": 'RUN="submit --gpus 8 --name a"\n$RUN -- accelerate launch train.py\n'}, True),
         ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPU accelerate launch train.py\n"}, True),
         ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "other.py": "import spread"}, False),
         ({"run.sh": "python train.py\n", "spread.py": "go = mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
@@ -530,6 +538,41 @@ if __name__ == "__main__":
 def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, line, is_told, tmp_path):
     files = {"comm.py": COMM, "run.py": EVALUATES.format(line), **files}
     assert bool(findings_in(tmp_path, files, "run.py")) is is_told
+
+
+SHARDS = """
+import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def train(model, loader, optimizer):
+    \"\"\"Call init_process_group before this on several GPUs, or use Trainer(fsdp="full_shard").\"\"\"
+    model = FSDP(model)
+    for batch in loader:
+        model(**batch).loss.backward()
+        optimizer.step()
+    torch.save(model.state_dict(), "model.pt")
+"""
+RUNS = "from shards import train\n{}\nif __name__ == '__main__':\n    train(None, [], None)\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_told"),
+    [
+        ({"run.py": RUNS.format("")}, False),
+        ({"run.py": RUNS.format("import torch.distributed as dist\ndist.init_process_group('nccl')")}, True),
+        ({"run.py": RUNS.format("from begin import start"), "begin.py": BEGIN}, True),
+        (
+            {"run.py": RUNS.format("from begin import mesh"), "begin.py": "mesh = init_device_mesh('cuda', (8,))\n"},
+            True,
+        ),
+        ({"run.py": RUNS.format("from begin import setup_fsdp"), "begin.py": "from other import setup_fsdp\n"}, True),
+        ({"run.py": RUNS.format(""), "other.py": RUNS.format("from begin import start"), "begin.py": BEGIN}, True),
+        ({}, True),
+    ],
+)
+def test_a_program_that_shards_a_model_and_starts_no_group_fails_however_it_is_started(files, is_told, tmp_path):
+    files = {"shards.py": SHARDS, "run.sh": "torchrun --nproc_per_node 8 run.py\n", **files}
+    assert bool(findings_in(tmp_path, files, "shards.py")) is is_told
 
 
 @pytest.mark.parametrize(

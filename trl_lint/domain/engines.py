@@ -77,7 +77,7 @@ class EnginesInUse(NamedTuple):
         drops_last: Whether all launches of the programs that it is part of ask for full batches only, in the command,
             in settings or in code.
         no_group: Whether these programs use a process group that nothing in them starts, and no known launch starts
-            them on several processes.
+            them on several processes, or they raise where there is no group.
         several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
             several processes, "" if there is none.
         started: Whether another file of the project has a command that starts the file.

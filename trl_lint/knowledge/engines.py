@@ -98,18 +98,22 @@ SPAWN_WORDS = (
 TRAINS = re.compile(rb"\.backward\(|Trainer\(")
 # Code that tests whether a process group has been started: without one, it treats its process as the only one.
 ASKS_FOR_GROUP = re.compile(rb"\bis_initialized\b")
+# Code that raises where there is none, unlike `fully_shard`, which starts one (torch:
+# distributed/fsdp/_init_utils.py `_init_process_group_state`, _fully_shard/_fsdp_init.py).
+NEEDS_GROUP = re.compile(rb"(?<!class )(?<!\w)(?:FullyShardedDataParallel|FSDP)\(")
 # Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts.
-# DistributedDataParallel starts none, and fails without one. Each of these begins with a letter, or a dot: otherwise
-# the expression is three times as slow.
-_SETS_UP = rb"\w{0,12}(?:dist|parallel|ddp|process)"
+# DistributedDataParallel starts none, and fails without one; so does FSDP, whose name is also an argument of Trainer.
+# Each of these begins with a letter, or a dot: otherwise the expression is three times as slow.
+_SETS_UP = rb"\w{0,12}(?:dist|parallel|ddp|fsdp|process|device_mesh)"
+_AS_SETTING = rb"fsdp(?:_(?:config|init|launch|main|plugin|setup)|\s*=\s*[\"'\[]|[\"']\s*[:\]])"
 _STARTING = (
     rb"(?:\w*lightning|colossalai|composer|deepspeed|detectron|fairseq|horovod|ignite|megatron|mmcv|mmengine|nemo|ray"
     rb"|submitit|torch_xla)"
 )
 STARTS_GROUP = re.compile(
-    rb"init%b|setup%b|launch%b|dist\w{0,8}(?:init|setup)|accelerat|partialstate|trainer\w*\(|trainingarg|fsdp"
+    rb"init%b|setup%b|launch%b|dist\w{0,8}(?:init|setup)|accelerat|partialstate|trainer\w*\(|trainingarg|fully_shard|%b"
     rb"|fabric\(|\.spawn\(|local_rank[\"']|world_size[\"']|import\s+%b|from\s+%b"
-    % (_SETS_UP, _SETS_UP, _SETS_UP, _STARTING, _STARTING)
+    % (_SETS_UP, _SETS_UP, _SETS_UP, _AS_SETTING, _STARTING, _STARTING)
 )
 
 _LAUNCH = "accelerate: commands/launch.py"

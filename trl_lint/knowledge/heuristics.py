@@ -901,7 +901,7 @@ GPU_COUNT_ARGUMENT = Guess(
 )
 NODE_COUNT_ARGUMENT = Guess(
     group=LAUNCH,
-    pattern=r"^(?:--?|\+{0,2})(?:[\w-]+\.)*(?:nnodes|(?:num|n)[_-]?nodes)\Z",
+    pattern=r"^(?:--?|\+{0,2})(?:[\w-]+\.)*(?:nnodes|nodes|(?:num|n)[_-]?nodes)\Z",
     says="A program with this argument is started on as many machines, on each of them anew.",
     because="tests/launch/test_one_gpu.py: `--gpus 1 --num_nodes 2`",
 )

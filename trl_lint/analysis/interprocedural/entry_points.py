@@ -147,7 +147,7 @@ class Engine(Runs):
             function, parameters, cls = self._entered.pop()
             function.reached = True
             summary = self._enter_with(function, cls, parameters)
-            summary.trace.launched = True
+            summary.trace.launch(None)
             traces.append(summary.trace)
         return traces
 
@@ -415,7 +415,8 @@ class Engine(Runs):
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps
                 summary.trace.trains |= method.name in library.TRAINING_HOOKS or caller.backward
-                summary.trace.launched |= id(caller) in launched and not creations.is_of_some_ranks(self.project, cls)
+                if id(caller) in launched and not creations.is_of_some_ranks(self.project, cls):
+                    summary.trace.launch(None)
                 yield summary
 
     def _logged_stores(self, cls: ClassInfo) -> list[EventTrace]:

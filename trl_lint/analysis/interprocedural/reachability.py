@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
-from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
+from trl_lint.analysis.state.event_trace import Edge, EventTrace
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.library import shown_only_in
@@ -59,16 +60,17 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     """The events of these runs and of all their callees, with what their callers show."""
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)
-    by_each = launched(roots)
+    by_each, apart = _launched(roots)
     showing = _Showing(every)
     found = []
     for trace in every:
         name = id(trace)
         is_launched, called = name in by_each, by_each.get(name)
         reached = Reached(name in in_training, name in in_steps, name in in_building, is_launched, called)
+        elsewhere = reached._replace(launched=False)
         for event in trace.events.values():
             refine = observers.reached.get(type(event), _emitted_by_interpreter)
-            known = refine(event, reached)
+            known = refine(event, elsewhere if id(event.node) in apart.get(name, ()) else reached)
             if isinstance(known, Logged):
                 known = showing.shown(known, name)
             if known is not None:
@@ -103,24 +105,51 @@ def launched(roots: Iterable[EventTrace]) -> dict[int, Step | None]:
     That is what shows that there are several processes, if it is in another function, and then the last call in another
     file on a shortest path.
     """
+    return _launched(roots)[0]
+
+
+# By the id of a trace, the ids of the nodes that each process may not reach although it reaches the trace.
+_Apart: TypeAlias = dict[int, frozenset[int]]
+
+
+def _launched(roots: Iterable[EventTrace]) -> tuple[dict[int, Step | None], _Apart]:
+    """See `launched`; and what never runs in a process that gets to a place that shows that there are several."""
     starts = [trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks]
     found: dict[int, Step | None] = {}
+    excluded = ((id(trace), _excluded(trace)) for trace in starts)
+    apart = {name: nodes for name, nodes in excluded if nodes}
     for in_kernel in (False, True):
-        _follow([trace for trace in starts if trace.in_kernel is in_kernel], found, in_kernel)
-    return found
+        _follow([trace for trace in starts if trace.in_kernel is in_kernel], found, apart, in_kernel)
+    return found, apart
 
 
-def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], in_kernel: bool) -> None:
+def _excluded(trace: EventTrace) -> frozenset[int]:
+    if trace.entered_by_each or trace.module is None:
+        return frozenset()
+    return excluded_by_all(trace.module.tree, trace.shown_at.values())
+
+
+def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: _Apart, in_kernel: bool) -> None:
     """Add what these traces lead to. What a notebook's kernel calls in other files is not called by each process."""
     todo = deque((trace, trace.start) for trace in starts if id(trace) not in found)
     found.update((id(trace), None) for trace, _ in todo)
     while todo:
         trace, start = todo.popleft()
         for edge, summary in trace.calls.items():
-            if id(summary.trace) not in found and not (in_kernel and edge in trace.places):
+            called = id(summary.trace)
+            is_apart = edge[0] in apart.get(id(trace), ()) or (in_kernel and edge in trace.places)
+            if is_apart or (called in found and (called not in apart or _is_shown_by(trace, edge))):
+                continue
+            if called not in found:
                 place = trace.places.get(edge)
-                found[id(summary.trace)] = (found[id(trace)] or start) if place is None else place.preceded_by(start)
-                todo.append((summary.trace, start))
+                found[called] = (found[id(trace)] or start) if place is None else place.preceded_by(start)
+            apart.pop(called, None)  # each process gets to all of it
+            todo.append((summary.trace, start))
+
+
+def _is_shown_by(trace: EventTrace, edge: Edge) -> bool:
+    """Whether only what one call leads to shows that each process gets to a trace."""
+    return not trace.entered_by_each and trace.shown_at.keys() == {edge[0]}
 
 
 def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:

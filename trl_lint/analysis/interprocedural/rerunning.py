@@ -39,7 +39,7 @@ _COMPARED = ("result", "inputs", "final", "exchanged", "sync_points", "attribute
 # The same for its trace.
 _COMPARED_IN_TRACE = ("of_all_ranks", "launched", "shows", "backward", "notes")
 # The attributes of a trace that the walk itself sets: those that enter the function set the rest.
-_WALKED = ("events", "calls", "stepping")
+_WALKED = ("events", "calls", "shown_at", "stepping")
 _Key: TypeAlias = tuple[Hashable, ...]
 
 

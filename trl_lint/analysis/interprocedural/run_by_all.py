@@ -50,8 +50,7 @@ def _note_created(engine: Interpreter, cls: ClassInfo, constructor: FunctionInfo
     runs = [run for method in cls.methods.values() for run in method.summaries.values()]
     if any(run.trace.launched for run in constructor.summaries.values()):
         # An object that starts the group of processes when it is created trains on each of them.
-        for run in runs:
-            run.trace.launched |= any(each.backward for each in called_traces(run.trace))
+        _launch(run for run in runs if any(each.backward for each in called_traces(run.trace)))
     # A method whose decorator lets only some ranks run it is called by all of them.
     lets_some_in = any(method.decorators & RANK_DECORATORS for method in cls.methods.values())
     if lets_some_in or engine.is_entry_class(cls) or any(run.trace.of_all_ranks for run in runs):
@@ -71,4 +70,4 @@ def _own_runs(cls: ClassInfo, name: str) -> Iterator[Summary]:
 
 def _launch(runs: Iterable[Summary]) -> None:
     for run in runs:
-        run.trace.launched = True
+        run.trace.launch(None)

@@ -20,6 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.idioms.refused_starts import is_refused
@@ -64,13 +65,13 @@ class LaunchedFunctions(Observer["Frame"]):
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """Each rank runs a collective of all ranks, or the others would wait for ever."""
         if all(is_none(args.get(*group)) for group in row.groups):
-            _note_all_ranks(frame, Step(frame.module, node, "all processes meet here"))
+            _note_all_ranks(frame, node, Step(frame.module, node, "all processes meet here"))
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         """Code that tests the rank is run by several processes."""
         if _tests_rank(frame, branch):
             shown = Step(frame.module, branch.test, "`{}` is tested, as several processes do")
-            _note_all_ranks(frame, shown, branch.provenance)
+            _note_all_ranks(frame, branch.test, shown, branch.provenance)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """A caller of a helper that starts the program's processes unconditionally is run by each of them.
@@ -79,32 +80,40 @@ class LaunchedFunctions(Observer["Frame"]):
         """
         is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
         if is_for_all and function.cls is not None and function.cls is frame.cls:
-            _note_all_ranks(frame, run.trace.start)
-        if not run.trace.launched or frame.trace.launched or is_test(frame.function):
+            _note_all_ranks(frame, node, run.trace.start)
+        if not run.trace.launched or _is_shown(frame) or is_test(frame.function):
             return
         if _is_step_of(frame) or _is_set_up(frame, function, run, node):
-            frame.trace.launch(run.trace.start)
+            frame.trace.launch(run.trace.start, node)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Code that starts the process group if there is none is run by each process."""
-        if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
+        if isinstance(statement, cst.If) and not _is_shown(frame) and job_flags.starts_once(frame, statement):
             _note_start(frame, statement.test)
 
 
 def _note_start(frame: Frame, node: cst.CSTNode) -> None:
     """Each process of a job runs the function with this node, unless it is a unit test."""
     if not is_test(frame.function):
-        frame.trace.launch(Step(frame.module, node, "each process runs `{}`"))
+        frame.trace.launch(Step(frame.module, node, "each process runs `{}`"), node)
 
 
-def _note_all_ranks(frame: Frame, shown: Step | None, test: Step | None = None) -> None:
+def _is_shown(frame: Frame) -> bool:
+    """Whether a place has shown that each process runs this function, whatever way it takes through it."""
+    trace = frame.trace
+    return trace.launched and (trace.entered_by_each or not excluded_by_all(frame.module.tree, trace.shown_at.values()))
+
+
+def _note_all_ranks(frame: Frame, node: cst.CSTNode, shown: Step | None, test: Step | None = None) -> None:
     """All ranks synchronise here, or a condition tests the rank: each runs this function, unless only some get here.
 
-    shown: the place. test: the condition that tests the rank, which has already excluded some of them.
+    node: the place. shown: what shows it. test: the condition that tests the rank, which has already excluded some of
+    them.
     """
     conditions = (each for each in frame.memory.control.conditions if test is None or each.provenance is not test)
     if not any(map(_divides_ranks, conditions)):
         frame.trace.of_all_ranks = True
+        frame.trace.shown_at[id(node)] = node
         frame.trace.start = frame.trace.start or shown
 
 

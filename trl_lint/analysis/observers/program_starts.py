@@ -5,6 +5,7 @@ What is noted of a program:
     accelerator = Accelerator()           module.starts: every rank runs this script
     AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
     def main(device_map: str = "auto"): …                the same, if a model is loaded with it
+    device_map="auto" if torch.cuda.is_available() else None     the same
     init_process_group("nccl", world_size=1, rank=0)     the same
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that creates an Accelerator or a Trainer
     import gradio                                        the same there
@@ -31,8 +32,10 @@ from trl_lint.analysis.events import (
     UnshardedData,
 )
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
+from trl_lint.analysis.program.syntax import resolved
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING
@@ -110,14 +113,22 @@ def _record(frame: Frame, *, starts: bool = False, one_process: bool = False) ->
 def _spreads_model(frame: Frame, args: Arguments) -> bool:
     """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a model on several ranks.
 
-    The program is assumed to run with the default of a parameter.
+    The program is assumed to run with the default of a parameter, and where there are GPUs, if it asks for them.
     """
     device_map = args.keywords.get("device_map")
     if device_map is None:
         return False
     if isinstance(device_map.const, str):
         return device_map.const in SPREADING
-    return default_text(frame.function, args.expression("device_map")) in SPREADING
+    given = args.expression("device_map")
+    return default_text(frame.function, given) in SPREADING or _text_on_gpus(frame, given) in SPREADING
+
+
+def _text_on_gpus(frame: Frame, expression: cst.BaseExpression | None) -> object:
+    """The text that a choice is where there are GPUs: `"auto" if torch.cuda.is_available() else None`."""
+    chosen = None if expression is None else resolved(frame.root, expression)
+    branch = job_flags.on_gpus(frame, chosen) if isinstance(chosen, cst.IfExp) else None
+    return branch.evaluated_value if isinstance(branch, cst.SimpleString) else None
 
 
 def _is_group_of_one(frame: Frame, args: Arguments) -> bool:

@@ -12,6 +12,8 @@ from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
 
 if TYPE_CHECKING:
+    from libcst import CSTNode
+
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
 
@@ -33,6 +35,8 @@ class EventTrace:
     launched: bool = False  # whether each process of a distributed run is known to get here
     start: Step | None = None  # the place that shows this, or `of_all_ranks`, if it is known
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
+    shown_at: dict[int, CSTNode] = field(default_factory=dict)  # where it shows this itself, by id
+    entered_by_each: bool = False  # whether it is known before it begins
     shows: bool = False  # whether it passes anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
@@ -45,10 +49,17 @@ class EventTrace:
     in_kernel: bool = False  # whether it is in a notebook, and only its kernel gets here
     module: Module | None = None  # the file with its code
 
-    def launch(self, start: Step | None) -> None:
-        """Note that each process of a distributed run gets here. start: the place that shows it."""
+    def launch(self, start: Step | None, at: CSTNode | None = None) -> None:
+        """Note that each process of a distributed run gets here. start: the place that shows it.
+
+        at: the place in this code where it is shown; None if that is known before it begins.
+        """
         self.launched = True
         self.start = self.start or start
+        if at is None:
+            self.entered_by_each = True
+        else:
+            self.shown_at[id(at)] = at
 
 
 def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:

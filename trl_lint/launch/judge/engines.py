@@ -22,6 +22,7 @@ from trl_lint.knowledge.engines import (
     IN_CONFIGURATION,
     LAUNCHES,
     MENTIONS,
+    NEEDS_GROUP,
     SEVERAL_PROCESSES,
     SPAWN_WORDS,
     SPAWNS,
@@ -44,13 +45,15 @@ _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
 
 
 class Group(str, Enum):
-    """What code does about process groups: it may start one, or only asks for one that other code may have started.
+    """What code does about process groups: it may start one, or only uses one that other code may have started.
 
-    NONE: it asks for none; whether it starts one was not determined.
+    NONE: it uses none; whether it starts one was not determined. ASKS: it asks whether there is one. NEEDS: it raises
+    where there is none.
     """
 
     NONE = ""
     ASKS = "asks"
+    NEEDS = "needs"
     STARTS = "starts"
 
 
@@ -162,14 +165,19 @@ def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
 
 
 def _group_of(data: bytes) -> Group:
-    """What code does about process groups; if it asks for none, it is not searched for starting one."""
-    if ASKS_FOR_GROUP.search(data) is None:
+    """What code does about process groups; if it uses none, it is not searched for starting one."""
+    needs = NEEDS_GROUP.search(data) is not None
+    if not needs and ASKS_FOR_GROUP.search(data) is None:
         return Group.NONE
-    return Group.STARTS if may_start_group(data) else Group.ASKS
+    return Group.STARTS if may_start_group(data) else Group.NEEDS if needs else Group.ASKS
 
 
 def may_start_group(data: bytes) -> bool:
-    """Whether code may start a process group, or have a library do so."""
+    """Whether code may start a process group, or have a library do so; what is written about it starts none."""
+    return _starts_group(data) and _starts_group(code_of(data))
+
+
+def _starts_group(data: bytes) -> bool:
     return STARTS_GROUP.search(data.lower()) is not None
 
 

@@ -12,10 +12,15 @@ ACCELERATE_MODULE = "accelerate.commands.launch"
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """A command that begins with these words starts the processes itself. source: where that is documented."""
+    """A command that begins with these words starts the processes itself.
+
+    source: where that is documented. program: what each process runs, if it is the library's own and no script that
+    the command names; {} is the word after these.
+    """
 
     words: tuple[str, ...]
     source: str
+    program: str = ""
 
 
 # fmt: off
@@ -26,7 +31,7 @@ LAUNCHERS = (
     Launcher(("torchx", "run"), "torchx: dist.ddp components"),
     Launcher(("deepspeed",), "deepspeed/launcher/runner.py"),
     Launcher(("ds",), "deepspeed/launcher/runner.py"),
-    Launcher(("trl",), "trl/cli: hands the script to accelerate.commands.launch"),
+    Launcher(("trl",), "trl/cli: hands the script to accelerate.commands.launch", "trl/scripts/{}.py"),
     Launcher(("mpirun",), "Open MPI, MPICH"),
     Launcher(("mpiexec",), "Open MPI, MPICH"),
     Launcher(("horovodrun",), "horovod/runner/launch.py"),
@@ -36,11 +41,12 @@ LAUNCHERS = (
     Launcher(("sky", "launch"), "SkyPilot CLI"),
     Launcher(("sky", "exec"), "SkyPilot CLI"),
     Launcher(("sky", "jobs", "launch"), "SkyPilot CLI"),
-    Launcher(("llamafactory-cli",), "llamafactory/cli.py: starts torchrun on several GPUs"),
-    Launcher(("lmf",), "llamafactory/cli.py"),
-    Launcher(("axolotl",), "axolotl/cli/main.py: --launcher accelerate by default"),
-    Launcher(("swift",), "ms-swift, swift/cli/main.py: torchrun with NPROC_PER_NODE"),
-    Launcher(("xtuner",), "xtuner/entry_point.py"),
+    Launcher(("llamafactory-cli",), "llamafactory/cli.py: starts torchrun on several GPUs",
+             "llamafactory/launcher.py"),
+    Launcher(("lmf",), "llamafactory/cli.py", "llamafactory/launcher.py"),
+    Launcher(("axolotl",), "axolotl/cli/main.py: --launcher accelerate by default", "axolotl/cli/{}.py"),
+    Launcher(("swift",), "ms-swift, swift/cli/main.py: torchrun with NPROC_PER_NODE", "swift/cli/{}.py"),
+    Launcher(("xtuner",), "xtuner/entry_point.py", "xtuner/tools/{}.py"),
     Launcher(("tune", "run"), "torchtune/_cli/run.py"),
     Launcher(("composer",), "composer/cli/launcher.py"),
     Launcher(("colossalai", "run"), "colossalai/cli/launcher"),
@@ -151,3 +157,12 @@ def launcher(values: list[str | None]) -> Launcher | None:
         if first == each.words[0] and tuple(values[1 : len(each.words)]) == each.words[1:]:
             return each
     return None
+
+
+def program_of_library(name: str, after: str) -> str:
+    """The program of its library that a launcher starts; "" if it starts one that the command names, or none is known.
+
+    name: the launcher's words. after: the word after them, "" if there is none or it is not known.
+    """
+    found = next((each.program for each in LAUNCHERS if " ".join(each.words) == name), "")
+    return found.format(after) if after else ""

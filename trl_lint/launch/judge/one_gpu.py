@@ -10,15 +10,19 @@ For example:
 
     GPUS=(0 1 2 3)                                               or an element of an array of numbers
     CUDA_VISIBLE_DEVICES=${GPUS[$i]} accelerate launch train.py
+
+    submit --gpus 1 -- accelerate launch train.py                a cluster is asked for a machine with one GPU,
+    RUN="submit --gpus 1"                                        also if a variable says so
+    $RUN -- accelerate launch train.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from trl_lint.knowledge.heuristics import GPU_COUNT_ARGUMENT, GPU_INDEX_ARGUMENT, LAUNCHER_ARGUMENT, NODE_COUNT_ARGUMENT
-from trl_lint.launch.commands.commands import Command
+from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.gpus import RANK_VARIABLES, VISIBLE, options
 from trl_lint.launch.judge.python_invocation import Start
 
@@ -33,12 +37,29 @@ _LOOP = re.compile(rb"\bfor[ \t]+(\w+)[ \t]+in((?:[ \t]+%b)+)[ \t]*(?:;|\n|$)" %
 _COUNTING = re.compile(rb"\bfor[ \t]*\(\([ \t]*(\w+)[ \t]*=")
 _ARRAY = re.compile(rb"\b(\w+)=\(((?:\s*[\"']?\d+[\"']?)+)\s*\)")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
+# A command in a variable, and an option of it.
+_COMMAND = re.compile(rb"""\b(\w+)=(["'])([^"'\n]* --[^"'\n]*)\2""")
+_OPTION = re.compile(r"(?<!\S)(--[\w-]+)[ =]+([^\s-]\S*)")
 # A count of one, the index of a GPU that is 0 or 1, or a list of one.
 _ONE = re.compile(r"[01]|\d+,|\[\d+,?\]")
+_ONE_GPU = ("--gpus", "1")
 
 
 def one_gpu_variables(data: bytes) -> frozenset[str]:
-    """The `*_VISIBLE_DEVICES` variables that a script only ever sets to one GPU."""
+    """The `*_VISIBLE_DEVICES` variables that a script only sets to one GPU, and those of commands that ask for one."""
+    return _seeing_one(data) | _asking_for_one(data)
+
+
+def _asking_for_one(data: bytes) -> frozenset[str]:
+    """The variables that hold commands, each of which asks for one GPU."""
+    asking: dict[str, bool] = {}
+    for match in _COMMAND.finditer(data):
+        name, command = match[1].decode(), match[3].decode("utf-8", "replace")
+        asking[name] = asking.get(name, True) and _is_for_one(_OPTION.findall(command))
+    return frozenset(name for name, is_for_one in asking.items() if is_for_one)
+
+
+def _seeing_one(data: bytes) -> frozenset[str]:
     every = {match[1] for match in _ANY.finditer(data)}
     if not every:
         return frozenset()
@@ -49,15 +70,25 @@ def one_gpu_variables(data: bytes) -> frozenset[str]:
     return frozenset(name.decode() for name in every - several)
 
 
-def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> bool:
+def sees_one_gpu(command: Command, launcher: str, alone: Collection[str], front: Sequence[Word] = ()) -> bool:
     """Whether an `accelerate launch` sees one GPU only: it starts one process per visible GPU.
 
-    alone: the variables that its file only sets to one GPU.
+    alone: see `one_gpu_variables`. front: the words of the command that runs it elsewhere.
     """
     if launcher != "accelerate launch":
         return False
+    passed = [(name, value) for name, value, _ in options(front)]
+    if _is_for_one(passed) or (front and front[0].raw.strip("${}") in alone and _is_for_one([*passed, _ONE_GPU])):
+        return True
     seen = {each: command.environment[each] for each in VISIBLE if each in command.environment}
     return any(value.isdecimal() if value else value is None and name in alone for name, value in seen.items())
+
+
+def _is_for_one(passed: Sequence[tuple[str, str]]) -> bool:
+    """Whether these options ask for one GPU, on one machine."""
+    counts = {value for name, value in passed if GPU_COUNT_ARGUMENT.fits(name)}
+    nodes = {value for name, value in passed if NODE_COUNT_ARGUMENT.fits(name)}
+    return counts == {"1"} and nodes <= {"1"}
 
 
 def says_one_gpu(start: Start) -> bool:

@@ -26,6 +26,7 @@ from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
+from trl_lint.launch.judge.launchers import program_of_library
 from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu, starts_others_itself
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 
@@ -97,8 +98,9 @@ def starts(
         start = None if launcher else bare_start(command)
         if launcher and not _is_prose(words):
             launch = _launch(launcher, words)
-            launch = launch if launch.program else replace(launch, program=_script_of(command))
-            launches.append(replace(launch, one_process=True) if sees_one_gpu(command, launcher, alone) else launch)
+            launch = launch if launch.program else replace(launch, program=_other_program(command, launcher, words))
+            is_alone = sees_one_gpu(command, launcher, alone, _front(command, words))
+            launches.append(replace(launch, one_process=True) if is_alone else launch)
         elif start is not None and says_one_gpu(start):
             given = None if leaves_open(start.arguments) else _option_names(start.arguments)
             launches.append(
@@ -119,6 +121,12 @@ def _started_bare(start: Start, path: str) -> BareStart:
 def _is_prose(words: Sequence[Word]) -> bool:
     """Whether all that follows a launcher are plain words, as in a text: `(deepspeed or python directly)`."""
     return len(words) > 1 and all(_PLAIN.fullmatch(each.raw) for each in words)
+
+
+def _other_program(command: Command, launcher: str, words: Sequence[Word]) -> str:
+    """What a command starts that names no program: a shell script, or what the launcher's library has for it."""
+    after = words[0].value or "" if words else ""
+    return _script_of(command) or program_of_library(launcher, after if after.isidentifier() else "")
 
 
 def _script_of(command: Command) -> str:
@@ -144,6 +152,12 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
             if tuple(values[place : place + len(names)]) == names:
                 return " ".join(names), rest[place:]
     return "", ()
+
+
+def _front(command: Command, words: Sequence[Word]) -> Sequence[Word]:
+    """The words before these, the last ones of a command."""
+    rest = unwrap(command.words).rest
+    return rest[: len(rest) - len(words)]
 
 
 def _words_after(words: Sequence[Word], launcher: str) -> Sequence[Word]:

@@ -179,7 +179,7 @@ def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[
 
 def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
     """The Python files of a project, marked where they may start a process group, if any file needs one."""
-    if not any(each.group is Group.ASKS for each in files):
+    if not any(each.group in (Group.ASKS, Group.NEEDS) for each in files):
         return files
     return [
         replace(each, group=Group.STARTS)
@@ -228,7 +228,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks)) or project.built.are_in(asks)
     drops_last = _drop_last(project, {*programs, *users})
-    no_group = is_one and _have_no_group(project, {*programs, *users})
+    no_group = _have_no_group(project, {*programs, *users}, is_one=is_one)
     processes = one_node, launched, one_process, some_one_process
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
@@ -255,9 +255,13 @@ def _is_one_started_as_one(project: ProjectScan, programs: Collection[str], user
     return any(_is_beside_bare(project, each) for each in programs) or _trains_as_one(project)
 
 
-def _have_no_group(project: ProjectScan, programs: Collection[str]) -> bool:
-    """Whether programs need a process group that none of them starts, so that each process acts as if it were alone."""
-    return project.whole and bool(programs) and all(map(project.importers.has_no_group, programs))
+def _have_no_group(project: ProjectScan, programs: Collection[str], *, is_one: bool) -> bool:
+    """Whether programs use a process group that none of them starts, so that each process acts as if it were alone.
+
+    is_one: whether none of them is started as several processes. Those that are fail where they need a group.
+    """
+    lack = project.importers.has_no_group if is_one else project.importers.fails_without_group
+    return project.whole and bool(programs) and all(map(lack, programs))
 
 
 def _speaking_of(

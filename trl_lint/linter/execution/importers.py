@@ -78,12 +78,19 @@ class Importers:
         return self._programs_of[path]
 
     def has_no_group(self, program: str) -> bool:
-        """Whether a program needs a process group that neither it nor its imports may start."""
-        # Few files need one, so check that first.
-        return self._has_part(program, Group.ASKS) and not self._has_part(program, Group.STARTS)
+        """Whether a program uses a process group that neither it nor its imports may start."""
+        return self._uses_none_of_its_own(program, Group.ASKS, Group.NEEDS)
 
-    def _has_part(self, program: str, group: Group) -> bool:
-        paths = (path for path, each in self._groups.items() if each is group)
+    def fails_without_group(self, program: str) -> bool:
+        """Whether it also raises where there is none, if it gets there, however it is started."""
+        return self._uses_none_of_its_own(program, Group.NEEDS)
+
+    def _uses_none_of_its_own(self, program: str, *uses: Group) -> bool:
+        # Few files use one, so check that first.
+        return self._has_part(program, *uses) and not self._has_part(program, Group.STARTS)
+
+    def _has_part(self, program: str, *groups: Group) -> bool:
+        paths = (path for path, each in self._groups.items() if each in groups)
         return any(path == program or program in self.programs_of(path) for path in paths)
 
     def trains(self, program: str) -> bool:

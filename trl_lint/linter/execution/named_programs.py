@@ -2,6 +2,7 @@
 
     scripts/run.sh     torchrun train.py            train.py, next to the folder `scripts`, and other/train.py is not
     a/README.md        torchrun src/train.py        a/src/train.py, which is there
+    a/run.sh           torchrun lib/a/train.py      a/train.py, of a project that was published without `lib`
 
 Each start is compared with the programs of the same file name only, once per project: a project may have a hundred
 copies of a script, with a command for each of them, and all of its files are asked about.
@@ -47,13 +48,13 @@ class _Named(NamedTuple):
         The path has to match the end of the program's path; if it is only a name, one of the two folders must contain
         the other, because `bash scripts/run.sh` is typed next to the program. Of a path below an unknown folder,
         `$CODE/train.py`, the name is all there is. An absolute path on somebody's disk is longer than the program's
-        own.
+        own. So is one from a folder that was not published: `scripts/agent/train.py`, where all there is is `agent`.
         """
         parts = self.parts
         is_meant = len(parts) > 1 or self.is_from_root or _is_either_around(self.folder, program[:-1])
         if is_meant and program[-len(parts) :] == parts:
             return True
-        return self.is_from_root and len(program) > 1 and parts[-len(program) :] == program
+        return len(program) > 1 and parts[-len(program) :] == program
 
 
 class StartsOfPrograms(Generic[StartT]):

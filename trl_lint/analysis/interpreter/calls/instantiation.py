@@ -73,7 +73,7 @@ def _instantiate(
     for each in cls.lineage():
         passed_models.note_losses(frame, each.name if isinstance(each, ClassInfo) else each or "", args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
-        frame.trace.launch(Step(frame.module, node, "each process creates this trainer"))
+        frame.trace.launch(Step(frame.module, node, "each process creates this trainer"), node)
     init = None if records.generates_init(cls) else cls.find("__init__")
     is_own = init is not None and (init.cls is cls or frame.engine.is_mixed_in(init.cls, cls))
     if init is not None and is_own and not frame.engine.is_entry_class(cls):

@@ -176,7 +176,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
         return collective(frame, row, args, node)
     if isinstance(row, Class):
         if library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions):
-            frame.trace.launch(Step(frame.module, node, "each process creates this trainer"))
+            frame.trace.launch(Step(frame.module, node, "each process creates this trainer"), node)
         for observe in frame.observers.instantiate:
             observe(frame, row.name, args, node)
         enter_callbacks_of(frame, row, args)

@@ -41,7 +41,7 @@ def required(frame: Frame, name: Value, node: cst.CSTNode) -> Value:
     if is_set_by_launcher and is_certain:
         is_required = not any(isinstance(each, _HANDLING) for each in ancestors(frame.root, node))
         if is_required:
-            frame.trace.launch(Step(frame.module, node, "a launcher sets `{}` for each process"))
+            frame.trace.launch(Step(frame.module, node, "a launcher sets `{}` for each process"), node)
     return environment(frame, name)
 
 

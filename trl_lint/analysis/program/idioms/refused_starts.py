@@ -44,7 +44,7 @@ def is_refused(tree: cst.Module, start: cst.Call) -> bool:
     function = around[-1]
     if not isinstance(function, cst.FunctionDef) or len(around) > 1:
         return False
-    known = list(_known_at(function, start))
+    known = list(known_at(function, start))
     if not known:
         return False
     if _raises(function, known):
@@ -67,11 +67,11 @@ def _is_refused_by_caller(
     parameters = {each.name.value for each in (*function.params.params, *function.params.kwonly_params)}
     given = {each.value.value for each in call.args if isinstance(each.value, cst.Name)}
     passed = [each for each in known if not (_names_in(each.test) & parameters) - given]
-    return _raises(around[0], [*passed, *_known_at(around[0], call)])
+    return _raises(around[0], [*passed, *known_at(around[0], call)])
 
 
-def _known_at(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[Condition]:
-    """The outcomes of single tests that lead to a place of a function."""
+def known_at(function: cst.CSTNode, node: cst.CSTNode) -> Iterator[Condition]:
+    """The outcomes of single tests that lead to a place of a function (or module)."""
     for each in constraints_on_path(function, node):
         yield from (part for part in outcomes_of_parts(each) if _is_lasting(function, part.test))
 
@@ -80,7 +80,7 @@ def _raises(function: cst.FunctionDef, known: Sequence[Condition]) -> bool:
     """Whether a function always raises where these tests have these outcomes."""
     here = [each for each in known if _is_lasting(function, each.test)]
     return any(
-        all(_follows(each, here) for each in constraints_on_path(function, raised)) and _is_always_met(function, raised)
+        all(follows(each, here) for each in constraints_on_path(function, raised)) and _is_always_met(function, raised)
         for raised in of_class(function, cst.Raise)
     )
 
@@ -93,13 +93,13 @@ def _is_always_met(function: cst.FunctionDef, raised: cst.Raise) -> bool:
     return not any(precedes(function, each, raised) for each in of_class(function, cst.Return))
 
 
-def _follows(wanted: Condition, known: Sequence[Condition]) -> bool:
+def follows(wanted: Condition, known: Sequence[Condition]) -> bool:
     """Whether a test has this outcome where others have theirs."""
     match wanted.test:
         case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            return _follows(Condition(denied, not wanted.holds), known)
+            return follows(Condition(denied, not wanted.holds), known)
         case cst.BooleanOperation(left=left, operator=operator, right=right):
-            both = (_follows(Condition(each, wanted.holds), known) for each in (left, right))
+            both = (follows(Condition(each, wanted.holds), known) for each in (left, right))
             return all(both) if isinstance(operator, cst.And) is wanted.holds else any(both)
     return any(_is_same_outcome(wanted, each) for each in known)
 
@@ -118,8 +118,8 @@ def _is_same_outcome(one: Condition, other: Condition) -> bool:
     return False
 
 
-def _is_lasting(function: cst.FunctionDef, test: cst.BaseExpression) -> bool:
-    """Whether what a test asks for is a name or an attribute that has one value in a function."""
+def _is_lasting(function: cst.CSTNode, test: cst.BaseExpression) -> bool:
+    """Whether what a test asks for is a name or an attribute that has one value in a function (or module)."""
     asked = [each for each in operands(test) if isinstance(each, (cst.Attribute, cst.Name))]
     return bool(asked) and not of_class(test, cst.Call) and all(is_lasting(function, each) for each in asked)
 

@@ -8,6 +8,7 @@
     DataLoader(rows, sampler=sampler)                                 with the sampler that it has on several processes
 
     DataLoader(rows, shuffle=True)                                    a loader that is known to have none
+    DataLoader(rows, shuffle=True, sampler=sampler)                   a loader: torch raises, unless that is None
     Buckets(rows, num_replicas=groups)           a sampler of the project that deals to some ranks: its rank is unknown
 
 `Accelerator.prepare` returns another loader, which tells its sampler the epoch itself.
@@ -23,7 +24,7 @@ from trl_lint.analysis.state.refining import Domain
 from trl_lint.analysis.transfer.data.own_shares import are_for_all
 from trl_lint.analysis.transfer.data.shuffling_samplers import sampling_of
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.kinds import LoaderValue, is_none
 from trl_lint.knowledge.torch_distributed import DATA_LOADER, DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -41,7 +42,13 @@ class SamplerDomain(Domain["Frame"]):
             return value if are_for_all(args, _place_of_size(value.cls)) else value.replace(rank=ranks.UNKNOWN)
         if not isinstance(value, LoaderValue) or DATA_LOADER not in bases:
             return value
-        return value.with_parts(value.batch, sampling_of(frame, args, node))
+        return value if _is_refused(args) else value.with_parts(value.batch, sampling_of(frame, args, node))
+
+
+def _is_refused(args: Arguments) -> bool:
+    """Whether torch raises, as the rows are shuffled and have an order of their own."""
+    shuffles, sampler = args.keywords.get("shuffle"), args.keywords.get("sampler")
+    return shuffles is not None and shuffles.const is True and sampler is not None and not is_none(sampler)
 
 
 def _place_of_size(cls: ClassInfo) -> int:
