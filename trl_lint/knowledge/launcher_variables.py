@@ -14,6 +14,8 @@ RANK_VARIABLES = frozenset({
 })
 # Of these, the ones for the global rank.
 GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
+# And those for the rank among the processes on one node.
+LOCAL_RANK_VARIABLES = frozenset({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
 WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
 # Those that each process has only if a launcher has started it as one of the ranks.
 # Sources: https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables,

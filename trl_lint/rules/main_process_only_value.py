@@ -10,7 +10,8 @@ Reports names and attributes that some ranks do not have, where these ranks use 
 - an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
   over all elements;
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
-  classes or other code in the file assign is not reported;
+  classes or other code in the file assign is not reported, unless that is one method whose only call is under the
+  condition (`if rank == 0: self.start_log()`);
 - an attribute that `prepare_data` of a Lightning data module binds, which one process of each node runs, read in
   `setup` or another method that all run.
 

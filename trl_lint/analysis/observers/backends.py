@@ -35,12 +35,14 @@ from trl_lint.knowledge.backends import (
     STAY_ON_CPU,
     TEST_FILES,
 )
+from trl_lint.knowledge.launcher_variables import LOCAL_RANK_VARIABLES
 from trl_lint.knowledge.process_starts import NAME_BACKEND, TAKE_NCCL
 from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -209,6 +211,16 @@ def _is_of_deepspeed(value: Value) -> bool:
 def is_on_one_node(module: Module) -> bool:
     """Whether all processes that run a file are on one machine: a test, or an address that only it can reach."""
     return any(map(module.path.match, TEST_FILES)) or module.mentions(LOCAL_ADDRESS)
+
+
+def tells_nodes_apart(module: Module, function: FunctionInfo | None) -> bool:
+    """Whether code asks the launcher for its rank on this node: then it is written for several, however it is run."""
+    from libcst import SimpleString
+
+    from trl_lint.analysis.program.syntax import of_class
+
+    texts = of_class(module.tree if function is None else function.node, SimpleString)
+    return any(each.raw_value in LOCAL_RANK_VARIABLES for each in texts)
 
 
 OBSERVER = BackendChoice()

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.objects import given_fields, own_wrappers, pa
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions import fixed_flags
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.definitions.own_loaders import adds_nothing
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
@@ -81,7 +82,9 @@ def _instantiate(
     elif init is None:
         _fill_record(frame, instance.cls if isinstance(instance, ProjectInstance) else cls, args)
         _complete(frame, cls, args, node, instance)
-        library_calls.note_loader(frame, instance, args, node)
+        loader = library_calls.note_loader(frame, instance, args, node)
+        if loader is not None and adds_nothing(cls):
+            return loader
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, node, instance)
     return instance

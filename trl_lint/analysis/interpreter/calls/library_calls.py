@@ -141,11 +141,14 @@ def call_inherited(
     return frame.engine.unresolved(frame, args, node)
 
 
-def note_loader(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> None:
-    """What an object that is a DataLoader of torch itself is made of."""
+def note_loader(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What an object that is a DataLoader of torch itself is made of; None for other objects."""
     row = library.function(DATA_LOADER, frame.engine.versions)
-    if isinstance(receiver, ProjectInstance) and is_loader(receiver.cls) and isinstance(row, Class):
-        frame.write_attribute(receiver.cls, LOADER_ITSELF, row_transfers.constructed(frame, row, args, node))
+    if not isinstance(receiver, ProjectInstance) or not is_loader(receiver.cls) or not isinstance(row, Class):
+        return None
+    loader = row_transfers.constructed(frame, row, args, node)
+    frame.write_attribute(receiver.cls, LOADER_ITSELF, loader)
+    return loader
 
 
 def call_through_class(

@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.conditions import (
     engine_plugins,
     grown_tables,
     lists_of_models,
+    loaders_with_sampler,
     one_or_list,
     own_tests,
     switched_off,
@@ -257,6 +258,7 @@ def _known_after_branches(
         names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
         names.update(defaults.divided(node.test, parted, others))
         names.update(one_or_list.divided(frame, node.test, taken, skipped, parted))
+        names.update(loaders_with_sampler.divided(frame, node.test, parted, others))
         names.update(switched_off.off_after(frame, node, taken))
         names.update(grown_tables.names_after(node, taken, skipped))
     attributes = wrapped_beside.inside_wrappers(frame, node, taken.attributes, skipped.attributes)

@@ -11,6 +11,8 @@ For example:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
@@ -86,13 +88,18 @@ def _set_to_none(cls: ClassInfo) -> set[str]:
 
 def _bound_in(method: FunctionInfo) -> dict[str, cst.CSTNode]:
     found: dict[str, cst.CSTNode] = {}
+    for name, target in attribute_targets(method):
+        found.setdefault(name, target)
+    return found
+
+
+def attribute_targets(method: FunctionInfo) -> Iterator[tuple[str, cst.CSTNode]]:
+    """The attributes of `self` that a method binds, each as often as it does so, with the targets."""
     targets = [each.target for each in of_class(method.node, cst.AssignTarget)]
     targets += [each.target for each in of_class(method.node, cst.AnnAssign)]
     targets += [each.target for each in of_class(method.node, cst.AugAssign)]
-    for target in (part for each in targets for part in parts_of_target(each)):
-        if name := self_attribute(target):
-            found.setdefault(name, target)
-    return found
+    parts = (part for each in targets for part in parts_of_target(each))
+    return ((name, each) for each in parts if (name := self_attribute(each)))
 
 
 def _may_have(frame: Frame, cls: ClassInfo, name: str) -> bool:

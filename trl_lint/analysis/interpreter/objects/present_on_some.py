@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import prepared_on_one
+from trl_lint.analysis.interpreter.objects import prepared_on_one, set_where_called
 from trl_lint.analysis.program.definitions.changed_state import (
     is_declared_global,
     is_set_once_outside_class,
@@ -46,7 +46,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     """The value of an attribute, once read: on the ranks that lack it, reading it fails or returns None."""
     absence = prepared_on_one.absence_of(frame, cls, name, value)
     if absence is None:
-        return value
+        return _of_called_on_some(frame, cls, name, value, node)
     if absence is not value.absence:
         if absence.is_none:
             return value.replace(absence=absence)
@@ -65,6 +65,18 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     if not others and not may_have(cls, name) and isinstance(node, cst.Attribute):
         _emit(frame, node, absence)
     return value.as_present()
+
+
+def _of_called_on_some(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:
+    """The same for an attribute that only a method sets which only some ranks call."""
+    absence = set_where_called.absence_of(frame, cls, name, value)
+    if absence is None or may_have(cls, name):
+        return value
+    if absence.is_none:
+        return value.replace(absence=absence)
+    if isinstance(node, cst.Attribute):
+        _emit(frame, node, absence)
+    return value
 
 
 def _is_set_there(frame: Frame, name: str, absence: Absence) -> bool:

@@ -8,6 +8,7 @@ For example:
     self.env["MASTER_PORT"] = "1"             is_changed: the class variable `env`
     Run.started = True                        is_set_on_class: `started` of `Run`
     trainer.writer = writer                   is_set_outside_class: `writer`
+    self.start()                              uses_of_method: one of `start`
 
 Their values depend on when they are read.
 """
@@ -15,9 +16,12 @@ Their values depend on when they are read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.project.source_text import code_of
 
 _GLOBAL = rb"(?m)^\s+global\s"
 _ASSIGNED = rb"\s*(?:[-+*/|&]|//)?=[^=]"
@@ -59,6 +63,21 @@ def is_set_once_outside_class(project: Project, name: str) -> bool:
     files = [code for _, code in project.linted_code(name)]
     is_by_text = any(re.search(_by_text(name), each) for each in files)
     return not is_by_text and sum(len(re.findall(_by_name(name), each)) for each in files) == 1
+
+
+@noted_of_linted
+def uses_of_method(project: Project, name: str) -> int:
+    """How often code of the project reads an attribute of this name, or has the name as a text."""
+    wanted = re.compile(rb"\.%b\b|[\"']%b[\"']" % (name.encode(), name.encode()))
+    return sum(len(wanted.findall(code)) for _, code in project.linted_code(name))
+
+
+def is_set_only_in(project: Project, classes: Sequence[ClassInfo], name: str) -> bool:
+    """Whether no file that names one of some classes sets an attribute of this name outside of their code."""
+    wanted = re.compile(rb"\.%b%b" % (name.encode(), _ANNOTATED))
+    inside = sum(len(wanted.findall(code_of(each.module.tree.code_for_node(each.node).encode()))) for each in classes)
+    files = {path: code for each in classes for path, code in project.linted_code(each.name)}
+    return sum(len(wanted.findall(code)) for code in files.values()) == inside
 
 
 def _by_name(name: str) -> bytes:

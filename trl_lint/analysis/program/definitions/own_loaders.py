@@ -6,8 +6,8 @@ class Loader(DataLoader):
 
 for batch in Loader(rows): ...      batches of the DataLoader that `super().__init__` makes
 
-class InBackground(DataLoader):     the same: its batches are made ahead
-    def __iter__(self):
+class InBackground(DataLoader):     the same: its batches are made ahead. Its objects are those of DataLoader, and each
+    def __iter__(self):             gives batches of its own, as the class adds nothing else
         return BackgroundGenerator(super().__iter__())
 """
 
@@ -33,6 +33,11 @@ def is_loader(cls: ClassInfo) -> bool:
         return False
     iterates = cls.find("__iter__")
     return iterates is None or _passes_on(iterates)
+
+
+def adds_nothing(cls: ClassInfo) -> bool:
+    """Whether objects of a class do no more than a DataLoader does."""
+    return is_loader(cls) and all(each.methods.keys() <= {"__iter__"} for each in cls.project_lineage())
 
 
 def _passes_on(iterates: FunctionInfo) -> bool:

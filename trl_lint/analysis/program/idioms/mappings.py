@@ -6,6 +6,12 @@ For example:
     for key in data: move(data[key])        the loop runs over its keys
     names = sorted(data)
     [data[name] for name in names]          so does this one
+
+What is stored in them under a text:
+
+    data = {"labels": labels}
+    data["labels"] = shifted
+    data = dict(labels=labels)
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name, of_class, used_names
+from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, of_class, used_names
 
 _TEXTS = (cst.ConcatenatedString, cst.FormattedString, cst.SimpleString)
 
@@ -33,6 +39,32 @@ def read_by_key(root: cst.CSTNode) -> frozenset[str]:
                 if by_variable or isinstance(index, _TEXTS):
                     found.add(name)
     return frozenset(found)
+
+
+def stored_under(root: cst.CSTNode, mapping: cst.BaseExpression, key: str) -> Iterator[cst.BaseExpression]:
+    """The expressions that a piece of code stores in a dict, a display or the value of a name, under a text."""
+    yield from _displayed(mapping, key)
+    if not isinstance(mapping, cst.Name):
+        return
+    for target, value in assignments(root):
+        match target:
+            case cst.Name(mapping.value):
+                yield from _displayed(value, key)
+            case cst.Subscript(cst.Name(mapping.value), [cst.SubscriptElement(cst.Index(cst.SimpleString() as text))]):
+                if text.evaluated_value == key:
+                    yield value
+
+
+def _displayed(node: cst.BaseExpression, key: str) -> Iterator[cst.BaseExpression]:
+    """What a display of a dict, or a call of `dict`, has under a text."""
+    match node:
+        case cst.Dict(elements=elements):
+            for each in elements:
+                match each:
+                    case cst.DictElement(key=cst.SimpleString() as text, value=value) if text.evaluated_value == key:
+                        yield value
+        case cst.Call(func=cst.Name("dict"), args=args):
+            yield from (each.value for each in args if each.keyword is not None and each.keyword.value == key)
 
 
 def comprehended(root: cst.CSTNode, name: cst.Name) -> str | None:

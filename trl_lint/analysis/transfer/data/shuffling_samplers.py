@@ -4,7 +4,7 @@ sampler = DistributedSampler(rows) if distributed else None     the call is the 
 DistributedSampler(rows, shuffle=train)                         none, unless `train` is known to be True
 Buckets(rows, shuffle=True)                                     a class derived from it that seeds with its `epoch`, too
 DataLoader(rows, shuffle=True)                                  it certainly has no sampler
-DataLoader(rows, **options)                                     unknown, unless all options are
+DataLoader(rows, **options)                                     unknown, unless all options are: `options["sampler"]`
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.idioms.mappings import stored_under
 from trl_lint.analysis.program.syntax import assignments, attribute_values, below, last_name, of_class, self_attribute
 from trl_lint.analysis.transfer.data.whole_data import rows_of
 from trl_lint.domain.kinds import is_none, library_name_of
@@ -44,7 +45,7 @@ def sampling_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sampling | 
         rows = rows_of(frame, args)
         shuffles = _whether_shuffled(args)
         return rows and NoSampler(frame.module, node, rows.data, rows.expression, shuffles, frame.function)
-    return _sampler_of(frame, args)
+    return _sampler_of(frame, args, node)
 
 
 def _whether_shuffled(args: Arguments) -> bool | None:
@@ -55,12 +56,26 @@ def _whether_shuffled(args: Arguments) -> bool | None:
     return shuffles.const if isinstance(shuffles.const, bool) else None
 
 
-def _sampler_of(frame: Frame, args: Arguments) -> ShufflingSampler | None:
-    given = next((node for each in OF_LOADER if (node := args.node(*each)) is not None), None)
-    calls = [] if given is None else [each for each in _calls(frame, given.value) if _is_sampler(frame, each)]
+def _sampler_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> ShufflingSampler | None:
+    given = next((found for each in OF_LOADER if (found := _given_as(frame, args, each, node)) is not None), None)
+    calls = [] if given is None else [each for each in _calls(frame, given) if _is_sampler(frame, each)]
     if not calls or not all(_shuffles(frame, each) for each in calls):
         return None
     return ShufflingSampler(frame.module, calls[0])
+
+
+def _given_as(
+    frame: Frame, args: Arguments, parameter: tuple[int, str], node: cst.CSTNode
+) -> cst.BaseExpression | None:
+    """The expression, in this function, for an argument of a call; also the only one in a dict: `**options`."""
+    argument, name = args.node(*parameter), parameter[1]
+    if argument is not None:
+        return argument.value
+    if name not in args.keywords or not isinstance(node, cst.Call):
+        return None
+    spread = (each.value for each in node.args if each.star == "**")
+    stored = [found for each in spread for found in stored_under(frame.root, each, name)]
+    return stored[0] if len(stored) == 1 else None
 
 
 def _calls(frame: Frame, node: cst.BaseExpression, depth: int = 3) -> Iterator[cst.Call]:

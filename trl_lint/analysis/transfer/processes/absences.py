@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, branch_of, parts_of
-from trl_lint.analysis.program.syntax import below, identifiers, is_literal_none, of_class
+from trl_lint.analysis.program.syntax import (
+    attribute_values,
+    below,
+    identifiers,
+    is_literal_none,
+    of_class,
+    self_attribute,
+)
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
@@ -39,6 +46,13 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key", bound=Hashable)
 _AttributeKey: TypeAlias = tuple[Hashable, str]
 _Memories: TypeAlias = tuple[Mapping[_Key, Value], Mapping[_Key, Value], Mapping[_Key, Value]]
+
+
+class CalledOnSome:
+    """By name, the methods that only some ranks call on objects of a class, each with why the others do not."""
+
+    def __init__(self) -> None:
+        self.by_method: dict[str, Absence] = {}
 
 
 class Division(NamedTuple):
@@ -164,11 +178,26 @@ def lacking_after(
         code = node.body if division.holds else node.orelse
         if code is None:
             continue
+        _note_calls(division, code)
         free = _is_free_name(frame)
         found.names.update(_lacking(division, code, (before.names, mine.names, other.names), free))
         of_objects: _Memories[_AttributeKey] = (before.attributes, mine.attributes, other.attributes)
         found.attributes.update(_lacking(division, code, of_objects, frame.objects.attribute_writes.__contains__))
     return found
+
+
+def _note_calls(division: Division, code: cst.CSTNode) -> None:
+    """Note the methods of the same object that are called in a branch that only some ranks take."""
+    within = division.frame.cls
+    for call in of_class(code, cst.Call) if within is not None else ():
+        method = within.find(self_attribute(call.func)) if within is not None else None
+        cls = None if method is None else method.cls
+        if method is None or cls is None or method.name in cls.origin.notes.of(CalledOnSome).by_method:
+            continue
+        cls.origin.notes.of(CalledOnSome).by_method[method.name] = division.absence(call, is_none=False)
+        for attribute, _ in attribute_values(method.node):
+            cls.count(attribute)  # what has read it so far did not know
+        division.frame.engine.note_stored(CalledOnSome, method, id(call))
 
 
 def _lacking(
