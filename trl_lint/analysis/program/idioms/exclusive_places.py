@@ -14,6 +14,7 @@ run(Accelerator())
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -28,11 +29,14 @@ _LOADER = "DataLoader"
 
 def excluded_by_all(root: cst.CSTNode, places: Iterable[cst.CSTNode]) -> frozenset[int]:
     """The ids of the nodes of a module that never run in a process that gets to one of these places of a function."""
-    arms = [list(_arms_excluded_by(root, each)) for each in places]
-    if not arms or not all(arms):
-        return frozenset()
-    first, *others = ({id(node) for arm in each for node in below(arm)} for each in arms)
-    return frozenset(first.intersection(*others))
+    excluded = [_excluded_by(root, each) for each in places]
+    return frozenset.intersection(*excluded) if excluded and all(excluded) else frozenset()
+
+
+# Asked at each call of a function that shows several processes.
+@lru_cache(maxsize=256)
+def _excluded_by(root: cst.CSTNode, place: cst.CSTNode) -> frozenset[int]:
+    return frozenset(id(node) for arm in _arms_excluded_by(root, place) for node in below(arm))
 
 
 def _arms_excluded_by(root: cst.CSTNode, place: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -52,11 +56,10 @@ def _behind_refusals(root: cst.CSTNode, place: cst.CSTNode) -> Iterator[cst.CSTN
     function = around[-1] if around else root
     known = list(known_at(function, place))
     for branch in of_class(function, cst.If) if known else ():
-        if definitions_around(root, branch)[-1:] != around[-1:] or not _runs_once(root, branch, place):
+        if not _fails(root, branch.body) or not follows(Condition(branch.test, True), known):
             continue
-        block = ancestors(root, branch)[-1]
-        is_refusal = _fails(root, branch.body) and follows(Condition(branch.test, True), known)
-        if is_refusal and isinstance(block, (cst.IndentedBlock, cst.Module)):
+        block, is_own = ancestors(root, branch)[-1], definitions_around(root, branch)[-1:] == around[-1:]
+        if is_own and _runs_once(root, branch, place) and isinstance(block, (cst.IndentedBlock, cst.Module)):
             yield from block.body[block.body.index(branch) + 1 :]
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.observing import CalleeRun
 
 
+# Calls that only some ranks make are few; of more than these, the first are kept.
+_MOST_CALLS = 32
+
+
 class _ProjectCall(NamedTuple):
     """A call of a function of the project, made at a node of the code that is run.
 
@@ -98,11 +102,16 @@ class _CallsOfSome:
     """The calls of functions of the project that only some ranks have made, in a run and in what it has called."""
 
     def __init__(self) -> None:
-        self.calls: list[_ProjectCall] = []
+        self._calls: dict[Hashable, _ProjectCall] = {}
+
+    @property
+    def calls(self) -> list[_ProjectCall]:
+        return list(self._calls.values())
 
     def add(self, call: _ProjectCall) -> None:
-        if call not in self.calls:
-            self.calls.append(call)
+        if len(self._calls) < _MOST_CALLS:
+            key = id(call.function), id(call.node), call.is_awaited, *call.constants.items()
+            self._calls.setdefault(key, call)
 
 
 def note_call(
@@ -127,7 +136,7 @@ def note_call(
 
 def _take_over(made: _CallsOfSome, run: CalleeRun, function: FunctionInfo, node: cst.CSTNode) -> None:
     """Note the calls that some ranks have made in a function that all of them have called."""
-    for each in tuple(run.trace.notes.of(_CallsOfSome).calls):
+    for each in run.trace.notes.of(_CallsOfSome).calls:
         is_awaited = each.is_awaited or _wait_between(function.node, run.sync_points, each.node)
         made.add(_ProjectCall(each.function, node, each.constants, {}, is_awaited))
 
