@@ -299,34 +299,39 @@ class Names(Tables):
         """A name that `from … import *` may have bound; only a few files are opened for it."""
         if not (module.stars or module.library_stars) or name in module.not_starred:
             return None
-        module.not_starred.add(name)  # also while files are asked that may import all names of each other
-        found = self._from_stars(module, name)
-        if found is not None:
-            module.not_starred.discard(name)
+        reached = [module]
+        for each in reached:  # and those that are added here, as a file passes on what it imports in this way
+            for path in each.stars[:MAX_STARS]:
+                other = self._that_may_bind(path, name)
+                if other is not None and (found := other.names.get(name)) is not None:
+                    return found
+                if other is not None and other not in reached:
+                    reached.append(other)
+        packages = [package for each in reached for package in reversed(each.library_stars)]
+        found = self._of_starred_library(packages, name)
+        if found is None:
+            module.not_starred.add(name)
         return found
 
-    def _from_stars(self, module: Module, name: str) -> Value | None:
-        for path in module.stars[:MAX_STARS]:
-            if (found := self._exported(path, name)) is not None:
-                return found
-        for package in reversed(module.library_stars):
+    def _that_may_bind(self, path: Path, name: str) -> Module | None:
+        """A file that may bind a name, or import it with all names of another file."""
+        if not (self.project.mentions(path, name) or self.project.mentions(path, "import *")):
+            return None
+        other = self.project.module(path)
+        if other is None or other.state == "running":
+            return None
+        self.load(other)
+        return other
+
+    def _of_starred_library(self, packages: list[str], name: str) -> Value | None:
+        for package in packages:
             dotted = f"{package}.{name}"
             canonical = library.canonical(dotted)
             if _is_in_knowledge(canonical) or library.is_alias(dotted):
                 return self._of_library(canonical)
-        if module.library_stars and heuristics.is_rank_name(name):
-            return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it were imported by name
+        if packages and heuristics.is_rank_name(name):
+            return LibraryName(f"{packages[0]}.{name}")  # as if it were imported by name
         return None
-
-    def _exported(self, path: Path, name: str) -> Value | None:
-        """A name that a file binds, or a package's `__init__.py` imports with all names of its files."""
-        is_package = path.name == "__init__.py"
-        other = self.project.module(path) if is_package or self.project.mentions(path, name) else None
-        if other is None or other.state == "running":
-            return None
-        self.load(other)
-        found = other.names.get(name)
-        return self._starred(other, name) if found is None and is_package else found
 
     def class_variable(self, cls: ClassInfo, name: str, frame: Frame | None = None) -> Value | None:
         """A name assigned in the body of the class or of a base whose source is available.

@@ -359,10 +359,12 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _has_member(frame: Frame, receiver: Value, name: str) -> bool:
-    """Whether a value is an object of a library whose class has that method or attribute."""
+    """Whether the class of a library that a value is an object of has that, or one that its own class inherits from."""
+    engine = frame.engine
+    if isinstance(receiver, ProjectInstance):
+        return any(engine.library_attribute(base, name) for base in receiver.cls.library_bases())
     if not isinstance(receiver, LibraryInstance) or receiver.const is not CREATED:
         return False
-    engine = frame.engine
     return bool(engine.library_method(receiver.name, name) or engine.library_attribute(receiver.name, name))
 
 

@@ -10,7 +10,7 @@ from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers,
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
-from trl_lint.analysis.interpreter.objects import attributes, passed_models
+from trl_lint.analysis.interpreter.objects import named_ranks, passed_models
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -86,7 +86,7 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
     if found is None:
         last = name.rpartition(".")[2]
         if heuristics.is_rank_name(last) and not args.all():
-            return attributes.named_rank(frame, last)
+            return named_ranks.named_rank(frame, last)
         return frame.engine.unresolved(frame, args, node)
     if name in PARSE_TEXT and found.rank == ranks.SETTING:
         return settings.SETTING

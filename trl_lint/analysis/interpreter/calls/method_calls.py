@@ -23,6 +23,7 @@ from trl_lint.analysis.interpreter.objects import (
     environment_variables,
     given_wrappers,
     metric_states,
+    named_ranks,
     options,
     passed_models,
     present_on_some,
@@ -239,7 +240,7 @@ def _is_text(value: Value) -> bool:
 def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an object of unknown class: the same on all ranks only if receiver and arguments are."""
     if receiver.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.is_rank_name(name) and not args.all():
-        return attributes.named_rank(frame, name)
+        return named_ranks.named_rank(frame, name)
     if receiver.kind is Kind.UNKNOWN and heuristics.RANK_FIELD.fits(name) and not args.all():
         return UNKNOWN  # it may be a process group, or something else with a rank
     passed_models.note_argument(frame, name, args, node)

@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter.objects import (
     kept_by_hooks,
     method_order,
     model_outputs,
+    named_ranks,
     options,
     own_wrappers,
     passed_models,
@@ -68,7 +69,7 @@ from trl_lint.knowledge.evaluation import RESULTS
 from trl_lint.knowledge.launcher_variables import ENVIRON
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
-from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
+from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 
 
@@ -139,7 +140,7 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
             return found
     is_gpu = (owner, name) == ("device", "index")  # `x.device.index`: each process has a GPU of its own
     if kind in (Kind.UNKNOWN, Kind.NONE) and (is_gpu or heuristics.is_rank_name(name)):
-        return named_rank(frame, name)
+        return named_ranks.named_rank(frame, name)
     if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
         return WORLD
     if receiver.is_unknown and name == "shape":
@@ -152,17 +153,11 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
     return of_drawn_table(receiver, value) if name in PARTS_OF_TABLES else value
 
 
-def named_rank(frame: Frame, name: str) -> Value:
-    """The rank of this process, or a test of it, known only by its name."""
-    number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
-    return number.replace(provenance=frame.step(frame.statement, f"`{name}` depends on the rank"))
-
-
 def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
     """A name imported from an unavailable file and not called: `from options import args; args.local_rank`."""
     name = value.name.rpartition(".")[2]
     is_other = not heuristics.is_rank_name(name) or name.startswith("get_")
-    return value if is_other or library.rows(library.canonical(value.name)) else named_rank(frame, name)
+    return value if is_other or library.rows(library.canonical(value.name)) else named_ranks.named_rank(frame, name)
 
 
 def _of_data(frame: Frame, receiver: Value, name: str) -> Value:
@@ -292,7 +287,7 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
         case LibraryInstance():
             if receiver.name in DICTS_OF_ATTRIBUTES:
                 is_rank = heuristics.is_rank_name(name)
-                other = named_rank(frame, name) if is_rank else settings.attribute_of(receiver, name)
+                other = named_ranks.named_rank(frame, name) if is_rank else settings.attribute_of(receiver, name)
                 return given_fields.read(frame, node) or other
             if receiver.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
@@ -332,7 +327,8 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
                 # The class assigns another model itself.
                 return wrapped_models.part(found).replace(wrapping=Wrapping.BARE)
             return _remember(frame, cls, name, found)
-    return frame.engine.class_variable(cls, name, frame) or kept_by_hooks.value_of(receiver, name)
+    found = frame.engine.class_variable(cls, name, frame) or named_ranks.given(frame, cls, name)
+    return found or kept_by_hooks.value_of(receiver, name)
 
 
 def _as_annotated(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:

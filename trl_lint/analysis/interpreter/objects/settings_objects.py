@@ -112,6 +112,13 @@ def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
     return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if _holds_its_arguments(cls) else None
 
 
+@noted
+def keeps_what_it_is_given(cls: ClassInfo) -> bool:
+    """Whether an object has the keyword arguments that it was made with as attributes, whatever else its class does."""
+    init = cls.methods.get("__init__")
+    return not cls.bases and init is not None and _sets_each(init.node)
+
+
 def is_dict_of(cls: ClassInfo, args: Arguments) -> bool:
     """Whether a class is a dict that also answers to attributes, and is created with entries that are known."""
     if args.star is not None or args.double is not None or not all(map(_is_container, args.positional)):

@@ -1,0 +1,37 @@
+"""Ranks that are known only by their names, where what holds them was made elsewhere.
+
+For example:
+
+    from options import args                      in a file that is unavailable
+    args.local_rank                               the rank
+    class Config:
+        def __init__(self, **options):
+            for name, value in options.items():
+                setattr(self, name, value)
+    Config(**vars(parsed)).local_rank             the rank, unless the program assigns another number to it
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.interpreter.objects import settings_objects
+from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+
+
+def named_rank(frame: Frame, name: str) -> Value:
+    """The rank of this process, or a test of it, known only by its name."""
+    number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
+    return number.replace(provenance=frame.step(frame.statement, f"`{name}` depends on the rank"))
+
+
+def given(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
+    """The rank, if an object keeps all that it was made with as attributes and has one that is called like it."""
+    is_given = heuristics.is_rank_name(name) and settings_objects.keeps_what_it_is_given(cls)
+    return named_rank(frame, name) if is_given else None
