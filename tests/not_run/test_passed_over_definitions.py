@@ -1,4 +1,4 @@
-"""Findings in what nothing uses, beside other definitions that a program imports by name, are not in the default set."""
+"""Findings in what nothing uses, beside definitions that a program imports by name, are not in the default set."""
 
 from __future__ import annotations
 

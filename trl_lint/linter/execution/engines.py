@@ -26,7 +26,7 @@ from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfProgr
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_processes import spawns
 from trl_lint.linter.execution.own_stages import with_own_stage
-from trl_lint.linter.execution.passed_over import passed_over
+from trl_lint.linter.execution.passed_over import with_uses
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
     FileScan,
@@ -92,7 +92,7 @@ class ProjectEngines:
             given = None if around else options_given(self._known(project), programs)
             others = not around and start_others_only(self._known(project), programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
-            found = found._replace(passed_over=passed_over(path, project, self._with_around(project)))
+            found = with_uses(found, path, self._with_around(project))
             self._in_use[path] = self._with_lightning(found, path)
         return self._in_use[path]
 

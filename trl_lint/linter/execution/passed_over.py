@@ -1,4 +1,5 @@
-"""The definitions of a file that nothing in its project uses, beside others that a program imports by name.
+"""What other files use of a file: whether those of a project around its own import it, and which definitions of it
+nothing in these projects uses, beside others that a program imports by name.
 
     trainers.py     class PairTrainer(Trainer): …         train.py uses this one,
                     class TripletTrainer(Trainer): …      and nothing this one: it was tried out, or left over
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.analysis.program.project.source_text import code_of, count_of
+from trl_lint.domain.engines import EnginesInUse
 from trl_lint.launch.judge.built_classes import united
 from trl_lint.launch.judge.engines import is_program
 from trl_lint.linter.execution.project_files import content_of
@@ -29,11 +31,30 @@ _FINDS_OWN = re.compile(rb"(?<![.\w])(?:eval|exec|globals|Fire)\(|\b(?:__dict__|
 _INSTALLED = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
-def passed_over(path: Path, home: Path, projects: Mapping[Path, ProjectScan]) -> frozenset[str]:
-    """The names of these definitions.
+def with_uses(found: EnginesInUse, path: Path, projects: Mapping[Path, ProjectScan]) -> EnginesInUse:
+    """What is known of how a file is run, with what other files use of it.
 
-    home: the folder of the file's own project. projects: this one, and those around it, by folder.
+    projects: its own project, and those around it, by folder.
     """
+    home = Path(found.home)
+    around = {folder: scan for folder, scan in projects.items() if folder != home}
+    imported = found.imported or _is_imported_from(path, around)
+    return found._replace(imported=imported, passed_over=_passed_over(path, home, projects))
+
+
+def _is_imported_from(path: Path, projects: Mapping[Path, ProjectScan]) -> bool:
+    """Whether a file of one of these projects imports a file by its name and that of its folder."""
+    wanted = f".{path.parent.name}.{path.stem}."
+    return any(
+        wanted in f".{base}.{name}."
+        for folder, scan in projects.items()
+        for code in _importing(path, folder, scan)
+        for base, names in import_lines(code)
+        for name in names
+    )
+
+
+def _passed_over(path: Path, home: Path, projects: Mapping[Path, ProjectScan]) -> frozenset[str]:
     if path.name == "__init__.py" or _is_installed(path, home) or not all(each.whole for each in projects.values()):
         return frozenset()
     importing = [each for folder, scan in projects.items() for each in _importing(path, folder, scan)]
