@@ -41,6 +41,8 @@ def test_code_that_makes_processes(line):
     "line",
     [
         "respawn(main)",
+        "seeds = np.random.SeedSequence(seed).spawn(3)",
+        "own, shared = seed_seq.spawn(len(names))",
         "SubProcess(main)",
         "process = psutil.Process(os.getpid())",
         "from array import array",

@@ -54,6 +54,11 @@ START = "if __name__ == '__main__':\n    pass\n"
             True,
         ),
         ({"own.py": TRAINER + START, "own_v2.py": TRAINER, "train.py": "from own_v2 import OwnTrainer\n"}, True),
+        # The same text, in a project of its own below the one that uses it.
+        ({"new/own.py": TRAINER, "new/setup.py": "", "lib/own.py": TRAINER, "train.py": "import lib.own\n"}, False),
+        ({"new/own.py": TRAINER, "new/setup.py": "", "lib/own.py": TRAINER, "train.py": "import new.own\n"}, True),
+        ({"new/own.py": f"{TRAINER}#\n", "new/setup.py": "", "lib/own.py": TRAINER, "train.py": "import own\n"}, True),
+        ({"new/own.py": TRAINER, "lib/own.py": TRAINER, "train.py": "import lib.own\n"}, True),
     ],
 )
 def test_a_version_out_of_use_is_asked_for(files: dict[str, str], by_default: bool, tmp_path: Path) -> None:
@@ -63,6 +68,6 @@ def test_a_version_out_of_use_is_asked_for(files: dict[str, str], by_default: bo
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = api.check(tmp_path, Settings(root=tmp_path, select=("ALL",)))
     first = next(iter(files))
-    assert {each.by_default for each in found if Path(each.path).name == first and each.code == "TRL003"} == {
+    assert {each.by_default for each in found if each.path.endswith(f"/{first}") and each.code == "TRL003"} == {
         by_default
     }

@@ -53,7 +53,8 @@ Modes = tuple[bool, bool, Pace, bool]
 
 @dataclass(slots=True, eq=False, repr=False)
 class FirstRank:
-    """The rank that runs a block before the others: one of the "job", of each "node", or possibly one ("unknown").
+    """The rank that runs a block before the others: one of the "job", of each "node", or possibly one ("unknown"); or
+    whichever gets the "lock" of a file first.
 
     node: the item of the `with` statement in `module` that says so; None if ranks wait in a barrier under a condition
     (scope "barrier") until those that did not wait reach a barrier as well.
@@ -173,10 +174,12 @@ class Control:
 
 
 UNIFORM = Control(Uniformity.UNIFORM)
+# The scopes of first ranks; of two nested blocks, the one that comes first here says more.
+_OUTERMOST = ("job", "barrier", "lock", "unknown", "node")
 
 
 def _outer_first_rank(a: FirstRank | None, b: FirstRank | None) -> FirstRank | None:
     """The first rank of two nested blocks: the one of the job, if there is one."""
     if a is None or b is None or a is b:
         return a or b
-    return min((a, b), key=lambda first_rank: ("job", "barrier", "unknown", "node").index(first_rank.scope))
+    return min((a, b), key=lambda first_rank: _OUTERMOST.index(first_rank.scope))

@@ -90,6 +90,7 @@ class EnginesInUse(NamedTuple):
             that starts a program that the file is part of.
         given_options: The options that commands give to the programs that the file is part of; None if no launcher
             starts one, or some options may be unknown.
+        passed_over: The definitions of the file that nothing uses, beside others that programs import by name.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -111,6 +112,7 @@ class EnginesInUse(NamedTuple):
     parts: frozenset[str] = frozenset()
     others_started: bool = False
     given_options: frozenset[str] | None = None
+    passed_over: frozenset[str] = frozenset()
     at_once: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:

@@ -336,7 +336,7 @@ class LikeAllRanks(ProcessGroup):
 
 
 class FirstRankContext(Value):
-    """A context manager in which one rank of the "job", or of each "node", runs before the others."""
+    """A context manager in which one rank of the "job", or of each "node", runs before the others, or a "lock"."""
 
     __slots__ = ("scope",)
     parts: ClassVar[dict[str, object]] = {"scope": ""}

@@ -77,7 +77,8 @@ STARTS = re.compile(
     rb"|\brun\s[^\n]*\.py\b"
     rb"|python[\d.]*[ \t]+\\\r?\n|\bscript:\s*[\"'][^\n]*\.py\b"
 )
-_STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
+# `spawn` of a seed or a generator of numpy makes others of them, as many as it is told.
+_STARTS_RANKS = rb"\b(?<!\brng\.)(?<!seq\.)(?<!seed\.)(?:%b)\((?!\s*\d+\s*\))" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
 # Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing.
 SPAWNS = re.compile(

@@ -84,7 +84,8 @@ Also correct: runs with a `group` (unless all have the same name), functions tha
 `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for appending that
 is only closed, that only some ranks write to (also in functions that it is passed to), or each rank only lines that
 name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is
-expected (`except FileExistsError`), and scripts that load a model with `device_map="auto"`, which run as one process.
+expected (`except FileExistsError`), what each rank does while it holds the lock of a file (`with FileLock(path):`), and
+scripts that load a model with `device_map="auto"`, which run as one process.
 So is what a function only makes if it is missing, where some ranks have called it before in the same way (`if rank ==
 0: build(path)`), and all have waited for them.
 A file that all ranks append to keeps the lines of each, which is often meant; a name with the time in it often makes

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
 from trl_lint.analysis.program.idioms.deepspeed_settings import leaves_whole
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -38,16 +37,16 @@ from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
+from trl_lint.analysis.transfer.processes.passed_functions import may_meet_others
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import NONE, BoundMethod, LibraryInstance, ModelValue, PreparedObject, class_name_of
+from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, PreparedObject, class_name_of
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import GENERATES, RUN_A_MODEL
 from trl_lint.knowledge.schema import (
@@ -73,9 +72,6 @@ from trl_lint.knowledge.transformers import LOSSES
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # The maximum number of synchronisation points that are kept for one call.
 _MAX_PASSED = 12
-# The names of collectives, without their module, except one that dicts have as well.
-_NAMES = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective))
-_COLLECTIVES = _NAMES - {"update"}
 
 
 class CollectiveOrder(Observer["Frame"]):
@@ -148,9 +144,9 @@ class CollectiveOrder(Observer["Frame"]):
         if isinstance(name, cst.Name) and MAY_SYNCHRONISE.fits(name.value):
             _note(frame, node, name.value, HIDDEN)
         for value in args.all():
-            function = _function_of(value)
-            if function is not None and _has_collectives(function):
-                _note(frame, node, function.name, HIDDEN)
+            passed = may_meet_others(frame, value, node)
+            if passed:
+                _note(frame, node, passed, HIDDEN)
             if frame.memory.control.grad and (_may_be_prepared(value) or _is_wrapped(value)):
                 frame.notes.of(RunByUnknown).is_passed |= _is_result_used(frame, node)
 
@@ -365,20 +361,6 @@ def _is_trained(value: Value) -> bool:
     if isinstance(value, ModelValue):
         return value.grad and value.wrapping is not None
     return class_name_of(value).startswith("torch.nn.")
-
-
-def _function_of(value: Value) -> FunctionInfo | None:
-    """The function of the project that a value is, or whose method it is: unknown code may call what it is passed."""
-    if isinstance(value, FunctionValue):
-        return value.function
-    if not isinstance(value, BoundMethod):
-        return None
-    cls = class_of(value.receiver)
-    return None if cls is None else cls.find(value.name)
-
-
-def _has_collectives(function: FunctionInfo) -> bool:
-    return any(last_name(call.func) in _COLLECTIVES for call in of_class(function.node, cst.Call))
 
 
 def _note(

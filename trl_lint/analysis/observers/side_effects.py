@@ -35,6 +35,7 @@ from trl_lint.analysis.state.point_sequences import on_way_to
 from trl_lint.analysis.transfer.processes import (
     before_fits,
     done_before,
+    first_rank,
     job_flags,
     made_on_some,
     main_process_tests,
@@ -358,7 +359,7 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     on_disk: the effect changes files. What a tracker logs after a gather is for one rank to log.
     """
     control = frame.memory.control
-    if control.others_failed:
+    if control.others_failed or (on_disk and _is_locked(control, effect)):
         return False
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
         points = on_way_to(frame.root, frame.sync_points, node)
@@ -367,6 +368,12 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
         _lets_all_ranks_in(frame, each, effect) or wide_conditions.exits_for_other_reasons(each, control, node)
         for each in control.conditions
     )
+
+
+def _is_locked(control: Control, effect: Effect) -> bool:
+    """Whether ranks do it one at a time, as each holds the lock of a file, and can do it more than once."""
+    is_held = control.first_rank is not None and control.first_rank.scope == first_rank.LOCK
+    return is_held and not (effect.fails or effect.in_turn)
 
 
 def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect) -> bool:

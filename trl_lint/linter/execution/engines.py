@@ -26,6 +26,7 @@ from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfProgr
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_processes import spawns
 from trl_lint.linter.execution.own_stages import with_own_stage
+from trl_lint.linter.execution.passed_over import with_uses
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import (
     FileScan,
@@ -91,6 +92,7 @@ class ProjectEngines:
             given = None if around else options_given(self._known(project), programs)
             others = not around and start_others_only(self._known(project), programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
+            found = with_uses(found, path, self._with_around(project))
             self._in_use[path] = self._with_lightning(found, path)
         return self._in_use[path]
 
@@ -99,11 +101,15 @@ class ProjectEngines:
 
         Only then is the tree searched.
         """
-        home = self.files.project_of(path.parent)
+        home = Path(found.home)
         if not self._known(home).importers.import_one_of(IMPORTED) or LOGS.search(content_of(path)) is None:
             return found
-        around = {each: self._known(each) for each in (home, *sorted(self._projects_around(home)))}
-        return found._replace(lightning=self.files.may_run_lightning(), parts=only_parts(path, around))
+        parts = only_parts(path, self._with_around(home))
+        return found._replace(lightning=self.files.may_run_lightning(), parts=parts)
+
+    def _with_around(self, project: Path) -> dict[Path, ProjectScan]:
+        """What is known of a project, and of those around it, by folder."""
+        return {each: self._known(each) for each in (project, *sorted(self._projects_around(project)))}
 
     def _names_of_programs(self, project: Path, inside: str) -> set[str]:
         """The file names of a file of a project, and of the programs that import it."""

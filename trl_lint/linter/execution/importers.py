@@ -101,6 +101,10 @@ class Importers:
         """Whether a file imports a module, or a name from one, that is called one of these."""
         return any(name in self._by_name for name in names)
 
+    def importing(self, name: str) -> list[str]:
+        """The paths of the files that import a module, or a name from one, that is called like this."""
+        return [each.path for each in self._by_name.get(name, ())]
+
     def is_imported(self, path: str) -> bool:
         """Whether another file may import this one."""
         return any(each.path != path for each in self._by_name.get(_name_of(path), ()))

@@ -26,7 +26,7 @@ from trl_lint.analysis.state import containers, records, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
-from trl_lint.analysis.transfer.processes import new_groups
+from trl_lint.analysis.transfer.processes import first_rank, new_groups
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -35,7 +35,7 @@ from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, model_libraries
-from trl_lint.knowledge.effects import MAKE_PATHS
+from trl_lint.knowledge.effects import LOCKS, MAKE_PATHS
 from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
 
 
@@ -182,6 +182,7 @@ SPECIAL = {
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
+    **dict.fromkeys(LOCKS, first_rank.lock),
     **dict.fromkeys(MAKE_PATHS, paths.text_of),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
     **built_trainers.HANDLERS,

@@ -9,6 +9,7 @@ The control in a program:
     prepare()
     if rank == 0:
         dist.barrier()                           none again
+    with FileLock(path): ...                     "lock": whichever rank gets it first
     with helper(): ...                           "unknown": its source is not available
 """
 
@@ -31,10 +32,14 @@ from trl_lint.knowledge.heuristics import MAY_WAIT
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
 # The scope between two barriers: some ranks wait in the first, the others reach theirs when they are done.
 BARRIER = "barrier"
+# The scope in which a lock of a file is held. The ranks do not wait for each other behind it.
+LOCK = "lock"
+_NOT_ORDERED = ("", LOCK, "unknown")
 
 
 class FirstRanks:
@@ -53,6 +58,14 @@ class FirstRanks:
 def note_context(frame: Frame, node: cst.CSTNode, scope: str) -> None:
     """A call returns a context manager in which one rank of the `scope` is first."""
     frame.notes.of(FirstRanks).calls[id(node)] = scope
+
+
+def lock(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A lock of a file: one for all ranks, unless its name differs between them."""
+    if args.rank().differs:
+        return frame.engine.unresolved(frame, args, node)
+    note_context(frame, node, LOCK)
+    return FirstRankContext(LOCK)
 
 
 def note_barrier(frame: Frame) -> None:
@@ -76,7 +89,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
         scope = _scope(frame, item.item)
         if not scope:
             continue
-        if scope != "unknown":
+        if scope not in _NOT_ORDERED:
             provenance = one_by_one(frame, node)
             control = control.under(Control(Uniformity.DIVERGENT, provenance))
         control = control.within_first_rank(FirstRank(scope, item, frame.module))
@@ -85,7 +98,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
 
 def has_turns(frame: Frame, node: cst.With) -> bool:
     """Whether the ranks are known to run the block of a `with` statement one after the other."""
-    return any(_scope(frame, item.item) not in ("", "unknown") for item in node.items)
+    return any(_scope(frame, item.item) not in _NOT_ORDERED for item in node.items)
 
 
 def _scope(frame: Frame, item: cst.BaseExpression) -> str:

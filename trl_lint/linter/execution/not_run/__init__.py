@@ -13,6 +13,7 @@ from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_libr
 from trl_lint.linter.execution.not_run.empty_entries import goes_over_nothing
 from trl_lint.linter.execution.not_run.module_flags import is_switched_off
 from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
+from trl_lint.linter.execution.not_run.passed_over_definitions import is_passed_over
 from trl_lint.linter.execution.not_run.unbound_names import is_behind_unbound_name
 from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.execution.not_run.unused_definitions import is_unused
@@ -23,6 +24,7 @@ from trl_lint.linter.execution.option_branches import is_behind_unused_option
 
 _QUESTIONS = (
     is_unused,
+    is_passed_over,
     is_switched_off,
     is_uncalled,
     is_unused_version,

@@ -40,13 +40,13 @@ def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
     if count_of(name, module.code) > 1:
         return False
     others = (code for path, code in project.linted_code(name) if path != module.path)
-    importers = [code for code in others if name.encode() in code and not _means_its_own(name, code)]
+    importers = [code for code in others if name.encode() in code and not means_its_own(name, code)]
     if not all(is_program(code) and _only_imports(name, code) for code in importers):
         return False
     return bool(importers) or is_program(module.source or b"")
 
 
-def _means_its_own(name: str, code: bytes) -> bool:
+def means_its_own(name: str, code: bytes) -> bool:
     """Whether a file defines a name at its top level, and neither imports it nor takes it from a module."""
     word = re.escape(name.encode())
     if re.search(rb"(?m)^(?:async[ \t]+)?(?:class|def)[ \t]+%b\b" % word, code) is None:

@@ -1,4 +1,4 @@
-"""Old versions of a class next to the one in use: nothing runs them.
+"""Old versions of a class next to the one in use, and copies of its whole file elsewhere: nothing runs them.
 
 For example:
 
@@ -7,6 +7,9 @@ For example:
 
     model:
       target: new_model.LatentDiffusion                      and settings have this one built
+
+    src/trainers.py      class MyTrainer(DPOTrainer): …      programs import this one,
+    clean/trainers.py    the same text                       and nothing this one, in a project of its own
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bo
     top = next((each for each in around if isinstance(each, cst.ClassDef)), None)
     if top is None or is_program(module.source or b""):
         return False
-    beside = _versions_beside(project, module.path)
+    beside = _versions_beside(project, module.path) | _copies(project, module)
     if not beside or module.engines().imported:
         return False
     named = b"%b.%b" % (module.path.stem.encode(), top.name.value.encode())  # in a table of programs, as text
@@ -46,6 +49,12 @@ def _versions_beside(project: Project, path: Path) -> set[Path]:
     """The files in the folder of a file that share a word of their names with it: `ppo.py` is none of `grpo.py`."""
     by_word = project.of_linted(_by_word, lambda: _by_word(project.linted))
     return {each for word in _words(path) for each in by_word[word]} - {path}
+
+
+def _copies(project: Project, module: Module) -> set[Path]:
+    """The files with the name and the text of a file in other folders."""
+    same = (each for each in project.linted if each.name == module.path.name and each != module.path)
+    return {each for each in same if project.text(each) == module.source}
 
 
 def _by_word(paths: Iterable[Path]) -> dict[tuple[Path, str], list[Path]]:

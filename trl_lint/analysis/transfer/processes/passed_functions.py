@@ -1,0 +1,59 @@
+"""Functions that unknown code is passed, and may call: whether ranks may meet others in them.
+
+For example:
+
+    scheduler.run(lambda: dist.barrier())        a collective in the function itself
+    if rank == 0:
+        study.optimize(objective, n_trials=9)    `objective` trains, as it does on the other ranks
+    else:
+        for _ in range(9): objective(None)
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import BoundMethod, PartialCall
+from trl_lint.domain.values import Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import Collective
+
+# The names of collectives, without their module, except one that dicts have as well.
+_NAMES = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective))
+_COLLECTIVES = _NAMES - {"update"}
+
+
+def may_meet_others(frame: Frame, value: Value, node: cst.CSTNode) -> str:
+    """The name of the function that an argument of a call is, if ranks may meet others in it; "" otherwise."""
+    function = _function_of(value)
+    if function is None:
+        return ""
+    called = {last_name(call.func) for call in of_class(function.node, cst.Call)}
+    is_meant = not called.isdisjoint(_COLLECTIVES) or _is_called_instead(frame, function, called, node)
+    return function.name if is_meant else ""
+
+
+def _function_of(value: Value) -> FunctionInfo | None:
+    """The function of the project that a value is, or whose method it is."""
+    if isinstance(value, PartialCall):
+        return _function_of(value.callee)
+    if isinstance(value, FunctionValue):
+        return value.function
+    if not isinstance(value, BoundMethod):
+        return None
+    cls = class_of(value.receiver)
+    return None if cls is None else cls.find(value.name)
+
+
+def _is_called_instead(frame: Frame, function: FunctionInfo, called: set[str], node: cst.CSTNode) -> bool:
+    """Whether ranks in the other branch of a condition call the function themselves, or for a lambda what it calls."""
+    names = called if isinstance(function.node, cst.Lambda) else {function.name}
+    return any(
+        last_name(call.func) in names and are_in_opposite_branches(frame.root, node, call)
+        for call in of_class(frame.root, cst.Call)
+    )
