@@ -11,6 +11,7 @@ somewhere; and code that imports by names that it makes up may use anything.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -78,7 +79,7 @@ def _passed_over(path: Path, home: Path, projects: Mapping[Path, ProjectScan]) -
 
 def _is_installed(path: Path, home: Path) -> bool:
     """Whether a file is in a package of a project that says how it is installed."""
-    return (path.parent / "__init__.py").is_file() and any((home / each).is_file() for each in _INSTALLED)
+    return os.path.isfile(path.parent / "__init__.py") and any(os.path.isfile(home / each) for each in _INSTALLED)
 
 
 def _importing(path: Path, folder: Path, scan: ProjectScan) -> Iterator[bytes]:
