@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
-from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
-from trl_lint.analysis.state.event_trace import Edge, EventTrace
+from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.library import shown_only_in
@@ -116,17 +115,11 @@ def _launched(roots: Iterable[EventTrace]) -> tuple[dict[int, Step | None], _Apa
     """See `launched`; and what never runs in a process that gets to a place that shows that there are several."""
     starts = [trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks]
     found: dict[int, Step | None] = {}
-    excluded = ((id(trace), _excluded(trace)) for trace in starts)
+    excluded = ((id(trace), never_run_beside(trace)) for trace in starts)
     apart = {name: nodes for name, nodes in excluded if nodes}
     for in_kernel in (False, True):
         _follow([trace for trace in starts if trace.in_kernel is in_kernel], found, apart, in_kernel)
     return found, apart
-
-
-def _excluded(trace: EventTrace) -> frozenset[int]:
-    if trace.entered_by_each or trace.module is None:
-        return frozenset()
-    return excluded_by_all(trace.module.tree, trace.shown_at.values())
 
 
 def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: _Apart, in_kernel: bool) -> None:

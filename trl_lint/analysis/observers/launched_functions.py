@@ -20,14 +20,13 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.idioms.refused_starts import is_refused
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import callee_of, is_literal_none, is_main_guard, last_name
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.event_trace import EventTrace, called_traces
+from trl_lint.analysis.state.event_trace import EventTrace, called_traces, never_run_beside
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import device_counts, job_flags
 from trl_lint.domain.control import Control, Uniformity
@@ -100,8 +99,7 @@ def _note_start(frame: Frame, node: cst.CSTNode) -> None:
 
 def _is_shown(frame: Frame) -> bool:
     """Whether a place has shown that each process runs this function, whatever way it takes through it."""
-    trace = frame.trace
-    return trace.launched and (trace.entered_by_each or not excluded_by_all(frame.module.tree, trace.shown_at.values()))
+    return frame.trace.launched and not never_run_beside(frame.trace)
 
 
 def _note_all_ranks(frame: Frame, node: cst.CSTNode, shown: Step | None, test: Step | None = None) -> None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import inwards
+from trl_lint.analysis.program.syntax import LOOPS, innermost, inwards, of_class
 
 
 def is_blank(suite: cst.BaseSuite) -> bool:
@@ -39,6 +39,12 @@ def _exits(block: cst.IndentedBlock | cst.Module) -> tuple[tuple[int, cst.If], .
     """The `if` statements directly in a block whose body ends with an exit, each with its place in the block."""
     placed = enumerate(block.body)
     return tuple((place, each) for place, each in placed if isinstance(each, cst.If) and ends_outside(each.body))
+
+
+def exits_of_loop(root: cst.CSTNode, loop: cst.For | cst.While) -> list[cst.CSTNode]:
+    """The statements in the body of a loop that end it: each `return`, and each `break` of its own."""
+    exits: list[cst.CSTNode] = list(of_class(loop.body, cst.Return))
+    return exits + [each for each in of_class(loop.body, cst.Break) if innermost(root, each, *LOOPS) is loop]
 
 
 def raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

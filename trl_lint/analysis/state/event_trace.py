@@ -62,6 +62,16 @@ class EventTrace:
             self.shown_at[id(at)] = at
 
 
+def never_run_beside(trace: EventTrace) -> frozenset[int]:
+    """The ids of the nodes that never run in a process that gets to a place of a trace that shows several processes."""
+    if trace.entered_by_each or trace.module is None:
+        return frozenset()
+    # Loads LibCST, which the command line starts without.
+    from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
+
+    return excluded_by_all(trace.module.tree, trace.shown_at.values())
+
+
 def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:
     """The empty trace of a function, or of the body of a module."""
     return EventTrace(

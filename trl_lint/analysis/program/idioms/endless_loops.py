@@ -18,8 +18,9 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_of_loop
 from trl_lint.analysis.program.idioms.finished_steps import bindings
-from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, innermost, of_class, precedes, used_names
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, innermost, precedes, used_names
 
 
 def start_over(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[cst.CSTNode]) -> bool:
@@ -36,10 +37,8 @@ def start_over(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[
     points = [each for each in met if id(each) in inside]
     if any(precedes(root, each, leaving[-1]) for each in points):
         return False
-    exits: list[cst.CSTNode] = list(of_class(loop.body, cst.Return))
-    exits += (each for each in of_class(loop.body, cst.Break) if innermost(root, each, *LOOPS) is loop)
     bound = {each.value for each in bindings(loop) if precedes(root, each, leaving[-1])}
-    return all(_is_decided_by(root, loop, each, points, bound) for each in exits)
+    return all(_is_decided_by(root, loop, each, points, bound) for each in exits_of_loop(root, loop))
 
 
 def _is_decided_by(

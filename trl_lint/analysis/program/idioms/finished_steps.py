@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_of_loop
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -108,8 +109,7 @@ def _may_skip(root: cst.CSTNode, loop: _Loop, points: Sequence[cst.CSTNode], cou
 
 def _ends_by(root: cst.CSTNode, outer: cst.While, counter: str, changing: set[str]) -> bool:
     """Whether ranks leave a loop only by comparing a counter with what does not change in it."""
-    exits: list[cst.CSTNode] = list(of_class(outer.body, cst.Return))
-    exits += (each for each in of_class(outer.body, cst.Break) if innermost(root, each, *LOOPS) is outer)
+    exits = exits_of_loop(root, outer)
     if not all(_is_under_count(outer, each, counter, changing) for each in exits):
         return False
     match outer.test:
