@@ -1,6 +1,6 @@
 """Checks of the harness with GPUs: one command for a machine that has one or more.
 
-    python -m evaluation.gpu [--minutes N] [--keep DIR] [--output FILE]
+    python -m evaluation.gpu [--only WORD] [--minutes N] [--keep DIR] [--output FILE]
 
 It installs nothing, changes no setting of a GPU, and takes less than eight minutes: what there is no time left for is
 listed as not run. The table goes to the standard output as Markdown (or to FILE), each row to the standard error as
@@ -28,6 +28,7 @@ SPARE_SECONDS = 100.0
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", default="", metavar="WORD", help="run only the checks that have this in their names")
     parser.add_argument("--minutes", type=float, default=7.5, help="after which no other program is begun")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the traces here")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where the table is written")
@@ -45,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     here = machine.this_machine()
     with ExitStack() as stack:
         folder = chosen.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        rows = list(_told(_rows(folder.absolute(), len(here.gpus), begun + 60 * chosen.minutes - SPARE_SECONDS)))
+        rows = list(
+            _told(_rows(folder.absolute(), len(here.gpus), begun + 60 * chosen.minutes - SPARE_SECONDS, chosen.only))
+        )
     text = page(here, rows, time.monotonic() - begun)
     if chosen.output:
         chosen.output.write_text(text, encoding="utf-8")
@@ -54,12 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DIFFERS if any(row.holds is False for row in rows) else CLEAN
 
 
-def _rows(folder: Path, gpus: int, end: float) -> Iterator:
+def _rows(folder: Path, gpus: int, end: float, only: str = "") -> Iterator:
     from evaluation.gpu import all_fixtures
     from evaluation.gpu.checks import Bench, checks
 
-    bench = Bench(folder, gpus, end=end)
-    return chain(checks(bench), all_fixtures.rows(bench))
+    bench = Bench(folder, gpus, end=end, only=only)
+    return (row for row in chain(checks(bench), all_fixtures.rows(bench)) if only in row.what)
 
 
 def _told(rows: Iterator) -> Iterator:

@@ -26,6 +26,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 # Seconds that ranks wait in vain, and seconds after which a run is stopped.
 TIMEOUT, LIMIT = 15.0, 90.0
 ONE_GPU = "one GPU"
+NOT_ASKED = "not asked for"
 # One of each kind of data, and one that generates; the slowest are the last.
 TRAINERS = ("SFT", "DPO", "Reward", "GRPO")
 PRECISIONS = ("fp32", "tf32", "bf16")
@@ -40,6 +41,7 @@ class Bench:
         start: What starts a run.
         known: What was judged.
         end: The monotonic time after which no program is started.
+        only: What the names of the checks that are run have in them.
     """
 
     folder: Path
@@ -47,9 +49,12 @@ class Bench:
     start: Start = session.start
     known: dict[str, Judged] = field(default_factory=dict)
     end: float = math.inf
+    only: str = ""
 
     def row(self, what: str, expected: str, look: Callable[[], tuple[str, bool]]) -> Row:
-        """The row of a check, if there is time for it."""
+        """The row of a check, if somebody asks for it and there is time for it."""
+        if self.only not in what:
+            return not_run(what, expected, NOT_ASKED)
         return not_run(what, expected, TIME_UP) if time.monotonic() > self.end else softly(what, expected, look)
 
     def session(self, name: str, nproc: int, backend: str) -> Session:

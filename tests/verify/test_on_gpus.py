@@ -74,7 +74,7 @@ class TestTheTable:
     def test_the_exit_code_is_that_of_what_ran(self, holds, code, monkeypatch, tmp_path):
         monkeypatch.setattr(machine, "lacking", str)
         monkeypatch.setattr(machine, "this_machine", lambda: HERE)
-        monkeypatch.setattr(command, "_rows", lambda folder, gpus, end: iter([Row("a", "b", "c", holds)]))
+        monkeypatch.setattr(command, "_rows", lambda *given: iter([Row("a", "b", "c", holds)]))
         assert command.main(["--output", str(tmp_path / "gpu.md")]) == code
         assert "| a | b | c |" in (tmp_path / "gpu.md").read_text()
 
@@ -106,6 +106,14 @@ class TestTheChecks:
         assert len(rows) == len(all_fixtures.programs())
         assert {row.seen for row in rows} == {"not run: the time was up"}
         assert {row.seen for row in checks.checks(bench)} == {"not run: the time was up", "not run: one GPU"}
+
+    def test_what_is_not_asked_for_is_neither_run_nor_shown(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Bench, "judged", lambda *args, **kwargs: judged(passed("ends", "all")))
+        monkeypatch.setattr(all_fixtures, "programs", tuple)
+        monkeypatch.setattr(checks, "stock", lambda bench, trainer: (trainer, True))
+        monkeypatch.setattr(checks, "precise", None)
+        rows = list(command._rows(tmp_path, 1, float("inf"), "trl's own trainer"))
+        assert [row.seen for row in rows] == list(checks.TRAINERS)
 
     def test_each_program_of_the_fixtures_is_there_once_and_each_rule_early(self):
         programs = all_fixtures.programs()
