@@ -148,7 +148,7 @@ class Ground:
         self.indented: set[int] = set()
         statements = list(_statements(tree, ()))
         self._text = text.split("\n")
-        for line in {finding.start.line for finding in findings}:
+        for line in {line for finding in findings for line in _lines_of(finding)}:
             around = max((chain for chain in statements if _spans(chain[-1], line)), key=len, default=())
             self._add(around)
         for node in ast.walk(tree):
@@ -207,6 +207,12 @@ class Ground:
                 for line in lines
             )
         return hunk.first + 1 in self.gaps or all(_is_import(line) for line in new)
+
+
+def _lines_of(finding: Finding) -> Iterator[int]:
+    """The lines of a finding in its own file: its fix may be one for all places of its cause."""
+    yield finding.start.line
+    yield from (each.start.line for each in finding.also if each.path == finding.path)
 
 
 def _statements(node: ast.AST, around: tuple[ast.stmt, ...]) -> Iterator[tuple[ast.stmt, ...]]:

@@ -1,6 +1,7 @@
 """The checks of the fix benchmark on small files; each check must be able to fail."""
 
 import codecs
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from evaluation import fixes
 from evaluation.checkouts import NotToBeHad
 from evaluation.conditions import conditions_lost
 from evaluation.fixes import Mender, Outcome, Pair, check, site_lines
-from trl_lint.findings import Finding, Position
+from trl_lint.findings import Finding, Position, Related
 
 TEXT = """import os  # for later
 from sys import argv
@@ -66,6 +67,14 @@ def test_comments_above_a_statement_are_indented_with_it():
 def test_what_a_fix_may_change(old, new):
     text = TEXT if "        log(mean" not in new else TEXT.replace("self.x:", "self.rank == 0:")
     assert check(pair(old.replace("self.x:", "self.rank == 0:") if text != TEXT else old, new, text)) == []
+
+
+def test_a_fix_may_change_the_other_places_of_its_finding_in_the_same_file():
+    at_loss = (b"loss = f(batch)", b"loss = g(batch)")
+    for path, failed in (("x.py", []), ("y.py", ["elsewhere"])):
+        also = (Related("TRL003", "message", path, Position(10, 1)),)
+        one = Pair(TEXT.encode(), TEXT.encode().replace(*at_loss), (replace(finding(13), also=also),))
+        assert [said.partition(":")[0] for said in check(one)] == failed
 
 
 @pytest.mark.parametrize(
