@@ -127,10 +127,42 @@ def of_some(loader, model, criterion, optimizer, some):
     return losses.avg
 
 
-def main(rows, net, some):
+class Trainer:
+    def __init__(self, net, criterion):
+        self.model = nn.parallel.DistributedDataParallel(net)
+        self.criterion = criterion
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+        self.whole = Whole.apply
+        self.with_own = WithOwn.apply
+
+    def of_kept(self, loader):
+        losses = Average()
+        for one, two in loader:
+            self.optimizer.zero_grad()
+            first, second = self.whole(self.model(one.cuda())), self.whole(self.model(two.cuda()))
+            loss = torch.mean(first.T * self.criterion(first.squeeze(dim=-1), second.norm(dim=1)))
+            losses.update(loss.item())
+            loss.backward()
+            self.optimizer.step()
+        return losses.avg
+
+    def of_kept_own(self, loader):
+        losses = Average()
+        for one, two in loader:
+            self.optimizer.zero_grad()
+            first = self.with_own(self.model(one.cuda()))
+            loss = self.criterion(first, self.with_own(self.model(two.cuda())))
+            losses.update(loss.item())
+            loss.backward()
+            self.optimizer.step()
+        return losses.avg
+
+
+def main(rows, net, some, criterion):
     dist.init_process_group("nccl")
     model = nn.parallel.DistributedDataParallel(net.cuda())
     optimizer = torch.optim.Adam(model.parameters())
+    trainer = Trainer(net.cuda(), criterion)
     sampler = DistributedSampler(rows)
     writer = SummaryWriter("runs") if dist.get_rank() == 0 else None
     for epoch in range(10):
@@ -141,7 +173,10 @@ def main(rows, net, some):
         side = of_one_side(loader, model, nn.MSELoss(), optimizer)
         own = of_own(loader, model, nn.MSELoss(), optimizer)
         few = of_some(loader, model, nn.MSELoss(), optimizer, some)
+        kept, kept_own = trainer.of_kept(loader), trainer.of_kept_own(loader)
         if dist.get_rank() == 0:
+            writer.add_scalar("kept", kept, epoch)
+            writer.add_scalar("kept own", kept_own, epoch)  # expect: TRL003
             writer.add_scalar("parts", parts, epoch)
             writer.add_scalar("whole", whole, epoch)
             writer.add_scalar("side", side, epoch)  # expect: TRL003

@@ -30,6 +30,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfClasses, OneOfFunctions, OneOfModules, OneOfProjectClasses
 from trl_lint.domain.heap import Memory, unknown_cell
 from trl_lint.domain.joins import join_all
@@ -248,4 +249,6 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             assignment.rebind(frame, arg.value, UNKNOWN)
     if frame.discarded is not node and any(wrapping_of(each) is Wrapping.WRAPPED for each in args.all()):
         return Value(provenance=GivenWrapper(frame.module, node, "`{}` is given the wrapped model"))
-    return UNKNOWN
+    known = [each.rank for each in args.all() if each.rank.state is not State.SAME]
+    # Computed from what all ranks have put together: `self.loss(gathered)`.
+    return Value(ranks.AGREED) if known and all(each == ranks.AGREED for each in known) else UNKNOWN

@@ -250,6 +250,8 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
+    if ranks.combine(receiver.rank, args.rank()) == ranks.AGREED:  # `gathered.norm(dim=1)`
+        return result.replace(rank=ranks.AGREED)
     of_settings = (is_same or receiver.rank == ranks.SETTING) and settings.returns_setting(receiver, args)
     if of_settings or (name == "get" and settings.is_unknown(result) and _reads_settings(frame, receiver, args, node)):
         result = own_texts.unless_own(frame, next((each.const for each in args.all()), None), settings.SETTING)

@@ -23,6 +23,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors, metrics,
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
+from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
 from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
@@ -149,7 +150,8 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
         return UNKNOWN
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller whose source is unavailable assigns something else
-    value = SAME if receiver.rank.state is State.SAME else UNKNOWN
+    of_agreed = Value(ranks.AGREED) if receiver.rank == ranks.AGREED else UNKNOWN
+    value = SAME if receiver.rank.state is State.SAME else of_agreed
     return of_drawn_table(receiver, value) if name in PARTS_OF_TABLES else value
 
 
@@ -394,6 +396,8 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
     method = receiver.cls.find(name)
     if method is not None:
         return FunctionValue(method)
+    if name == APPLY:  # `self.gather = AllGather.apply`, a function of autograd
+        return BoundMethod(receiver, name)
     value = frame.engine.class_variable(receiver.cls, name, frame) or SAME
     return UNKNOWN if value.kind in _STATES and is_set_on_class(receiver.cls.module, receiver.cls.name, name) else value
 
