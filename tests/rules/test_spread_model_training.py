@@ -101,6 +101,9 @@ def test_other_models_are_right(text, tmp_path):
         ({"run.sh": "accelerate launch train.py\n"}, False),
         ({"run.sh": "torchrun --nproc_per_node 1 train.py\n"}, False),
         ({"run.sh": "accelerate launch --num_processes=1 train.py\n"}, False),
+        # Each machine may have one GPU.
+        ({"run.sh": "torchrun --nnodes=1:8 --nproc-per-node=1 train.py\n"}, False),
+        ({"run.sh": "torchrun --nnodes=8 --nproc-per-node=2 train.py\n"}, True),
         ({"run.sh": "CUDA_VISIBLE_DEVICES=0 torchrun --nproc_per_node 2 other.py\n"}, False),
         ({"run.sh": "accelerate launch --num_processes=4 train.py\n"}, True),
         ({"run.sh": "torchrun --nproc_per_node $GPUS train.py\n"}, True),

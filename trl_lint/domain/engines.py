@@ -79,7 +79,7 @@ class EnginesInUse(NamedTuple):
         no_group: Whether these programs use a process group that nothing in them starts, and no known launch starts
             them on several processes, or they raise where there is no group.
         several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
-            several processes, "" if there is none.
+            several processes on a machine, "" if there is none.
         started: Whether another file of the project has a command that starts the file.
         started_from: The folders of the projects around this one with a command that starts a program of its name, or
             of one that imports it.

@@ -31,10 +31,10 @@ A model that does not fit on one GPU needs FSDP or DeepSpeed ZeRO-3 instead, or 
 A *hint*: which of these is right depends on the size of the model and the memory of the GPUs.
 
 ## Limits
-Not reported if no launch in the project says that it starts several processes of the program, if the device map comes
-from a setting or is chosen by a condition (`device_map = {"": rank} if ddp else "auto"`), for models that are not
-passed to a trainer, and in files that set `ACCELERATE_BYPASS_DEVICE_MAP`. A model that fits on the first GPU may be
-placed there as a whole, and works.
+Not reported if no launch in the project says that it starts several processes of the program on one machine, if the
+device map comes from a setting or is chosen by a condition (`device_map = {"": rank} if ddp else "auto"`), for models
+that are not passed to a trainer, and in files that set `ACCELERATE_BYPASS_DEVICE_MAP`. A model that fits on the first
+GPU may be placed there as a whole, and works.
 
 ## References
 - https://github.com/huggingface/accelerate, `Accelerator.prepare_model` and `Accelerator.verify_device_map`

@@ -172,14 +172,14 @@ def is_of_one(project: ProjectScan, launch: LaunchEngines) -> bool:
 
 
 def several_shown(project: ProjectScan, programs: Collection[str]) -> str:
-    """The first file with a launch of one of these programs that says that it starts several processes, or ""."""
+    """The first file with a launch of one of these programs that says that it starts several on a machine, or ""."""
     return next((file for file, launch in project.launches.of(programs) if _is_of_several(project, launch)), "")
 
 
 def _is_of_several(project: ProjectScan, launch: LaunchEngines) -> bool:
-    """Whether a launch gives a number of processes, or names settings that do, and that is not one."""
+    """Whether a launch gives a number of processes, or names settings that do, and that is not one on each machine."""
     if launch.one_process or launch.counted:
-        return not launch.one_process
+        return not (launch.one_process or launch.one_each)
     meant = [each.shown.one_process for each in settings_meant(project.files, launch)] if launch.configuration else []
     return bool(meant) and not any(meant)
 

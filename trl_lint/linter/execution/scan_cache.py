@@ -81,6 +81,7 @@ class _LaunchRow(TypedDict):
     drops_last: bool
     pattern: str
     by_program: bool
+    one_each: bool
 
 
 class _Row(TypedDict, total=False):
@@ -140,4 +141,5 @@ def _launch(row: _LaunchRow) -> LaunchEngines:
         row["drops_last"],
         row["pattern"],
         row["by_program"],
+        row["one_each"],
     )
