@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.interpreter.calls import attribute_calls
 from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests, wrapper_questions
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, sequences, settings_objects
+from trl_lint.analysis.interpreter.objects import (
+    attribute_tests,
+    chosen_names,
+    own_wrappers,
+    sequences,
+    settings_objects,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
@@ -19,7 +25,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, GivenNumber, World
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, GivenNumber, World
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -28,7 +34,6 @@ from trl_lint.domain.kinds import (
     NONE,
     ContainerValue,
     IterableValue,
-    LibraryInstance,
     LoaderValue,
     NumberValue,
     PreparedObject,
@@ -337,7 +342,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     if wrapping_of(receiver) in WRAPPED_ON_SOME_WAY and isinstance(name, str):
-        attributes.note_attribute_test(frame, receiver, name, node)
+        attribute_tests.note(frame, receiver, name, node)
     if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(frame, receiver, name):
         return flag(WORLD_TRUE)
     if wrapping_of(receiver) is Wrapping.WRAPPED and isinstance(name, str):
@@ -353,19 +358,9 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if has_attribute else WORLD_FALSE
         return flag(const)
-    if isinstance(name, str) and _has_member(frame, receiver, name):
+    if isinstance(name, str) and attribute_tests.has_member(frame, receiver, name):
         return flag(WORLD_TRUE)
     return _class_test_result(receiver)
-
-
-def _has_member(frame: Frame, receiver: Value, name: str) -> bool:
-    """Whether the class of a library that a value is an object of has that, or one that its own class inherits from."""
-    engine = frame.engine
-    if isinstance(receiver, ProjectInstance):
-        return any(engine.library_attribute(base, name) for base in receiver.cls.library_bases())
-    if not isinstance(receiver, LibraryInstance) or receiver.const is not CREATED:
-        return False
-    return bool(engine.library_method(receiver.name, name) or engine.library_attribute(receiver.name, name))
 
 
 def _class_test_result(receiver: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import AttributeAsked, AttributeRead
+from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.interpreter.objects import (
     chosen_names,
     environment_variables,
@@ -19,14 +19,14 @@ from trl_lint.analysis.interpreter.objects import (
     passed_models,
     present_on_some,
 )
+from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
-from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
+from trl_lint.analysis.program.definitions import wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
-from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
+from trl_lint.analysis.program.idioms.result_uses import has_no_module
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
@@ -60,8 +60,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
     role_of,
 )
-from trl_lint.domain.model_roles import is_replicated, wrapping_of
-from trl_lint.domain.provenance import steps
+from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
@@ -183,7 +182,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if own_wrappers.has(frame, model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, name, node)
-    if not is_there and not _is_wrapped_later(frame, model) and not _is_set_on_wrapper(frame, model, name, node):
+    if not is_there and not is_wrapped_later(frame, model) and not is_set_on_wrapper(frame, model, name, node):
         frame.emit(
             AttributeRead,
             node,
@@ -224,49 +223,6 @@ def _is_readable(frame: Frame, name: str, node: cst.CSTNode) -> bool:
     known = [each for each in frame.set_attributes if each.deep_equals(node)]
     is_set = any(not wrapper_attributes.is_set_on_bare_model(frame.root, each) for each in known)
     return is_set or has_no_module(frame.root, node)
-
-
-def note_attribute_test(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
-    """`if hasattr(model, name): …` of a wrapped model: under DDP the body never runs, and no `else` does the work."""
-    if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
-        return
-    if own_wrappers.has(frame, model, name):
-        return
-    if not isinstance(node, cst.Call) or not _is_plain(node) or not only_guards_uses(frame.root, node, name):
-        return
-    # Boilerplate tests for attributes that no model here has. The code that passes the model on knows its class.
-    project = frame.engine.project
-    paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
-    packages = filter(None, map(project.package_of, paths[1:]))  # a file is never imported without its package
-    is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(project, (*paths, *packages), name)
-    if is_of_models and not _is_wrapped_later(frame, model) and not _is_set_on_wrapper(frame, model, name, node):
-        frame.emit(AttributeAsked, node, model=model, attribute=name)
-
-
-def _is_plain(node: cst.Call) -> bool:
-    """Whether it is written as `hasattr(model, "x")`, and not called through `functools.partial`."""
-    return isinstance(node.func, cst.Name) and len(node.args) > 1 and not any(each.star for each in node.args)
-
-
-def _is_wrapped_later(frame: Frame, model: Value) -> bool:
-    """Whether the class calls this method before the code that wraps the model."""
-    method, cls = frame.function, frame.cls
-    if method is None:
-        return False
-    return any(
-        call_order.is_done_before(method, step.node)
-        or (cls is not None and call_order.calls_come_before(cls, method, step.node))
-        or (cls is not None and call_order.comes_after_construction(cls, method, step.node))
-        for step in steps(model.provenance)
-    )
-
-
-def _is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
-    """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
-    return any(
-        wrapper_attributes.is_set_on_wrapper(frame.engine.project, each, name, frame.root, node)
-        for each in steps(model.provenance)
-    )
 
 
 # --- instances ------------------------------------------------------------------------------------------

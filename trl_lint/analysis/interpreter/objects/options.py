@@ -25,7 +25,12 @@ def having(frame: Frame, choice: ProjectChoice, name: str) -> tuple[Value, ...]:
 
 
 def _lacks(frame: Frame, cls: ClassInfo, name: str) -> bool:
-    if present_on_some.may_have(cls, name) or is_module_class(cls) or hasattr(object, name):
+    return not is_module_class(cls) and lacks(frame, cls, name)
+
+
+def lacks(frame: Frame, cls: ClassInfo, name: str) -> bool:
+    """Whether no object of a class has an attribute or a method of this name, unless it is one of all modules."""
+    if present_on_some.may_have(cls, name) or hasattr(object, name):
         return False
     lineage = cls.project_lineage()
     is_bound = any(name in each.assigned() or is_set_outside_class(each.module, name) for each in lineage)

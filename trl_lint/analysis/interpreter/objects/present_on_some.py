@@ -106,7 +106,9 @@ def may_have(cls: ClassInfo, name: str) -> bool:
 
 
 # These set attributes whose names are not in the code.
-_SETS_ATTRIBUTES = frozenset({"__dict__", "__setattr__", "setattr"})
+_SETS_ATTRIBUTES = frozenset({
+    "__dict__", "__setattr__", "add_module", "register_buffer", "register_module", "register_parameter", "setattr",
+})  # fmt: skip
 
 
 def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:

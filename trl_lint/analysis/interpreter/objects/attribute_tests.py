@@ -1,0 +1,84 @@
+"""Tests for an attribute, `hasattr(x, name)`: of a wrapped model, for one that DDP has not; of a library's object.
+
+class Net(nn.Module): def prune(self): …
+model = DistributedDataParallel(Net())
+if hasattr(model, "prune"): model.prune()      AttributeAsked: under DDP it never runs
+if hasattr(model, "freeze"): model.freeze()    none: `Net` has no such attribute either
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.events import AttributeAsked
+from trl_lint.analysis.interpreter.objects import options, own_wrappers
+from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
+from trl_lint.analysis.program.idioms.result_uses import only_guards_uses
+from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.constants import CREATED
+from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.model_roles import is_replicated
+from trl_lint.domain.provenance import steps
+from trl_lint.domain.values import Value
+from trl_lint.knowledge import library, models
+
+
+def note(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+    """`if hasattr(model, name): …` of a wrapped model: under DDP the body never runs, and no `else` does the work."""
+    if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
+        return
+    if own_wrappers.has(frame, model, name) or _never_has(frame, model, name):
+        return
+    if not isinstance(node, cst.Call) or not _is_plain(node) or not only_guards_uses(frame.root, node, name):
+        return
+    # Boilerplate tests for attributes that no model here has. The code that passes the model on knows its class.
+    project = frame.engine.project
+    paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
+    packages = filter(None, map(project.package_of, paths[1:]))  # a file is never imported without its package
+    is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(project, (*paths, *packages), name)
+    if is_of_models and not is_wrapped_later(frame, model) and not is_set_on_wrapper(frame, model, name, node):
+        frame.emit(AttributeAsked, node, model=model, attribute=name)
+
+
+def _never_has(frame: Frame, model: Value, name: str) -> bool:
+    """Whether the model's class is known, and its objects have no such attribute: without DDP it never runs either."""
+    cls = class_of(model)
+    return cls is not None and options.lacks(frame, cls, name)
+
+
+def _is_plain(node: cst.Call) -> bool:
+    """Whether it is written as `hasattr(model, "x")`, and not called through `functools.partial`."""
+    return isinstance(node.func, cst.Name) and len(node.args) > 1 and not any(each.star for each in node.args)
+
+
+def is_wrapped_later(frame: Frame, model: Value) -> bool:
+    """Whether the class calls this method before the code that wraps the model."""
+    method, cls = frame.function, frame.cls
+    if method is None:
+        return False
+    return any(
+        call_order.is_done_before(method, step.node)
+        or (cls is not None and call_order.calls_come_before(cls, method, step.node))
+        or (cls is not None and call_order.comes_after_construction(cls, method, step.node))
+        for step in steps(model.provenance)
+    )
+
+
+def is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
+    """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
+    return any(
+        wrapper_attributes.is_set_on_wrapper(frame.engine.project, each, name, frame.root, node)
+        for each in steps(model.provenance)
+    )
+
+
+def has_member(frame: Frame, receiver: Value, name: str) -> bool:
+    """Whether the class of a library that a value is an object of has that, or one that its own class inherits from."""
+    engine = frame.engine
+    if isinstance(receiver, ProjectInstance):
+        return any(engine.library_attribute(base, name) for base in receiver.cls.library_bases())
+    if not isinstance(receiver, LibraryInstance) or receiver.const is not CREATED:
+        return False
+    return bool(engine.library_method(receiver.name, name) or engine.library_attribute(receiver.name, name))
