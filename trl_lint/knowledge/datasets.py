@@ -50,6 +50,10 @@ RANK_OPTION = rb"add_argument\(\s*[\"']--local[-_]rank[\"']"
 MAKES_BATCHES, INCOMPLETE_TOO = "batched", "partial"
 WEB_LOADER = "WebLoader"
 
+
+# The argument of torch's DataLoader that leaves an incomplete last batch out; helpers that make one take it as well.
+DROPS_INCOMPLETE = "drop_last"
+
 # A method that divides a data set, and its parameters: how many parts there are, and the number of the one it returns.
 # Source: arrow_dataset.py::Dataset.shard
 NUMBERED_PART, COUNT_OF_PARTS, NUMBER_OF_PART = ".shard", (0, "num_shards"), (1, "index")

@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import FullBatches, Step, steps
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import named
@@ -83,5 +83,10 @@ class TruncatedGather(Rule[CollectiveCalled]):
 
 
 def _is_one_value(part: Value) -> bool:
-    """Whether a part is certainly a tensor with one element, computed from rank-local data."""
-    return part.kind is Kind.TENSOR and part.scalar and part.rank.differs
+    """Whether a part is certainly a tensor with one element, computed from rank-local data that may be uneven."""
+    return part.kind is Kind.TENSOR and part.scalar and part.rank.differs and not _is_of_full_batches(part)
+
+
+def _is_of_full_batches(part: Value) -> bool:
+    """Whether a loader with `drop_last` gave its data: then Accelerate finds no remainder, and cuts nothing."""
+    return any(isinstance(each, FullBatches) for each in steps(part.provenance))

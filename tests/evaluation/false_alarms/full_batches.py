@@ -1,5 +1,6 @@
 # A dataloader that drops incomplete batches gives all ranks batches with the same number of rows.
 from accelerate import Accelerator
+from torch.nn.functional import mse_loss
 from torch.utils.data import DataLoader
 from webdataset import WebDataset, WebLoader
 
@@ -45,3 +46,19 @@ def count_of_shards(model, args):
         accelerator.log({"train/rows": len(batch["image"].to(accelerator.device))})
     for batch in some:
         accelerator.log({"train/some": len(batch["image"].to(accelerator.device))})  # expect: TRL003
+
+
+def loss_of_helper(model, args):
+    from own_loaders import build_loader
+
+    accelerator = Accelerator()
+    full, some = build_loader("train", drop_last=True), build_loader("train", drop_last=False)
+    model, full, some = accelerator.prepare(model, full, some)
+    for batch in full:
+        loss = mse_loss(model(batch["image"]), batch["image"])
+        accelerator.backward(loss)
+        accelerator.log({"train/loss": accelerator.gather_for_metrics(loss.detach()).mean()})
+    for batch in some:
+        loss = mse_loss(model(batch["image"]), batch["image"])
+        accelerator.backward(loss)
+        accelerator.log({"train/loss": accelerator.gather_for_metrics(loss.detach()).mean()})  # expect: TRL014

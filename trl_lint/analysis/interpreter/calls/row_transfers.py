@@ -52,6 +52,7 @@ from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN
+from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -351,7 +352,7 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     taken = None if is_sharded else own_shares.batch_of(frame, args)
     is_sharded = is_sharded or taken is not None
     batch = taken or explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
-    dropped = args.keywords.get("drop_last")
+    dropped = args.keywords.get(DROPS_INCOMPLETE)
     if dropped is not None and dropped.const is True:
         return LOADER.with_parts(_full(batch), None)
     return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None), None)

@@ -10,6 +10,7 @@ For example:
     reduce_loss(loss)                                      unknown: it may reduce it over the ranks
     rows.shard(size, rank)                                 this rank's own rows
     data.batched(8, partial=False)                         unknown, but all its batches have as many rows
+    build_loader(rows, drop_last=True)                     likewise
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
-from trl_lint.knowledge.datasets import INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
+from trl_lint.knowledge.datasets import DROPS_INCOMPLETE, INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
 from trl_lint.knowledge.models import GENERATES
 
 
@@ -56,10 +57,11 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
 
 
 def _full_batches(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """The data or the loader of webdataset that has no incomplete batches; None for anything else."""
+    """A loader or the data of webdataset that has no incomplete batches; None for anything else."""
     name = last_name(callee_of(node))
-    incomplete = args.keywords.get(INCOMPLETE_TOO)
-    if name == MAKES_BATCHES and incomplete is not None and incomplete.const is False:
+    incomplete, dropped = args.keywords.get(INCOMPLETE_TOO), args.keywords.get(DROPS_INCOMPLETE)
+    of_data = name == MAKES_BATCHES and incomplete is not None and incomplete.const is False
+    if of_data or (dropped is not None and dropped.const is True):
         return Value(provenance=FullBatches(frame.module, node, _FULL))
     data = args.get(0, "dataset")
     is_full = name == WEB_LOADER and data is not None and isinstance(data.provenance, FullBatches)
