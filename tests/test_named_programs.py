@@ -36,6 +36,7 @@ class Command(NamedTuple):
         ("c/run.sh", "other.py", []),
         ("c/run.sh", "", []),
         ("b/run.sh", "tool.py", ["b/tool/__main__.py"]),  # python -m tool
+        ("c/scripts/run.sh", "tool.py", ["b/tool/__main__.py"]),  # wherever it is installed
     ],
 )
 def test_a_command_starts_the_programs_that_its_path_fits(file: str, command: str, programs: list[str]) -> None:

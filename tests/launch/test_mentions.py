@@ -88,3 +88,12 @@ def test_what_a_script_is_known_to_start_is_not_taken_from_its_text_again():
     """In the text, variables that are set for all of its commands are unknown."""
     found = shown("export CUDA_VISIBLE_DEVICES=0\naccelerate launch train.py\n", "run.sh")
     assert [(each.program, each.one_process) for each in found.launches] == [("train.py", True)]
+
+
+def test_a_module_is_started_by_its_name():
+    assert started('CMD="python -m package --seed $1"\n$CMD\n', "run.sh") == (["package.py"], [])
+    assert started('CMD="torchrun --nproc_per_node 2 -m package.train --seed $1"\n$CMD\n', "run.sh") == (
+        [],
+        ["package/train.py"],
+    )
+    assert started("Install it with `pip install -m`.\n", "README.md") == ([], [])

@@ -2,6 +2,7 @@
 
     Run `python train.py --epochs 3` on one GPU.          README.md
     CMD="python train.py --seed $1"; eval $CMD            run.sh
+    CMD="python -m package --seed $1"; $CMD               run.sh
     script=train.py; python $script                       run.sh, with a variable that is assigned at least once
     script: "../scripts/plot.py"                          Snakefile: starts it as `python` does
 
@@ -28,7 +29,7 @@ _PROGRAM = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?([\w./-]+\.py)[\"']?
 _COMMAND = re.compile(
     r"(?:\b[A-Z_]+=[^\s\"'`]+[ \t]+)*(?:\b(?:nohup|time|proxychains4?)[ \t]+)?"
     r"(?<![\w./$-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv run)[ \t]+"
-    r"[^\"'`]*?\.py(?!\w)[^\"'`)]*"
+    r"[^\"'`]*?(?:\.py|(?<=[ \t])-m[ \t]+[A-Za-z_][\w.]*)(?!\w)[^\"'`)]*"
 )
 # A variable that may hold a launcher, before or after Python: `python $prefix train.py`.
 _OPEN = re.compile(r"python[\d.]*[ \t]+[\"']?\$")
@@ -67,7 +68,7 @@ def _scripts(data: bytes) -> Iterator[Command]:
 
 
 def _may_be_one(line: str, has_programs: bool) -> bool:
-    return (".py" in line or (has_programs and "$" in line)) and not _COMMENT.match(line)
+    return (".py" in line or " -m " in line or (has_programs and "$" in line)) and not _COMMENT.match(line)
 
 
 def _filled_in(line: str, programs: list[tuple[str, str]]) -> str:

@@ -3,6 +3,7 @@
     scripts/run.sh     torchrun train.py            train.py, next to the folder `scripts`, and other/train.py is not
     a/README.md        torchrun src/train.py        a/src/train.py, which is there
     a/run.sh           torchrun lib/a/train.py      a/train.py, of a project that was published without `lib`
+    scripts/run.sh     python -m package            src/package/__main__.py
 
 Each start is compared with the programs of the same file name only, once per project: a project may have a hundred
 copies of a script, with a command for each of them, and all of its files are asked about.
@@ -42,16 +43,18 @@ class _Named(NamedTuple):
     folder: Parts
     is_from_root: bool  # of a disk, or of an unknown folder
 
-    def fits(self, program: Parts) -> bool:
+    def fits(self, program: Parts, *, is_package: bool = False) -> bool:
         """Whether it refers to a program, if no file is at that path.
 
         The path has to match the end of the program's path; if it is only a name, one of the two folders must contain
         the other, because `bash scripts/run.sh` is typed next to the program. Of a path below an unknown folder,
         `$CODE/train.py`, the name is all there is. An absolute path on somebody's disk is longer than the program's
         own. So is one from a folder that was not published: `scripts/agent/train.py`, where all there is is `agent`.
+
+        is_package: whether the program is a package's `__main__.py`, which is imported from wherever it is installed.
         """
         parts = self.parts
-        is_meant = len(parts) > 1 or self.is_from_root or _is_either_around(self.folder, program[:-1])
+        is_meant = is_package or len(parts) > 1 or self.is_from_root or _is_either_around(self.folder, program[:-1])
         if is_meant and program[-len(parts) :] == parts:
             return True
         return len(program) > 1 and parts[-len(program) :] == program
@@ -90,7 +93,9 @@ class StartsOfPrograms(Generic[StartT]):
         if program not in self._of:
             found = set(self._there.get(program, ()))
             for parts in spellings(program):
-                found |= {number for number, named in self._by_name.get(parts[-1], ()) if named.fits(parts)}
+                named = self._by_name.get(parts[-1], ())
+                is_package = parts[-1] != PurePosixPath(program).name
+                found |= {number for number, each in named if each.fits(parts, is_package=is_package)}
             self._of[program] = sorted(found)
         return self._of[program]
 
