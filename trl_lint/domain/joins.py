@@ -43,10 +43,10 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     TupleValue,
     shape_of,
-    single_process_value,
 )
 from trl_lint.domain.loader_samplers import either_sampler
-from trl_lint.domain.model_roles import in_model_role
+from trl_lint.domain.model_roles import common_role, in_model_role
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import SharedName, Step, WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
@@ -360,7 +360,7 @@ def _merged_parts(a: Value, b: Value) -> Value:
     if one and other:
         return a.as_a(OneOfClasses).with_parts(one | other)
     if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
-        return in_model_role(a, ModelRole.OTHER)
+        return in_model_role(a, common_role(a, b))
     if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
         names = tuple(name for name, _ in a.keywords)
         if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):

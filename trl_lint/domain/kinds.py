@@ -209,6 +209,7 @@ class IterableValue(Value):
 class ModelRole(Enum):
     OTHER = "some model"
     TRAINED = "the one that a Trainer trains, whose bare form is the trainer's own `self.model`"
+    EVALUATED = "the same in a step of its evaluation: the bare one, unless one process has several GPUs"
     DATA_PARALLEL = "one that a DataParallel wraps"
     REPLICATED = "one that DDP wraps, which keeps all parameters on every rank"
     SHARDED = "one that FSDP 1 wraps, which keeps a part of each gradient on every rank"
@@ -421,28 +422,6 @@ def class_name_of(value: Value | None) -> str:
 def in_role(value: Value, role: BatchRole) -> BatchValue:
     """A batch in this role, with the facts of a value."""
     return value.as_a(BatchValue).with_parts(role)
-
-
-def single_process_value(value: Value) -> OnOneProcess | None:
-    """The value that a rank-dependent number has on a single process, if known."""
-    return value.on_one_process if isinstance(value, NumberValue) else None
-
-
-def with_single_process_value(value: Value, on_one_process: OnOneProcess | None) -> Value:
-    """The value with the result that it has on a single process."""
-    return value.with_parts(None, on_one_process) if isinstance(value, NumberValue) else value
-
-
-def source_of(value: Value) -> Value | None:
-    """The value that a number or a list of numbers was read from."""
-    return value.source if isinstance(value, (NumberValue, NumberListValue)) else None
-
-
-def with_source(source: Value, result: Value) -> Value:
-    """A number or a list of numbers, with the value that it was read from."""
-    if isinstance(result, NumberValue):
-        return result.with_parts(source, None)
-    return result.with_parts(source) if isinstance(result, NumberListValue) else result
 
 
 def is_none(value: Value | None) -> bool:

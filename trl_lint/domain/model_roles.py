@@ -9,7 +9,12 @@ from trl_lint.domain.values import Value, Wrapping
 
 def is_trained(value: Value) -> bool:
     """Whether a model is the one that a Trainer trains."""
-    return isinstance(value, ModelValue) and value.role is ModelRole.TRAINED
+    return isinstance(value, ModelValue) and value.role in (ModelRole.TRAINED, ModelRole.EVALUATED)
+
+
+def is_evaluated(value: Value) -> bool:
+    """Whether a Trainer evaluates a model, which needs no DDP: there are no gradients."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.EVALUATED
 
 
 def is_data_parallel(value: Value) -> bool:
@@ -40,6 +45,11 @@ def in_model_role(value: Value, role: ModelRole) -> Value:
     if not isinstance(value, ModelValue) or value.role is role:
         return value
     return value.with_parts(*(role if part == "role" else getattr(value, part) for part in value.parts))
+
+
+def common_role(a: Value, b: Value) -> ModelRole:
+    """The role of a model on two ways: that of training includes its evaluation."""
+    return ModelRole.TRAINED if is_trained(a) and is_trained(b) else ModelRole.OTHER
 
 
 def wrapping_of(value: Value) -> Wrapping | None:

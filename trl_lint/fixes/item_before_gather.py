@@ -10,7 +10,8 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
-from trl_lint.domain.kinds import NumberValue, source_of
+from trl_lint.domain.kinds import NumberValue
+from trl_lint.domain.numbers import source_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix

@@ -378,6 +378,7 @@ REPLICATED_MODEL = ModelValue(
     ranks.SAME, role=ModelRole.REPLICATED, wrapping=Wrapping.WRAPPED
 )  # each rank has all parameters
 TRAINED_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.WRAPPED)
+EVALUATED_MODEL = ModelValue(ranks.SAME, role=ModelRole.EVALUATED, wrapping=Wrapping.WRAPPED)
 BARE_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.BARE)
 # The bare form of the trained model: the module in the wrapper.
 OWN_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.UNWRAPPED)

@@ -17,6 +17,7 @@ from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BARRIER,
     BATCH,
+    EVALUATED_MODEL,
     GLOBAL_RANK_INDEX,
     LOADED,
     LOADER,
@@ -186,8 +187,9 @@ _EVALUATION_LOOP = {
     "dataloader": LOADER, "description": SAME, "prediction_loss_only": SAME, "ignore_keys": SAME,
     "metric_key_prefix": SAME,
 }
-# Wrapped if DataParallel is used (bare python, several GPUs); else evaluation runs the bare model.
-_PREDICTION_STEP = {"model": TRAINED_MODEL, "inputs": BATCH, "prediction_loss_only": SAME,
+# Wrapped if DataParallel is used (bare python, several GPUs); else evaluation runs the bare model, which needs no DDP
+# without gradients. Source: trainer.py::Trainer._wrap_model
+_PREDICTION_STEP = {"model": EVALUATED_MODEL, "inputs": BATCH, "prediction_loss_only": SAME,
                     "ignore_keys": SAME}
 # The norm is a tensor, or a number from DeepSpeed or Apex.
 _LOG_SAVE_EVALUATE = {

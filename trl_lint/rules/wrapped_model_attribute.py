@@ -86,13 +86,11 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, PassedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
-from trl_lint.domain.model_roles import is_data_parallel, may_be_data_parallel
-from trl_lint.domain.provenance import source_step
+from trl_lint.domain.model_roles import is_data_parallel, is_evaluated, may_be_data_parallel
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import AS_SEQUENCE, COMPILED, GENERATES
-from trl_lint.knowledge.transformers import EVALUATION_HOOKS
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
 
@@ -172,9 +170,9 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         model = owner_of(event)
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
-        is_evaluated = _is_evaluated(event)
-        where = f"{'' if is_evaluated else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
-        is_left_out = _is_handed_on(event, likely=True) or (is_evaluated and _is_started_as_several(event))
+        evaluated = is_evaluated(event.model)
+        where = f"{'' if evaluated else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
+        is_left_out = _is_handed_on(event, likely=True) or (evaluated and _is_started_as_several(event))
         yield Violation(
             event=event,
             message=f"`.{name}` is {verb} `{model}`, a wrapped model: AttributeError under {where}",
@@ -184,22 +182,6 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
             # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
             cause=(id(event.function), event.module.path, model, event.called or name),
         )
-
-
-def _is_evaluated(event: AttributeRead) -> bool:
-    """Whether Trainer passes the model to a step of its evaluation: the bare one, unless one process has several GPUs.
-
-    It needs no DDP without gradients (transformers: `trainer.py::Trainer._wrap_model`).
-    """
-    from libcst import FunctionDef, Param
-
-    from trl_lint.analysis.program.syntax import innermost
-
-    first = source_step(event.model.provenance)
-    if first is None or not isinstance(first.node, Param):
-        return False
-    function = innermost(first.module.tree, first.node, FunctionDef)
-    return function is not None and function.name.value in EVALUATION_HOOKS
 
 
 def _is_started_as_several(event: AttributeRead) -> bool:

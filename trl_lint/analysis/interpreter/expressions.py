@@ -45,7 +45,8 @@ from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD, note_held
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
+from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue
+from trl_lint.domain.numbers import with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import JOB_SETTING, RANK_FIELD, RANK_NUMBER

@@ -55,7 +55,7 @@ from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint

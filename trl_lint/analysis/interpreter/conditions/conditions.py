@@ -45,17 +45,8 @@ from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import (
-    BatchRole,
-    LibraryName,
-    NoneValue,
-    TupleValue,
-    flag,
-    library_name_of,
-    role_of,
-    single_process_value,
-    with_single_process_value,
-)
+from trl_lint.domain.kinds import BatchRole, LibraryName, NoneValue, TupleValue, flag, library_name_of, role_of
+from trl_lint.domain.numbers import single_process_value, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import SAME, Kind, Value

@@ -17,7 +17,8 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import below, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
-from trl_lint.domain.kinds import flag, single_process_value
+from trl_lint.domain.kinds import flag
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import ROOTS, ROUNDED
 

@@ -41,8 +41,8 @@ from trl_lint.analysis.transfer.models import paces
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.model_roles import is_undecided, wrapping_of
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step, steps
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping

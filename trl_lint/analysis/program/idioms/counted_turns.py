@@ -29,7 +29,7 @@ from trl_lint.analysis.program.idioms.even_shares import is_multiple, is_multipl
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import LOOPS, assignments, innermost, inwards, last_name, names_in, of_class
 from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
-from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.heuristics import WORLD_FIELD
 

@@ -33,7 +33,7 @@ from trl_lint.domain.absence import Absence
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of

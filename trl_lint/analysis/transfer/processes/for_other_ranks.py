@@ -25,7 +25,7 @@ from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_around, parts_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import ONE_PROCESS_FALSE, ONE_PROCESS_TRUE
-from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import UNKNOWN
 
 _FLAGS = (ONE_PROCESS_FALSE, ONE_PROCESS_TRUE)

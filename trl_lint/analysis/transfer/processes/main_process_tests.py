@@ -41,7 +41,8 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.constants import ONE_PROCESS_TRUE, World
-from trl_lint.domain.kinds import library_name_of, single_process_value
+from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, MAY_ASK_FOR_RANK
 

@@ -25,7 +25,8 @@ from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import NumberValue, TensorValue, with_source
+from trl_lint.domain.kinds import NumberValue, TensorValue
+from trl_lint.domain.numbers import with_source
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library

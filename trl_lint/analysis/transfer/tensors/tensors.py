@@ -26,16 +26,8 @@ from trl_lint.analysis.transfer.tensors import tensor_devices
 from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, unless_none
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import (
-    BatchRole,
-    NumberValue,
-    SizesValue,
-    TensorValue,
-    flag,
-    library_name_of,
-    role_of,
-    with_source,
-)
+from trl_lint.domain.kinds import BatchRole, NumberValue, SizesValue, TensorValue, flag, library_name_of, role_of
+from trl_lint.domain.numbers import with_source
 from trl_lint.domain.provenance import FullBatches, RowsOfFullBatches, Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.small_tuples import items_or_itself
