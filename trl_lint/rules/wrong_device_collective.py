@@ -8,8 +8,8 @@ Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.z
   `Trainer._nested_gather`, `dist.all_reduce`, …;
 - or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers unchanged.
 
-It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`) used as a device index, in the text of a
-device (`cuda:3`) that a function returns, or for `map_location`.
+It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`, or one of these modulo the number of all
+processes) used as a device index, in the text of a device (`cuda:3`) that a function returns, or for `map_location`.
 
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
