@@ -51,6 +51,7 @@ _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
 _DATA_SOURCE = "lightning/pytorch/core/datamodule.py::LightningDataModule"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
+PACKAGE = "lightning"
 # What is imported from here may be older than 2.0.
 OLD_PACKAGE = "pytorch_lightning"
 OLD_TRAINER = f"{OLD_PACKAGE}.Trainer"
