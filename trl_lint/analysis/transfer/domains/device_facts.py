@@ -19,6 +19,7 @@ import libcst as cst
 from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer.tensors import tensor_devices
 from trl_lint.domain.devices import GLOBAL_RANK, GLOBAL_SIZE, HOST, Device
+from trl_lint.domain.provenance import RemainderOfRank
 from trl_lint.knowledge import torch_ops
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ class DeviceDomain(Domain["Frame"]):
         self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
     ) -> Value:
         is_rank = left.device == GLOBAL_RANK and right.device == GLOBAL_SIZE and type(operator) in _REMAINDER
-        return value.replace(device=left.device) if is_rank else value
+        if not is_rank:
+            return value
+        before = getattr(left.device, "provenance", None)
+        step = RemainderOfRank(frame.module, frame.statement, "modulo the number of all processes", before)
+        return value.replace(device=Device(GLOBAL_RANK, step))
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts, value)
