@@ -481,6 +481,62 @@ def test_rows_for_the_sampler_that_lightning_injects(tmp_path):
         assert not found(written(tmp_path, files), "train.py")
 
 
+OWN_SAMPLER = """\
+import torch.distributed as dist
+from lightning.pytorch import LightningDataModule, Trainer
+from torch.utils.data import DataLoader, Sampler
+
+
+class Groups(Sampler):
+    def __init__(self, rows):
+        self.rows = rows
+        self.world = None
+
+    def __iter__(self):
+        if dist.is_initialized():
+            self.rank, self.world = dist.get_rank(), dist.get_world_size()
+        else:
+            self.rank, self.world = 0, None
+        rows = list(range(len(self.rows)))
+        yield from rows if self.world is None else rows[self.rank :: self.world]
+
+
+class Data(LightningDataModule):
+    def __init__(self, rows):
+        super().__init__()
+        self.rows = rows
+
+    def load(self, rows):
+        sampler = Groups(rows) if self.grouped else None
+        options = dict(sampler=sampler, batch_size=4)
+        return DataLoader(rows, **options)
+
+    def train_dataloader(self):
+        loader = self.load(self.rows)
+        return loader
+
+
+def main(model, rows):
+    trainer = Trainer(devices=4, strategy="ddp")
+    trainer.fit(model, datamodule=Data(rows))
+"""
+
+
+def test_lightning_deals_what_a_sampler_of_the_project_gives(tmp_path):
+    assert found(written(tmp_path, {"train.py": OWN_SAMPLER}), "train.py") == [("train.py", 28, "TRL022")]
+    replaced = [
+        ("lightning.pytorch", "pytorch_lightning"),  # it may be a release that replaces the sampler
+        ("Groups(Sampler)", "Groups(DistributedSampler)"),
+        ("sampler=sampler", "batch_sampler=sampler"),
+        ('strategy="ddp"', 'strategy="ddp", use_distributed_sampler=False'),
+        ("self.rank, self.world = dist.get_rank(), dist.get_world_size()", "self.rank, self.world = 0, 1"),
+        ("rows[self.rank :: self.world]", "rows"),
+    ]
+    for old, new in replaced:
+        text = OWN_SAMPLER.replace(old, new).replace("import DataLoader,", "import DataLoader, DistributedSampler,")
+        assert not found(written(tmp_path, {"train.py": text}), "train.py")
+
+
 @pytest.mark.parametrize(
     ("loader", "lines"),
     [

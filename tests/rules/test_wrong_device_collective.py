@@ -301,6 +301,16 @@ def test_a_program_whose_launches_say_so_is_on_one_node(launches: str, speaks: b
     assert bool(found) is speaks
 
 
+@pytest.mark.parametrize(("divisor", "speaks"), [("dist.get_world_size()", True), ("torch.cuda.device_count()", False)])
+def test_a_rank_modulo_all_processes_is_still_the_rank_in_the_job(divisor: str, speaks: bool, tmp_path: Path):
+    lines = f"global SIZE\n    SIZE = {divisor}\n    local = dist.get_rank() % SIZE\n    torch.cuda.set_device(local)"
+    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
+    (tmp_path / "job.py").write_text("import os\n" + plain(lines + main))
+    (tmp_path / "run.sh").write_text("torchrun --standalone --nproc_per_node 8 job.py\n")
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert bool(found) is speaks
+
+
 @pytest.mark.parametrize(("variable", "speaks"), [("LOCAL_RANK", True), ("MODE", False)])
 def test_code_that_tells_nodes_apart_is_for_several_however_it_is_launched(variable: str, speaks: bool, tmp_path: Path):
     lines = f"local = int(os.environ[{variable!r}])\n    torch.cuda.set_device(local)\n    tensor.to(dist.get_rank())"

@@ -33,7 +33,7 @@ class Device(str):
 
 # Names that are no devices. HOST: not a tensor of torch. MAYBE_CPU: on the CPU on some paths to this point, elsewhere
 # on others. GLOBAL_RANK: the rank in the whole job, which on a second node is not the index of a device. BY_RANK: the
-# name of a device with it.
+# name of a device with it. GLOBAL_SIZE: the number of processes in the whole job.
 HOST = "host"
 
 
@@ -57,7 +57,10 @@ GLOBAL_RANK = "global rank"
 BY_RANK = "device by global rank"
 
 
-OF_RANK = frozenset({GLOBAL_RANK, BY_RANK})
+GLOBAL_SIZE = "number of all processes"
+
+
+OF_RANK = frozenset({GLOBAL_RANK, BY_RANK, GLOBAL_SIZE})
 
 
 def together(sources: Sequence[Value]) -> str:
@@ -87,6 +90,8 @@ def joined(a: Value, b: Value) -> str:
     if a.kind is Kind.NONE:
         return b.device
     for one, other in ((a, b), (b, a)):
+        if one.device == GLOBAL_SIZE and other.const != 1:  # it is 1 without a process group
+            continue
         if one.device in OF_RANK and not other.device:
             return one.device
     return _either(a.device, b.device)

@@ -204,6 +204,12 @@ class OneByOne(Step):
     __slots__ = ()
 
 
+class RemainderOfRank(Step):
+    """The rank in the whole job is taken modulo the number of all processes, which leaves it as it is."""
+
+    __slots__ = ()
+
+
 class EitherPlace(Step):
     """A value comes from one of several places, depending on the branch; shown as the first of them."""
 

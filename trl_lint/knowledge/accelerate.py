@@ -7,6 +7,7 @@ from trl_lint.domain.engines import SHARDS_PARAMETERS
 from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.knowledge.effects import RUN_OF_TRACKER
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     BACKWARD,
     BARRIER,
     DISTRIBUTED,
@@ -23,7 +24,6 @@ from trl_lint.knowledge.schema import (
     SAVE_CHECKPOINT,
     SOME_MODEL,
     UNKNOWN,
-    WORLD,
     Attribute,
     Class,
     Collective,
@@ -103,7 +103,7 @@ _RANK_ATTRIBUTES = {
     "is_local_main_process": RANK_GUARD,
     "is_main_process": RANK_GUARD,
     "local_process_index": RANK_INDEX,
-    "num_processes": WORLD,
+    "num_processes": ALL_PROCESSES,
     "process_index": GLOBAL_RANK_INDEX,
     "use_distributed": DISTRIBUTED,
 }

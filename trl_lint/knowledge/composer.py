@@ -9,12 +9,12 @@ file until the first one has written it.
 from __future__ import annotations
 
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     BARRIER,
     DISTRIBUTED,
     GLOBAL_RANK_INDEX,
     NOTHING,
     RANK_INDEX,
-    WORLD,
     Class,
     Collective,
     Function,
@@ -40,7 +40,7 @@ ROWS: tuple[Row, ...] = (
     Function(name=f"{_DIST}.get_global_rank", source=f"{_SOURCE}get_global_rank", returns=GLOBAL_RANK_INDEX),
     Function(name=f"{_DIST}.get_local_rank", source=f"{_SOURCE}get_local_rank", returns=RANK_INDEX),
     Function(name=f"{_DIST}.get_node_rank", source=f"{_SOURCE}get_node_rank", returns=RANK_INDEX),
-    Function(name=f"{_DIST}.get_world_size", source=f"{_SOURCE}get_world_size", returns=WORLD),
+    Function(name=f"{_DIST}.get_world_size", source=f"{_SOURCE}get_world_size", returns=ALL_PROCESSES),
     Function(name=f"{_DIST}.initialize_dist", source=f"{_SOURCE}initialize_dist", returns=NOTHING),
     *(
         Function(name=f"{_DIST}.{name}", source=f"{_SOURCE}{name}", returns=DISTRIBUTED)

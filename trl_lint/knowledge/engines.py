@@ -14,6 +14,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.process_starts import START_RANKS
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     GLOBAL_RANK_INDEX,
     LOADED_BATCH,
     LOADER,
@@ -21,7 +22,6 @@ from trl_lint.knowledge.schema import (
     RANK_INDEX,
     SAME,
     UNKNOWN,
-    WORLD,
     Attribute,
     Class,
     Function,
@@ -298,7 +298,7 @@ ROWS: tuple[Row, ...] = (
              returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.with_parts(LOADED_BATCH, None), UNKNOWN)),
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
-    Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=WORLD),
+    Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=ALL_PROCESSES),
     Function(name=f"{ENGINE}.save_checkpoint", source=f"{_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
     # The first of them calls the second, and fails where no parameters are spread.

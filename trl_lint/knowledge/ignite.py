@@ -7,11 +7,11 @@ Its collectives also take Python numbers: these travel as tensors on this proces
 from __future__ import annotations
 
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     GLOBAL_RANK_INDEX,
     NOTHING,
     RANK_INDEX,
     REPLICATED_MODEL,
-    WORLD,
     WRAP,
     Class,
     Collective,
@@ -44,7 +44,7 @@ ROWS: tuple[Row, ...] = (
     Function(name=f"{_DIST}.get_local_rank", source=f"{_SOURCE}get_local_rank", returns=RANK_INDEX),
     Function(name=f"{_DIST}.get_node_rank", source=f"{_SOURCE}get_node_rank", returns=RANK_INDEX),
     Function(name=f"{_DIST}.get_rank", source=f"{_SOURCE}get_rank", returns=GLOBAL_RANK_INDEX),
-    Function(name=f"{_DIST}.get_world_size", source=f"{_SOURCE}get_world_size", returns=WORLD),
+    Function(name=f"{_DIST}.get_world_size", source=f"{_SOURCE}get_world_size", returns=ALL_PROCESSES),
     *(
         Function(name=f"{_DIST}.{name}", source=f"{_SOURCE}{name}", returns=NOTHING)
         for name in ("finalize", "initialize")

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from trl_lint.domain.values import Value
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     BACKWARD,
     BARRIER,
     GLOBAL_RANK_INDEX,
@@ -50,6 +51,7 @@ _STRATEGY = "lightning.pytorch.strategies.Strategy"
 _STRATEGY_SOURCE = "lightning/pytorch/strategies/strategy.py::Strategy"
 _DATA_SOURCE = "lightning/pytorch/core/datamodule.py::LightningDataModule"
 _MODULE_SOURCE = "lightning/pytorch/core/module.py::LightningModule"
+PACKAGE = "lightning"
 # What is imported from here may be older than 2.0.
 OLD_PACKAGE = "pytorch_lightning"
 OLD_TRAINER = f"{OLD_PACKAGE}.Trainer"
@@ -183,7 +185,7 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_FABRIC}.is_global_zero", source=f"{_SOURCE}.is_global_zero", value=RANK_GUARD),
     Attribute(name=f"{_FABRIC}.local_rank", source=f"{_SOURCE}.local_rank", value=RANK_INDEX),
     Attribute(name=f"{_FABRIC}.node_rank", source=f"{_SOURCE}.node_rank", value=RANK_INDEX),
-    Attribute(name=f"{_FABRIC}.world_size", source=f"{_SOURCE}.world_size", value=WORLD),
+    Attribute(name=f"{_FABRIC}.world_size", source=f"{_SOURCE}.world_size", value=ALL_PROCESSES),
     Collective(name=f"{_FABRIC}.all_gather", source=f"{_SOURCE}.all_gather", operand=(0, "data"), lists=True, fails="",
                groups=((1, "group"),)),
     # A tensor on this rank's device is reduced in place (lightning/fabric/utilities/distributed.py `_sync_ddp`).
@@ -216,7 +218,7 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.num_devices", source=f"{_TRAINER_SOURCE}.num_devices", value=WORLD),
     Attribute(name=f"{_TRAINER}.num_nodes", source=f"{_TRAINER_SOURCE}.num_nodes", value=SAME),
     Attribute(name=f"{_TRAINER}.strategy", source=f"{_TRAINER_SOURCE}.strategy", value=created(_STRATEGY)),
-    Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=WORLD),
+    Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=ALL_PROCESSES),
     # All ranks make the same number of steps, and are at the same one.
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME_NUMBER)
       for name in _COUNTS),

@@ -8,10 +8,10 @@ these to this process's device first, and do nothing on one process; they are kn
 from __future__ import annotations
 
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     GLOBAL_RANK_INDEX,
     NOTHING,
     SOME_MODEL,
-    WORLD,
     WRAP,
     Class,
     Collective,
@@ -38,7 +38,7 @@ ROWS: tuple[Row, ...] = (
         for module, source in ((_RUNNER, _RUNNER_SOURCE), (_DIST, _DIST_SOURCE))
         for row in (
             Function(name=f"{module}.get_dist_info", source=f"{source}get_dist_info",
-                     returns=items(GLOBAL_RANK_INDEX, WORLD)),
+                     returns=items(GLOBAL_RANK_INDEX, ALL_PROCESSES)),
             Function(name=f"{module}.init_dist", source=f"{source}init_dist", returns=NOTHING),
         )
     ),

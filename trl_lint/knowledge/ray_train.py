@@ -6,10 +6,10 @@ Read from ray 2.51 and 2.60 (`ray/train/torch/train_loop_utils.py`, `ray/train/c
 from __future__ import annotations
 
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     GLOBAL_RANK_INDEX,
     RANK_INDEX,
     REPLICATED_MODEL,
-    WORLD,
     WRAP,
     Class,
     Function,
@@ -31,7 +31,7 @@ ROWS: tuple[Row, ...] = (
         Function(name=f"{_CONTEXT}.{name}", source=f"ray/train/context.py::TrainContext.{name}", returns=value)
         for name, value in {
             "get_local_rank": RANK_INDEX, "get_node_rank": RANK_INDEX, "get_world_rank": GLOBAL_RANK_INDEX,
-            "get_world_size": WORLD,
+            "get_world_size": ALL_PROCESSES,
         }.items()
     ),
 )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, ONE_PROCESS_FIRST, ONE_PROCESS_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
-from trl_lint.domain.devices import GLOBAL_RANK
+from trl_lint.domain.devices import GLOBAL_RANK, GLOBAL_SIZE
 from trl_lint.domain.engines import SHARDS_CHECKPOINTS, SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import (
     BatchRole,
@@ -371,6 +371,8 @@ RANK_INDEX = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_FIRST, sca
 GLOBAL_RANK_INDEX = RANK_INDEX.replace(device=GLOBAL_RANK)
 RANK_GUARD = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_TRUE, scalar=True, dtype="bool")
 WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
+# The number of all processes in the job, not only of those on this node.
+ALL_PROCESSES = WORLD.replace(device=GLOBAL_SIZE)
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
 DISTRIBUTED = flag(WORLD_TRUE)
 WRAPPED_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED)

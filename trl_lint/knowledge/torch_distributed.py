@@ -9,6 +9,7 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     DISTRIBUTED,
     GLOBAL_RANK_INDEX,
     LOADER,
@@ -204,7 +205,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="torch.distributed.fsdp.fully_shard", source=f"{_FSDP2}::fully_shard", returns="first"),
     Function(name="torch.nn.SyncBatchNorm.convert_sync_batchnorm",
              source="torch/nn/modules/batchnorm.py::SyncBatchNorm.convert_sync_batchnorm", returns="first"),
-    Function(name="torch.distributed.get_world_size", source=f"{_C10D}::get_world_size", returns=WORLD),
+    Function(name="torch.distributed.get_world_size", source=f"{_C10D}::get_world_size", returns=ALL_PROCESSES),
     Function(name="torch.distributed.is_available", source="torch/distributed/__init__.py::is_available",
              returns=DISTRIBUTED),
     *(

@@ -13,6 +13,7 @@ from trl_lint.domain.kinds import BatchValue, NumberValue
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import (
+    ALL_PROCESSES,
     BACKWARD,
     BARE_MODEL,
     BARRIER,
@@ -35,7 +36,6 @@ from trl_lint.knowledge.schema import (
     SETTING_OF_TEXTS,
     TRAINED_MODEL,
     UNKNOWN,
-    WORLD,
     Attribute,
     Class,
     Collective,
@@ -176,7 +176,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.TrainingArguments.should_save", source=f"{_ARGUMENTS}.should_save",
               value=RANK_GUARD),
     Attribute(name="transformers.TrainingArguments.world_size", source=f"{_ARGUMENTS}.world_size",
-              value=WORLD),
+              value=ALL_PROCESSES),
 )
 
 # --- hooks of Trainer -----------------------------------------------------------------------------------

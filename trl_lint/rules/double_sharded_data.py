@@ -11,7 +11,7 @@ rows. The second is
 - a `Trainer` of Transformers or TRL, whose loaders are prepared: it is passed such rows, or a subclass returns such a
   sampler from `_get_train_sampler` or `_get_eval_sampler`;
 - a `DistributedSampler` of such rows;
-- the sampler that Lightning's trainer injects for such rows.
+- the sampler that Lightning's trainer injects for such rows, or puts around such a sampler of the project.
 
 ## Why is this bad?
 On N processes, each gets 1/N of its 1/N of the rows. In an epoch, all ranks together train on 1/N of the data: it is N
@@ -47,7 +47,8 @@ loader; loaders that have been prepared before, and those of `skip_first_batches
 themselves; samplers of a Trainer in a project that pins a release of Transformers before 4.31, whose loaders were not
 prepared, or has a copy of it, or if the hook is written as those of such releases are (`local_rank`); projects that
 change `BatchSamplerShard`. For Lightning, only in projects that create its trainer with all arguments written out, and
-never mention `use_distributed_sampler`; it does not inject a sampler for streams. For rows that `__iter__` or
+never mention `use_distributed_sampler`; it does not inject a sampler for streams, nor beside a `DistributedSampler`,
+and where `pytorch_lightning` is imported it may be a release that replaces other samplers. For rows that `__iter__` or
 `__getitem__` of a data set picks, only where they do so by attributes that hold the rank and the number of ranks in all
 its objects, or for which the call that makes this object, or a method of it, is passed both.
 
@@ -61,7 +62,8 @@ if they are dealt again with any.
   the second dealing for its own `BatchRebalanceSampler`
 - https://github.com/2U1/Qwen2-VL-Finetune/commit/c302d322b84ada0f4a624ba49564a500d31f58e7: loaders with a
   `DistributedSampler` are no longer prepared
-- https://lightning.ai/docs/pytorch/stable/common/trainer.html#use-distributed-sampler
+- https://lightning.ai/docs/pytorch/stable/common/trainer.html#use-distributed-sampler; lightning 2,
+  trainer/connectors/data_connector.py `_get_distributed_sampler`, which makes a `DistributedSamplerWrapper`
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 
 _TRAINER = "the Trainer"
+_LIGHTNING = "Lightning's sampler"
 
 
 class DoubleShardedData(Rule[DealtTwice]):
@@ -106,8 +109,10 @@ def _message(event: DealtTwice) -> str:
 def _help(event: DealtTwice) -> str:
     if event.by_sampler and event.again == _TRAINER:
         return "return a sampler of all rows, such as `RandomSampler`: the Trainer's loader deals its batches"
+    if event.by_sampler and event.again == _LIGHTNING:
+        return "create the trainer with `use_distributed_sampler=False`, or give the loader a sampler of all rows"
     if event.by_sampler:
         return f"make the loader with `shuffle=True` and no sampler, as {event.again} deals its batches"
-    instead = {"Lightning's sampler": "create the trainer with `use_distributed_sampler=False`"}
+    instead = {_LIGHTNING: "create the trainer with `use_distributed_sampler=False`"}
     other = instead.get(event.again, "")
     return f"pass on all rows, as {event.again} deals them" + (f", or {other}" if other else "")

@@ -8,8 +8,8 @@ Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.z
   `Trainer._nested_gather`, `dist.all_reduce`, …;
 - or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers unchanged.
 
-It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`) used as a device index, in the text of a
-device (`cuda:3`) that a function returns, or for `map_location`.
+It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`, or one of these modulo the number of all
+processes) used as a device index, in the text of a device (`cuda:3`) that a function returns, or for `map_location`.
 
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
@@ -39,7 +39,8 @@ are left to you. So is replacing `process_index` and `$RANK` with `local_process
 The global rank as a device index is not in the default set, because it only fails on a second node;
 `--extend-select TRL011` reports it, with all uses of one rank in one finding. It is not reported in code that runs on
 one node: pytest tests, files that name this machine as the master address, and programs that are only launched on one
-node (`--nnodes=1`, `--standalone`), unless the function asks the launcher for the local rank (`LOCAL_RANK`) as well.
+node (`--nnodes=1`, `--standalone`), unless the function asks the launcher for the local rank (`LOCAL_RANK`) as well, or
+the rank is taken modulo the number of all processes, in place of those on its node.
 
 A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
@@ -60,10 +61,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
-from trl_lint.analysis.observers.backends import is_on_one_node, sees_own_gpu, takes_gpu_only, tells_nodes_apart
+from trl_lint.analysis.observers.backends import (
+    is_on_one_node,
+    sees_own_gpu,
+    takes_gpu_only,
+    tells_nodes_apart,
+)
 from trl_lint.analysis.program.definitions.unit_tests import is_one_process
 from trl_lint.analysis.transfer.tensors.tensor_devices import is_known
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import RemainderOfRank, Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
@@ -153,6 +159,8 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 def _is_on_one_node(event: DeviceChosen) -> bool:
     if is_on_one_node(event.module):
         return True
+    if isinstance(event.provenance, RemainderOfRank):
+        return False  # whoever takes a remainder thinks of several nodes
     return event.module.engines().one_node and not tells_nodes_apart(event.module, event.function)
 
 

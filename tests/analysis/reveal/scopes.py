@@ -4,6 +4,7 @@ from accelerate import Accelerator
 from transformers import Trainer
 
 counter = 0.0
+rounds = begun = 0
 
 
 class Scopes(Trainer):
@@ -42,3 +43,20 @@ def defaults_of_nested_functions(accelerator: Accelerator):
         reveal_rank(name)  # revealed: local(rank)
 
     reads()
+
+
+def assigns_and_reads(accelerator: Accelerator):
+    global rounds, begun
+    begun = accelerator.num_processes
+    rounds = accelerator.num_processes
+    reveal_rank(begun)  # revealed: unknown
+    reveal_rank(rounds)  # revealed: same
+    for _ in range(4):
+        reveal_rank(rounds)  # revealed: local(rank)
+        rounds = rounds + accelerator.process_index
+    reveal_rank(rounds)  # revealed: local(rank)
+
+
+def begins():
+    global begun
+    begun = 1

@@ -7,6 +7,9 @@ Events of a program:
     Trainer(model, train_dataset=rows.shard(size, rank))       DealtTwice: so does the Trainer
     sampler = DistributedSampler(rows[rank::size])             DealtTwice
 
+    def train_dataloader(self):                                DealtTwice, in a module or the data of Lightning
+        return DataLoader(rows, sampler=OwnShare(rows))
+
     def _get_train_sampler(self):                              DealtTwice, in a Trainer, which prepares its loaders
         return DistributedSampler(self.train_dataset)
 
@@ -34,6 +37,7 @@ from trl_lint.analysis.transfer.data.dealt_rows import (
     deals,
     dealt,
     is_on_way,
+    is_own_sampler,
     is_rank,
     may_be_left,
     share_of_class,
@@ -49,12 +53,14 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Wrapping
 from trl_lint.knowledge import library, sharding
 from trl_lint.knowledge.datasets import is_dataset
-from trl_lint.knowledge.lightning import TRAIN_DATA, TRAINERS, VALIDATION_DATA, prepares_on_one
+from trl_lint.knowledge.lightning import PACKAGE, TRAIN_DATA, TRAINERS, VALIDATION_DATA, prepares_on_one
 from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DATA_LOADER, DISTRIBUTED_SAMPLER, OF_LOADER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
@@ -84,7 +90,7 @@ class DoubleShards(Observer["Frame"]):
         elif name == "fit" and class_name_of(receiver) in TRAINERS and _injects(frame):
             argument = args.node(1, "train_dataloaders")
             rows = None if argument is None else dealt(frame, argument.value)
-            if rows is not None and rows.is_list and not rows.by_sampler:
+            if rows is not None and _is_dealt_by_lightning(rows, (class_name_of(receiver),)):
                 _emit(frame, rows, node, "Lightning's sampler")
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -118,6 +124,7 @@ class DoubleShards(Observer["Frame"]):
                 _note_kept(frame, name, value)
             case cst.Return(value=cst.BaseExpression() as value):
                 _check_hook(frame, value)
+                _check_loader(frame, dealt(frame, value) if _is_for_lightning(frame) else None, value)
                 keep_returned(frame, value)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -193,14 +200,17 @@ def _note_loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if given is not None:
         sampler, argument = given
         dealing = _of_sampler(frame, argument, node) if deals(frame, sampler) else None
+        if dealing is not None:
+            is_own = sampler is args.get(*OF_LOADER[0]) and is_own_sampler(sampler)
+            dealing = replace(dealing, is_own=is_own)
         if dealing is not None or id(node) in frame.module.notes.of(Dealings).by_call:
             _note(frame, node, dealing)
+        _check_loader(frame, dealing, node)
         return
     rows = _of_argument(frame, args, 0, "dataset")
     if rows is not None:
         _note(frame, node, rows)
-        if _is_for_lightning(frame) and rows.is_list:
-            _emit(frame, rows, node, "Lightning's sampler")
+        _check_loader(frame, rows, node)
 
 
 def _of_sampler(frame: Frame, argument: cst.Arg | None, node: cst.CSTNode) -> Dealing:
@@ -274,6 +284,25 @@ def _is_older(frame: Frame) -> bool:
     project = frame.engine.project
     has_copy = any(path.parts[-2:] == sharding.LIBRARY_FILE for path in project.linted)
     return has_copy or not sharding.OF_OLD_HOOKS.isdisjoint(names_in(frame.root))
+
+
+def _check_loader(frame: Frame, dealing: Dealing | None, node: cst.CSTNode) -> None:
+    """A loader is made that Lightning asks a method for, and whose rows it deals."""
+    if dealing is None or frame.cls is None or not _is_for_lightning(frame):
+        return
+    if _is_dealt_by_lightning(dealing, frame.cls.library_bases()):
+        evaluates = frame.function is not None and frame.function.name == VALIDATION_DATA
+        _emit(frame, dealing, node, "Lightning's sampler", evaluates=evaluates)
+
+
+def _is_dealt_by_lightning(dealing: Dealing, classes: Iterable[str]) -> bool:
+    """Whether Lightning gives a loader a sampler: of its rows, or since release 2 around a sampler of the project.
+
+    classes: classes of Lightning that the program uses. The package has its new name since about that release.
+    """
+    if dealing.by_sampler:
+        return dealing.is_own and any(each.partition(".")[0] == PACKAGE for each in classes)
+    return dealing.is_list
 
 
 def _is_for_lightning(frame: Frame) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 
 import libcst as cst
 
@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
     trained_losses,
 )
 from trl_lint.analysis.program.idioms.samplers import as_sharding
-from trl_lint.analysis.program.syntax import assigned_once, nonlocal_names
+from trl_lint.analysis.program.syntax import assigned_once, nonlocal_names, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -100,6 +100,25 @@ def _assign_outside(frame: Frame, name: str, value: Value) -> None:
     names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
     known = names.get(name)
     names[name] = value if known is None or scope is not None else join(known, value)
+    if scope is None and (name in frame.memory.names or _is_first_of_global(frame, name, value)):
+        frame.memory.names[name] = value  # from here on, the function knows what it has assigned
+
+
+def _is_first_of_global(frame: Frame, name: str, value: Value) -> bool:
+    """Whether a function assigns a number to a name of the module that no other function does, and will not skip it."""
+    if value.kind is not Kind.NUMBER or not isinstance(frame.root, cst.FunctionDef):
+        return False
+    if not any(each is frame.statement for each in _lines_of(frame.root.body.body)):
+        return False
+    of_module = set(map(id, _lines_of(frame.module.tree.body)))
+    lines = (each for each in of_class(frame.module.tree, cst.Global) if id(each) not in of_module)
+    return sum(name == each.name.value for line in lines for each in line.names) == 1
+
+
+def _lines_of(body: Iterable[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+    """The simple statements of a body, without those in its blocks."""
+    for each in body:
+        yield from each.body if isinstance(each, cst.SimpleStatementLine) else (each,)
 
 
 def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:

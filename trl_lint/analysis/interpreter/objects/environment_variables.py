@@ -19,7 +19,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.devices import GLOBAL_RANK, Device
+from trl_lint.domain.devices import GLOBAL_RANK, GLOBAL_SIZE, Device
 from trl_lint.domain.kinds import StringValue
 from trl_lint.domain.provenance import LauncherVariable, Step
 from trl_lint.domain.values import SAME, UNKNOWN, Value
@@ -68,5 +68,5 @@ def environment(frame: Frame, name: Value) -> Value:
         place = Device(GLOBAL_RANK, provenance) if name.const in GLOBAL_RANK_VARIABLES else ""
         return StringValue(ranks.RANK_LOCAL, provenance=provenance, device=place)
     if name.const in WORLD_VARIABLES:
-        return StringValue(ranks.SAME, const=WORLD_SIZE)
+        return StringValue(ranks.SAME, const=WORLD_SIZE, device=GLOBAL_SIZE)
     return UNKNOWN if name.const in frame.module.notes.of(RankLocalVariables).names else SAME

@@ -17,6 +17,7 @@ For example:
             for name, value in kwargs.items():
                 setattr(self, name, value) HParams(**json.load(file)).seed: SETTING
     AttrDict(loss=loss, rate=1.0)          a dict with two entries
+    Munch(g=generator, d=discriminator)    a dict with two entries
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.transfer.models import trained_apart
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -79,7 +82,10 @@ def _name_of_contents(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value
 
 
 def _dict_of_attributes(name: str, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`EasyDict(options)`, in which programs store other things than settings, too."""
+    """`EasyDict(options)`, in which programs store other things than settings, too: `Munch(encoder=encoder)`."""
+    is_written_out = args.star is None and args.double is None and not args.positional
+    if is_written_out and any(map(trained_apart.is_model, args.keywords.values())):
+        return dict_constructors.new_dict(frame, args, node)
     frame.engine.unresolved(frame, args, node)
     return LibraryInstance(name, ranks.SETTING if args.all() and _are_uniform(args) else ranks.UNKNOWN)
 

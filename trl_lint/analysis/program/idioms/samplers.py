@@ -26,11 +26,11 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
-from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.domain.constants import WORLD_SIZE
-from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.kinds import LoaderValue, is_none
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.schema import LOADED_BATCH, LOADER
@@ -68,9 +68,7 @@ def takes_own_share(cls: ClassInfo, rank_attribute: Callable[[str], Value | None
         return False
     shares = {share for each in cls.project_lineage() for share in _shares(each.node)}
     return any(
-        _is_rank(rank_attribute(start))
-        and all(map(_is_rank, _given(cls, start)))
-        and all(each.const is WORLD_SIZE for each in _given(cls, step))
+        _is_rank(rank_attribute(start)) and all(map(_is_rank, _given(cls, start))) and _is_size(cls, step)
         for start, step in sorted(shares)
     )
 
@@ -88,10 +86,22 @@ def _shares(code: cst.CSTNode) -> Iterator[tuple[str, str]]:
 
 
 def _given(cls: ClassInfo, name: str) -> Iterator[Value]:
-    """What each kind of call of a constructor has left in an attribute."""
-    for each in cls.project_lineage():
-        constructor = each.methods.get("__init__")
-        yield from cls.values_assigned_in(name, constructor) if constructor is not None else ()
+    """What each kind of call of a constructor has left in an attribute, unless that is None: nothing as yet."""
+    for constructor in _constructors(cls):
+        yield from (each for each in cls.values_assigned_in(name, constructor) if not is_none(each))
+
+
+def _constructors(cls: ClassInfo) -> list[FunctionInfo]:
+    return [each.methods["__init__"] for each in cls.project_lineage() if "__init__" in each.methods]
+
+
+def _is_size(cls: ClassInfo, name: str) -> bool:
+    """Whether an attribute has the number of all ranks, as a constructor leaves it, or another method if none does."""
+    given = list(_given(cls, name))
+    if not given:
+        constructors = frozenset(id(each.node) for each in _constructors(cls))
+        given.append(cls.values_assigned_except(name, constructors))
+    return all(each.const is WORLD_SIZE or each.rank.state is State.BOTTOM for each in given)
 
 
 def _is_rank(value: Value | None) -> bool:

@@ -65,13 +65,15 @@ _MAX_DEPTH = 24
 class Dealing:
     """The place where rows are dealt. by_sampler: whether a sampler does so. is_list: whether they are no stream.
 
-    loader: the call that makes a loader with the sampler. sampler: the call that makes that, if of torch's own class.
-    key: if only this entry of a dict of rows is dealt, the text of its key. call: the one that returns the rows.
+    is_own: whether the sampler is none of torch's `DistributedSampler`s. loader: the call that makes a loader with the
+    sampler. sampler: the call that makes that, if of torch's own class. key: if only this entry of a dict of rows is
+    dealt, the text of its key. call: the one that returns the rows.
     """
 
     step: Step
     by_sampler: bool = False
     is_list: bool = False
+    is_own: bool = False
     loader: cst.Call | None = None
     sampler: cst.Call | None = None
     key: str = ""
@@ -120,6 +122,11 @@ def deals(frame: Frame, sampler: Value | None) -> bool:
             return _gives_share(cls) and all(map(_is_for_all, cls.project_lineage()))
         return takes_own_share(cls, partial(frame.read_attribute, cls))
     return library_name_of(sampler) == DISTRIBUTED_SAMPLER and sampler is not None and sampler.rank.state is State.SAME
+
+
+def is_own_sampler(sampler: Value | None) -> bool:
+    """Whether a sampler is none of torch's `DistributedSampler`s, of which libraries know that they deal the rows."""
+    return isinstance(sampler, ProjectInstance) and DISTRIBUTED_SAMPLER not in sampler.cls.library_bases()
 
 
 def call_of_sampler(frame: Frame, node: cst.BaseExpression) -> cst.Call | None:

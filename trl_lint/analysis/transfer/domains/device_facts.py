@@ -3,6 +3,7 @@
     x = torch.tensor(3)              cpu, where it is created
     x = rows.cpu()                   cpu, even if nothing else is known of `rows`
     f"cuda:{dist.get_rank()}"        a text that contains a rank
+    rank % dist.get_world_size()     still the rank in the whole job
 
 The transfer functions are in `transfer/tensors/tensor_devices.py`; the join of several devices is in
 `domain/devices.py`.
@@ -13,18 +14,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer.tensors import tensor_devices
-from trl_lint.domain.devices import HOST, Device
+from trl_lint.domain.devices import GLOBAL_RANK, GLOBAL_SIZE, HOST, Device
+from trl_lint.domain.provenance import RemainderOfRank
 from trl_lint.knowledge import torch_ops
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.torch_ops import Operation
+
+_REMAINDER = frozenset({cst.Modulo, cst.ModuloAssign})
 
 
 class DeviceDomain(Domain["Frame"]):
@@ -44,6 +48,16 @@ class DeviceDomain(Domain["Frame"]):
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         return _located(frame, tensor_devices.created(call.row, call.name, call.args, value), call.node)
+
+    def operator(
+        self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
+    ) -> Value:
+        is_rank = left.device == GLOBAL_RANK and right.device == GLOBAL_SIZE and type(operator) in _REMAINDER
+        if not is_rank:
+            return value
+        before = getattr(left.device, "provenance", None)
+        step = RemainderOfRank(frame.module, frame.statement, "modulo the number of all processes", before)
+        return value.replace(device=Device(GLOBAL_RANK, step))
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts, value)

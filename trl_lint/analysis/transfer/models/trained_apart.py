@@ -21,14 +21,15 @@ _HOLDERS = frozenset({Kind.CONTAINER, Kind.INSTANCE})
 def holds_models(frame: Frame, value: Value) -> bool:
     """Whether a value is a dict or list with a model in it, or an object of a class used as a dict of them."""
     if value.kind is Kind.CONTAINER:
-        return any(map(_is_model, frame.memory.contents(value)))
+        return any(map(is_model, frame.memory.contents(value)))
     return class_name_of(value) in DICTS_OF_ATTRIBUTES
 
 
-def _is_model(value: Value) -> bool:
-    return class_name_of(value).startswith("torch.nn.") or (
-        value.kind is Kind.MODEL and value.wrapping is not Wrapping.WRAPPED
-    )
+def is_model(value: Value) -> bool:
+    """Whether a value is a model that no wrapper of all ranks is around, or a layer of torch."""
+    if value.kind is Kind.MODEL:
+        return value.wrapping is not Wrapping.WRAPPED or is_data_parallel(value)
+    return class_name_of(value).startswith("torch.nn.")
 
 
 def are_trained_unwrapped(frame: Frame) -> bool:
