@@ -72,7 +72,7 @@ def _rows(kind: type[Row]) -> list[str]:
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
     b"accelerat Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed fastai Fabric "
-    b"horovod ignite init_dist lightning megatron mpi4py setup_dist wandb trl".split()
+    b"horovod ignite init_dist lightning Lightning megatron mpi4py setup_dist wandb trl".split()
 )
 
 # A file whose program is started elsewhere tests the rank, reads the variables of a launcher, or has classes of which a
