@@ -37,3 +37,19 @@ def test_an_imported_file_of_some_hundred_kilobytes_is_opened(tmp_path: Path) ->
     (tmp_path / "pyproject.toml").touch()
     findings = api.check(tmp_path / "main.py", Settings(root=tmp_path))
     assert [finding.code for finding in findings] == ["TRL001"]
+
+
+def test_an_heir_of_a_base_of_lightning_in_another_file_is_analysed(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(
+        "import lightning as L\n\nclass BaseLightningData(L.LightningDataModule):\n    pass\n"
+    )
+    heir = (
+        "from pathlib import Path\n\nfrom base import BaseLightningData\n\nclass Data(BaseLightningData):\n"
+        "    def setup(self, stage=None):\n        Path('rows.txt').write_text('rows')\n"
+    )
+    (tmp_path / "data.py").write_text(heir)
+    (tmp_path / "pyproject.toml").touch()
+    findings = api.check(tmp_path, Settings(root=tmp_path, preview=True))
+    assert [(Path(finding.path).name, finding.start.line, finding.code) for finding in findings] == [
+        ("data.py", 7, "TRL008")
+    ]

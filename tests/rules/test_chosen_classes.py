@@ -250,3 +250,17 @@ def test_registries_of_one_name_are_told_apart(tmp_path):
     for module, expected in [("registry", [SAVED]), ("registries", [SAVED]), ("others", [])]:
         text = saver.replace("from registry", f"from {module}")
         assert found(written(tmp_path, {**files, "saver.py": text})) == expected
+
+
+@pytest.mark.parametrize("imported", [True, False])
+def test_a_registered_class_may_be_in_a_file_that_names_no_library(tmp_path, imported):
+    imports = "import savers\nfrom registry import SAVERS\n\n\ndef build"
+    saver = SAVER.replace("DECORATOR", '@SAVERS.register("plain")').replace("import torch.distributed as dist\n", "")
+    files = {
+        "train.py": TRAIN.replace("def build", imports, 1).replace("CHOICE", "SAVERS.get(args.kind)(args)"),
+        "kinds.py": KINDS,
+        "registry.py": REGISTRY,
+        "savers/__init__.py": "from .plain import Plain\n" if imported else "",
+        "savers/plain.py": saver.replace("dist.get_world_size()", "1").replace("\n", "\r\n"),
+    }
+    assert found(written(tmp_path, files)) == ([("savers/plain.py", 11, "TRL008")] if imported else [])

@@ -18,6 +18,7 @@ from trl_lint.knowledge import (
     library,
     loggers,
     models,
+    openmmlab,
     random_draws,
     schedules,
     sharding,
@@ -71,12 +72,13 @@ def _rows(kind: type[Row]) -> list[str]:
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
     b"accelerat Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed fastai Fabric "
-    b"horovod ignite init_dist lightning megatron mpi4py setup_dist wandb trl".split()
+    b"horovod ignite init_dist lightning Lightning megatron mpi4py setup_dist wandb trl".split()
 )
 
-# A file whose program is started elsewhere tests the rank, or reads the variables of a launcher.
+# A file whose program is started elsewhere tests the rank, reads the variables of a launcher, or has classes of which a
+# runner makes objects on each process.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
-STARTED = either(LIBRARIES, ASKS_FOR_RANK, named(REQUIRED_VARIABLES))
+STARTED = either(LIBRARIES, ASKS_FOR_RANK, named(REQUIRED_VARIABLES), openmmlab.HAVE_RUN_BY_ALL)
 # Names by which files distinguish ranks.
 TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b"gpu", PREPARES.encode()))
 

@@ -7,6 +7,8 @@ these to this process's device first, and do nothing on one process; they are kn
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
     GLOBAL_RANK_INDEX,
@@ -55,3 +57,28 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 # fmt: on
+
+# What a runner makes on each process of what its configuration lists, and the methods of it that each of them calls.
+# Only the first one calls `compute_metrics` of a metric, with what all have collected.
+# Source: mmcv/runner/hooks/hook.py `Hook`
+# Source: mmengine 0.10.7 mmengine/hooks/hook.py `Hook.stages`, mmengine/runner/runner.py `Runner.register_hook`
+# Source: mmengine 0.10.7 mmengine/evaluator/metric.py `BaseMetric.evaluate`, evaluator.py `Evaluator.__init__`
+_MODES = ("train", "val", "test")
+_STAGES = frozenset(
+    f"{when}_{stage}"
+    for when in ("before", "after")
+    for stage in ("run", "epoch", "iter", *(f"{mode}{part}" for mode in _MODES for part in ("", "_epoch", "_iter")))
+)
+_MADE = "__init__"
+_RUN_BY_ALL = {
+    "mmcv.runner.Hook": _STAGES | {_MADE},
+    "mmengine.evaluator.BaseMetric": frozenset({_MADE, "process"}),
+    "mmengine.hooks.Hook": _STAGES | {_MADE},
+}
+# The modules that have these classes.
+HAVE_RUN_BY_ALL = tuple(sorted(name.rpartition(".")[0].encode() for name in _RUN_BY_ALL))
+
+
+def run_by_all(bases: Collection[str]) -> frozenset[str]:
+    """The methods of a class with these bases that a runner calls on every process; its constructor is among them."""
+    return frozenset().union(*(_RUN_BY_ALL.get(each, ()) for each in bases))

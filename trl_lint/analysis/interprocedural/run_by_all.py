@@ -20,7 +20,7 @@ from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.event_trace import called_traces
-from trl_lint.knowledge import lightning
+from trl_lint.knowledge import lightning, openmmlab
 from trl_lint.knowledge.python import RANK_DECORATORS
 
 if TYPE_CHECKING:
@@ -41,8 +41,14 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
             return
         if not creations.is_of_one_device(engine.project, cls):
             _launch(_own_runs(cls, _MAKES))
-    for name in lightning.hooks_of(bases):
+    for name in lightning.hooks_of(bases) | _of_runners(engine, cls):
         _launch(cls.methods[name].summaries.values() if name in cls.methods else _own_runs(cls, name))
+
+
+def _of_runners(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:
+    """The methods of a class that a runner of OpenMMLab makes, and calls, on every process."""
+    names = openmmlab.run_by_all(cls.library_bases())
+    return frozenset() if names and creations.is_of_some_ranks(engine.project, cls) else names
 
 
 def _note_created(engine: Interpreter, cls: ClassInfo, constructor: FunctionInfo) -> None:

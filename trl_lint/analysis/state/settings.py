@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -40,7 +41,8 @@ from trl_lint.knowledge.heuristics import (
     WORLD_FIELD,
     is_rank_name,
 )
-from trl_lint.knowledge.lightning import is_callback
+from trl_lint.knowledge.lightning import is_callback, prepares_on_one
+from trl_lint.knowledge.openmmlab import run_by_all
 from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
@@ -146,13 +148,29 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
     """The parameters of a constructor, which no known code calls, that have the same arguments on all ranks.
 
     Those of a callback of Lightning are usually settings, such as `every_n_steps=None`: each rank makes the same one.
+    So are those of a module or a data module, of the parts that one of them is given, and of what a runner of OpenMMLab
+    makes.
     So are the texts, numbers and tables that it gets, or a trainer which wraps its model itself: `fold: int`.
     """
-    if is_callback(cls.library_bases()) or self_trained.wraps_own_part(cls):
+    if _is_made_by_each(cls) or any(map(partial(_gets, cls), cls.module.classes)) or self_trained.wraps_own_part(cls):
         plain = [each.name for each in constructor.parameters if _is_plain(each.default) or _is_plain_type(each)]
     else:
         return _flags_of_program(constructor)
     return {name: SETTING for name in plain if not _is_rank_name(name)}
+
+
+def _is_made_by_each(cls: ClassInfo) -> bool:
+    """Whether a library has each process make such an object: a callback, a module, a metric or the like."""
+    bases = cls.library_bases()
+    return is_callback(bases) or prepares_on_one(bases) or bool(run_by_all(bases))
+
+
+def _gets(part: ClassInfo, whole: ClassInfo) -> bool:
+    """Whether an object that each process makes is given one of this class: `splitter: Splitter | None = None`."""
+    if not _is_made_by_each(whole) or "__init__" not in whole.methods:
+        return False
+    annotations = (each.annotation for each in whole.methods["__init__"].parameters)
+    return any(each is not None and part.name in names_in(each) for each in annotations)
 
 
 def _is_plain_type(parameter: Parameter) -> bool:

@@ -18,7 +18,7 @@ from trl_lint.analysis.interpreter.calls import (
     unknown_calls,
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
-from trl_lint.analysis.interpreter.calls.model_calls import forward
+from trl_lint.analysis.interpreter.calls.model_calls import forward, output_of
 from trl_lint.analysis.interpreter.objects import assignment, present_on_some, trained_losses
 from trl_lint.analysis.interpreter.operations import metrics, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
@@ -192,6 +192,8 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
             method = cls.find("__call__") or (cls.find("forward") if _has_forward_called(cls) else None)
             if method is not None:
                 return method_calls.call_method(frame, callee, cls, method, args, node)
+            if is_module(cls.library_bases()):  # with a forward that is out of sight
+                return output_of(frame, args)
         case PreparedObject():
             return _call_model(frame, callee, args, node)
         case LibraryInstance(name=evaluation.METRIC) if (of_batch := metrics.of_batch(frame, args, node)) is not None:

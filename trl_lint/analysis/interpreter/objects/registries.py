@@ -6,7 +6,8 @@
     @register_model("large")                 TABLE[args.kind]           the same, where `register_model` is a function
     class Large: ...                                                    that assigns `TABLE[name]`
 
-What the code of the registry does with the class is not followed: the text of the linted files shows the decorators.
+What the code of the registry does with the class is not followed: the text of the linted files, and of those that they
+import, shows the decorators.
 Nothing is known if functions are registered as well, or if the file that defines the table is not known.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.import_lines import linted_and_imported
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
@@ -32,7 +34,7 @@ _GIVES_CLASS = frozenset({"get", "get_class", "lookup"})
 _MAKES = frozenset({"build", "create", "instantiate"})
 METHODS = _GIVES_CLASS | _MAKES
 # What stands between the decorator and the name that it decorates: its arguments, and other decorators.
-_TO_NAME = rb"[ \t]*(?:\([^()\n]*\))?[ \t]*\n(?:@[^\n]*\n)*(class|def)[ \t]+(\w+)"
+_TO_NAME = rb"[ \t]*(?:\([^()\n]*\))?[ \t]*\r?\n(?:@[^\n]*\n)*(class|def)[ \t]+(\w+)"
 
 
 def entry(frame: Frame, table: cst.CSTNode, key: Value, known: Value) -> Value:
@@ -109,11 +111,11 @@ def _functions_that_fill(code: bytes, table: str) -> list[str]:
 
 
 def _decorated(project: Project, word: str, decorator: bytes) -> list[ProjectName]:
-    """The classes at the top of a linted file with a decorator; none if functions have it as well."""
+    """The classes with a decorator at the top of a file that programs import; none if functions have it as well."""
     wanted = re.compile(rb"(?m)^@(?:\w+\.)*" + decorator + _TO_NAME)
     found: dict[tuple[Path, bytes], bytes] = {}
-    for path, code in project.linted_code(word):
-        found |= {(path, match[2]): match[1] for match in wanted.finditer(code)}
+    for path in filter(lambda path: project.mentions(path, word), linted_and_imported(project)):
+        found |= {(path, match[2]): match[1] for match in wanted.finditer(project.code(path))}
     if b"def" in found.values():
         return []
     return [ProjectName(path, each.decode()) for path, each in sorted(found)]
