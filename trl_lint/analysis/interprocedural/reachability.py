@@ -123,7 +123,10 @@ def _launched(roots: Iterable[EventTrace]) -> tuple[dict[int, Step | None], _Apa
 
 
 def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: _Apart, in_kernel: bool) -> None:
-    """Add what these traces lead to. What a notebook's kernel calls in other files is not called by each process."""
+    """Add what these traces lead to.
+
+    What a notebook's kernel calls in other files is not called by each process, nor is what drives the workers of Ray.
+    """
     todo = deque((trace, trace.start) for trace in starts if id(trace) not in found)
     found.update((id(trace), None) for trace, _ in todo)
     while todo:
@@ -131,6 +134,7 @@ def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: 
         for edge, summary in trace.calls.items():
             called = id(summary.trace)
             is_apart = edge[0] in apart.get(id(trace), ()) or (in_kernel and edge in trace.places)
+            is_apart = is_apart or summary.trace.in_driver
             if is_apart or (called in found and (called not in apart or _is_shown_by(trace, edge))):
                 continue
             if called not in found:
