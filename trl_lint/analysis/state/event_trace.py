@@ -11,6 +11,7 @@ from trl_lint.analysis.program.definitions import notebooks
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.backends import MAKES_WORKERS
+from trl_lint.knowledge.process_starts import MAY_START_RANKS
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -72,6 +73,15 @@ def never_run_beside(trace: EventTrace) -> frozenset[int]:
     from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
 
     return excluded_by_all(trace.module.tree, trace.shown_at.values())
+
+
+def never_started(trace: EventTrace) -> frozenset[int]:
+    """The ids of the nodes that a program which starts several processes runs on none of these."""
+    if trace.launched or trace.module is None or not trace.module.mentions(MAY_START_RANKS):
+        return frozenset()
+    from trl_lint.analysis.program.idioms import started_where  # as above
+
+    return started_where.never_started(trace.module.tree)
 
 
 def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:
