@@ -995,6 +995,36 @@ def test_where_all_settings_are_of_engines_that_hand_it_on_it_has_to_be_asked_fo
     assert finding.by_default is by_default
 
 
+STARTS_LOOP = """\
+from accelerate import Accelerator, DeepSpeedPlugin
+from training import train
+
+{}
+if __name__ == "__main__":
+    train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("programs", "by_default"),
+    [
+        (["plugin = DeepSpeedPlugin(zero_stage=2)"], False),
+        (["plugin = DeepSpeedPlugin(zero_stage=2)", "plugin = DeepSpeedPlugin(zero_stage=3)"], False),
+        (["plugin = DeepSpeedPlugin(zero_stage=2)", "plugin = None"], True),
+        (["plugin = None"], True),
+    ],
+)
+def test_all_programs_of_a_file_may_choose_an_engine_that_hands_it_on(programs, by_default, tmp_path):
+    """The settings of an engine are passed to `Accelerator`, whatever the command says that starts the program."""
+    names = [f"start{number}.py" for number, _ in enumerate(programs)]
+    files = {name: STARTS_LOOP.format(line) for name, line in zip(names, programs, strict=True)}
+    files["run.sh"] = "".join(f"torchrun --nproc_per_node 8 {name}\n" for name in names)
+    (finding,) = findings_in(
+        tmp_path, {**files, "training.py": loop("print(model.base_model)")}, "training.py", "TRL002"
+    )
+    assert finding.by_default is by_default
+
+
 @pytest.mark.parametrize(("code", "rule"), [("config", "TRL002"), ("generate(1)", "TRL010")])
 def test_what_code_wraps_in_data_parallel_itself_is_no_engine(code, rule, tmp_path):
     model = "from transformers import AutoModel\nmodel = torch.nn.DataParallel(AutoModel.from_pretrained('x'))\n"

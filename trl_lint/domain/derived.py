@@ -13,7 +13,7 @@ from typing import Unpack
 from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.kinds import BLANKS, NumberValue, flag
-from trl_lint.domain.provenance import SharedName
+from trl_lint.domain.provenance import NameOfOneRank, SharedName, source_step
 from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
@@ -47,12 +47,17 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
                 written.append(source.writes)
     fields.setdefault("averaging", averaging)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
-    if isinstance(provenance, SharedName) and any(
-        each.rank.state is State.UNKNOWN and not each.rank.how for each in sources
-    ):
+    if isinstance(provenance, SharedName) and any(map(_may_be_of_one_rank, sources)):
         provenance = provenance.of_one_rank()  # what is added to the name may differ between ranks
     fields["provenance"], fields["writes"] = provenance, _written_before(written)
     return cls(rank, **fields)
+
+
+def _may_be_of_one_rank(part: Value) -> bool:
+    """Whether a part of a name may be another one on each rank: it is unknown, or such a part was added to it."""
+    if part.rank.differs:
+        return isinstance(source_step(part.provenance), NameOfOneRank)
+    return part.rank.state is State.UNKNOWN and not part.rank.how
 
 
 def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:

@@ -70,7 +70,7 @@ class EnginesInUse(NamedTuple):
         one_process: Whether all programs that run the file are started by known commands, each of which starts one
             process.
         some_one_process: The same, if some of these programs are started by no command.
-        chosen_by_program: The engines that the code of the program itself chooses.
+        chosen_by_program: The engines that the code of the programs that it is part of chooses, if each chooses some.
         single_process_options: The options that the program is given only where it is started as one process, if other
             commands start it on several.
         imported: Whether another file of the project may import it, or settings name a class of it to be built.

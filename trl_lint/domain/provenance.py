@@ -173,7 +173,13 @@ class SharedName(Step):
 
     def of_one_rank(self) -> Step:
         """The same step, if a name that is derived from it may be different on each rank."""
-        return Step(self.module, self.node, self.text, self.before)
+        return NameOfOneRank(self.module, self.node, self.text, self.before)
+
+
+class NameOfOneRank(Step):
+    """Where a name came from that ranks may share, before something that may differ between them was added to it."""
+
+    __slots__ = ()
 
 
 class OnlyAnnotated(Step):

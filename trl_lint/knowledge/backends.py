@@ -54,6 +54,8 @@ SINGLE_PROCESS = SEES_ONE_GPU + rb"|^(?:import|from) (?:gradio|streamlit)\b"
 ONLY_DEVICE = "mps"
 # A program that waits for Ray is the only process that drives the others. Source: ray/_private/worker.py `get`.
 DRIVES_RAY = rb"\bray\.get\("
+# A class of which Ray creates objects in other processes, `ray.remote(Worker)`. Source: the same file, `remote`.
+MAKES_WORKERS = rb"\bray\.remote\("
 # A program that sets its own rank to 0 may be the only process.
 SETS_FIRST_RANK = rb"""(?:setdefault\(|environ\[)['"](?:LOCAL_)?RANK['"]\s*(?:,|\]\s*=(?!=))\s*['"]0['"]"""
 # Tests of the rank of a TPU core, which say nothing about GPUs. Source: torch_xla/core/xla_model.py.

@@ -156,6 +156,8 @@ TAKE_NCCL = ("accelerate.", "deepspeed.", "mmcv.", "mmengine.")
 START_RANKS = frozenset({"debug_launcher", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
 # The caller of one of these is none of the processes that it starts.
 START_PROCESSES = START_RANKS | {"Popen", "Process"}
+# Code that may call one of these, or start other processes.
+MAY_START_RANKS = rb"(?:\bProcess|_launch|_launcher|\bspawn|\bstart_processes)\("
 # Functions that test whether there is a process group, without their module.
 ASK_FOR_GROUP = frozenset({"is_initialized"})
 # fmt: on

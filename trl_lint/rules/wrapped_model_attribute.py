@@ -67,7 +67,8 @@ FSDP and DeepSpeed forward attributes to the model, except that DeepSpeed has it
 DeepSpeed engine has (`model.optimizer`), in files named after an engine (`train_zero3.py`), in functions that read
 DeepSpeed's settings without a test (`state.deepspeed_plugin.zero_stage`), and in projects that only launch one of them
 or whose setting `engines` names no other. If the project has no launches and its configurations are all for these
-engines, `--extend-select TRL002` reports the finding.
+engines, or all programs of the file choose one in their code (`DeepSpeedPlugin(…)`), `--extend-select TRL002` reports
+the finding.
 
 For `prediction_step`, Trainer wraps the model in DataParallel only. If all known launches start several processes, only
 `--extend-select TRL002` reports what it reads.

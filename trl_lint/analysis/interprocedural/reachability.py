@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
-from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside
+from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside, never_started
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge.library import shown_only_in
@@ -67,9 +67,10 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
         is_launched, called = name in by_each, by_each.get(name)
         reached = Reached(name in in_training, name in in_steps, name in in_building, is_launched, called)
         elsewhere = reached._replace(launched=False)
+        alone = apart.get(name, frozenset()) | (never_started(trace) if is_launched else frozenset())
         for event in trace.events.values():
             refine = observers.reached.get(type(event), _emitted_by_interpreter)
-            known = refine(event, elsewhere if id(event.node) in apart.get(name, ()) else reached)
+            known = refine(event, elsewhere if id(event.node) in alone else reached)
             if isinstance(known, Logged):
                 known = showing.shown(known, name)
             if known is not None:
@@ -123,14 +124,19 @@ def _launched(roots: Iterable[EventTrace]) -> tuple[dict[int, Step | None], _Apa
 
 
 def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: _Apart, in_kernel: bool) -> None:
-    """Add what these traces lead to. What a notebook's kernel calls in other files is not called by each process."""
+    """Add what these traces lead to.
+
+    What a notebook's kernel calls in other files is not called by each process, nor is what drives the workers of Ray.
+    """
     todo = deque((trace, trace.start) for trace in starts if id(trace) not in found)
     found.update((id(trace), None) for trace, _ in todo)
     while todo:
         trace, start = todo.popleft()
+        alone = never_started(trace)
         for edge, summary in trace.calls.items():
             called = id(summary.trace)
             is_apart = edge[0] in apart.get(id(trace), ()) or (in_kernel and edge in trace.places)
+            is_apart = is_apart or summary.trace.in_driver or edge[0] in alone
             if is_apart or (called in found and (called not in apart or _is_shown_by(trace, edge))):
                 continue
             if called not in found:

@@ -44,6 +44,7 @@ from trl_lint.analysis.state.half_waits import is_matched_by_other_half, record_
 from trl_lint.analysis.state.observing import Branch, Exit, Observer
 from trl_lint.analysis.state.point_sequences import (
     BranchPoints,
+    but_made_again,
     certainly_synchronises,
     conditional_points_before,
     first_unmatched,
@@ -151,7 +152,7 @@ def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
         exit="" if leaving is None else type(leaving).__name__.lower(),
         may_stay=branch.through[side],
         by_buffers=mismatch.by_buffers,
-        caught=branch.tried is not None and mismatch.point.kind == "backward",
+        caught=branch.tried is not None and point.kind == "backward" and point not in mismatch.branch_points.arms[0],
         origins=branch.origins,
         missing=_missing(frame, mismatch),
         knows_sharding=_knows_sharding(frame, point),
@@ -221,6 +222,7 @@ def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> l
     """
     branch = branch_points.branch
     sequences = [list(arm) for arm in branch_points.arms]
+    sequences[0] = but_made_again(sequences[0], branch.tried, frame.sync_points[: branch.marks[0]])
     if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
         sequences[branch.continuing] += _rest(frame, branch_points, inside)

@@ -10,6 +10,8 @@ from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions import notebooks
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
+from trl_lint.knowledge.backends import MAKES_WORKERS
+from trl_lint.knowledge.process_starts import MAY_START_RANKS
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -48,6 +50,7 @@ class EventTrace:
     stepping: dict[Edge, bool] = field(default_factory=dict)  # the same, in a loop over such a loader
     in_kernel: bool = False  # whether it is in a notebook, and only its kernel gets here
     module: Module | None = None  # the file with its code
+    in_driver: bool = False  # whether it is a method of a class that drives the workers of Ray, in one process
 
     def launch(self, start: Step | None, at: CSTNode | None = None) -> None:
         """Note that each process of a distributed run gets here. start: the place that shows it.
@@ -72,13 +75,31 @@ def never_run_beside(trace: EventTrace) -> frozenset[int]:
     return excluded_by_all(trace.module.tree, trace.shown_at.values())
 
 
+def never_started(trace: EventTrace) -> frozenset[int]:
+    """The ids of the nodes that a program which starts several processes runs on none of these."""
+    if trace.launched or trace.module is None or not trace.module.mentions(MAY_START_RANKS):
+        return frozenset()
+    from trl_lint.analysis.program.idioms import started_where  # as above
+
+    return started_where.never_started(trace.module.tree)
+
+
 def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:
     """The empty trace of a function, or of the body of a module."""
     return EventTrace(
         name="" if function is None else function.name,
         in_kernel=notebooks.is_run_by_kernel(module, function),
         module=module,
+        in_driver=_is_in_driver(module, function),
     )
+
+
+def _is_in_driver(module: Module, function: FunctionInfo | None) -> bool:
+    if function is None or function.cls is None or not module.mentions(MAKES_WORKERS):
+        return False
+    from trl_lint.analysis.program.definitions.drivers_of_ray import drives_workers  # as above
+
+    return drives_workers(function.cls)
 
 
 def called_traces(trace: EventTrace) -> list[EventTrace]:

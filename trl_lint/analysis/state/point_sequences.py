@@ -16,7 +16,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
-from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
@@ -107,6 +107,27 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
         or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
     ]
     return min(lacking, key=_rarity, default=None)
+
+
+def but_made_again(
+    points: Sequence[SyncPoint], tried: cst.CSTNode | None, before: Sequence[SyncPoint]
+) -> list[SyncPoint]:
+    """The points of an `except` clause that are not the last ones of what is tried, which failed before it made them.
+
+    try:
+        loss.backward()                   nothing can fail after it
+    except RuntimeError:
+        loss.mean().backward()            the ranks that get here meet the others, who wait in the first one
+
+    tried: the body of the `try`, if it is one. before: the points before the clause.
+    """
+    if not points or not isinstance(tried, cst.BaseSuite):
+        return list(points)
+    inside, at_end = {id(each) for each in below(tried)}, {id(each) for each in below(tried.body[-1])}
+    in_body = [each for each in before if id(each.node) in inside]
+    kinds = [each.kind for each in in_body][-len(points) :]
+    is_again = kinds == [each.kind for each in points] and id(in_body[-1].node) in at_end
+    return [] if is_again else list(points)
 
 
 def met_after_end(root: cst.CSTNode, ending: BranchPoints, points: Sequence[SyncPoint]) -> list[SyncPoint]:

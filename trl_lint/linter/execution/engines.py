@@ -21,7 +21,7 @@ from trl_lint.launch.judge.engines import FileEngines, Group, is_program, may_st
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
-from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, start_others_only
+from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_processes import spawns
@@ -228,10 +228,9 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
     some_one_process = is_one and _is_one_started_as_one(project, programs, users)
-    own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and are_all_known(found, {each.engine for each in shown})
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
-    own_engines = next(iter(own_code), ())
+    own_engines = chosen_by(found, programs)
     imported = project.importers.is_imported(str(asks)) or project.built.are_in(asks)
     drops_last = _drop_last(project, {*programs, *users})
     no_group = _have_no_group(project, {*programs, *users}, is_one=is_one)

@@ -33,6 +33,15 @@ def is_known(launch: LaunchEngines, found: Sequence[FileScan]) -> bool:
     return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)
 
 
+def chosen_by(found: Sequence[FileScan], programs: Collection[str]) -> tuple[TrainingEngine, ...]:
+    """The engines that programs choose in their code, if each of them does: `Accelerator(deepspeed_plugin=plugin)`."""
+    chosen = [frozenset(each.shown.beside) for each in found if each.name in programs]
+    if len(chosen) < len(programs) or not all(chosen):
+        return ()
+    by_any = frozenset[TrainingEngine]().union(*chosen)
+    return tuple(each for each in TrainingEngine if each in by_any)
+
+
 def as_started_around(found: EnginesInUse, around: Sequence[ProjectScan], names: Set[str]) -> EnginesInUse:
     """What is known of a file whose own project starts nothing, if the projects around it do so in one known way.
 

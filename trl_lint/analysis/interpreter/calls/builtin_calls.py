@@ -22,6 +22,7 @@ from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
+from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
@@ -358,7 +359,9 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if has_attribute else WORLD_FALSE
         return flag(const)
-    if isinstance(name, str) and attribute_tests.has_member(frame, receiver, name):
+    if not isinstance(name, str):
+        return _class_test_result(receiver)
+    if attribute_tests.has_member(frame, receiver, name) or job_flags.is_flag(frame, receiver, name):
         return flag(WORLD_TRUE)
     return _class_test_result(receiver)
 

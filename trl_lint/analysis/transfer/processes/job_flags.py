@@ -12,6 +12,7 @@ For example:
         dist.init_process_group("nccl")
     else:                                 config.debug: false for several ranks, unless a file sets it
         rank = 0
+    hasattr(config, "distributed")        the same as the flag: without it, there is one process
     if config.log:                        config.log: unknown
         wandb.init()
 """
@@ -52,6 +53,7 @@ from trl_lint.knowledge.heuristics import (
 )
 from trl_lint.knowledge.launcher_variables import ENVIRON, REQUIRED_VARIABLES, SET_BY_TORCHRUN
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_PROCESSES, STARTS_OF_GROUP
+from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -413,3 +415,9 @@ def with_job_flags(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -
         is_flag = (frame.function, node.value) in flags.names
     is_open = value.const is MISSING or isinstance(value.const, bool)
     return value.replace(const=WORLD_TRUE) if is_flag and is_open else value
+
+
+def is_flag(frame: Frame, receiver: Value, name: str) -> bool:
+    """Whether an object has an attribute with this name wherever there are several processes: the program asks it."""
+    is_open = receiver.kind is Kind.UNKNOWN or library_name_of(receiver) in DICTS_OF_ATTRIBUTES
+    return is_open and name in frame.engine.job_flags.attributes
