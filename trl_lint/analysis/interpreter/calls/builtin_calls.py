@@ -342,25 +342,25 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """Whether a value has an attribute. A wrapped model only has those of the wrapper."""
     receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
-    if wrapping_of(receiver) in WRAPPED_ON_SOME_WAY and isinstance(name, str):
+    if not isinstance(name, str):
+        return _class_test_result(receiver)
+    if wrapping_of(receiver) in WRAPPED_ON_SOME_WAY:
         attribute_tests.note(frame, receiver, name, node)
-    if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(frame, receiver, name):
+    if receiver.kind is Kind.MODEL and own_wrappers.has(frame, receiver, name):
         return flag(WORLD_TRUE)
-    if wrapping_of(receiver) is Wrapping.WRAPPED and isinstance(name, str):
+    if wrapping_of(receiver) is Wrapping.WRAPPED:
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return flag(found)
-    if isinstance(receiver, ProjectInstance) and isinstance(name, str):
+    if isinstance(receiver, ProjectInstance):
         known = frame.read_attribute(receiver.cls, name)
         if known is not None and known.absence is not None and not known.absence.is_none:
             provenance = known.absence.condition
             return flag(rank=ranks.RANK_LOCAL, provenance=provenance)
-    if isinstance(receiver, PreparedObject) and isinstance(name, str):
+    if isinstance(receiver, PreparedObject):
         # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if has_attribute else WORLD_FALSE
         return flag(const)
-    if not isinstance(name, str):
-        return _class_test_result(receiver)
     if attribute_tests.has_member(frame, receiver, name) or job_flags.is_flag(frame, receiver, name):
         return flag(WORLD_TRUE)
     return _class_test_result(receiver)
