@@ -131,8 +131,10 @@ def test_what_a_batch_is_predicted_of_is_of_each_rank():
     assert not WRITERS.findings(WRITES.format(base="BasePredictionWriter", hook=hook, body=named))
 
 
-def test_a_module_may_be_made_with_anything():
-    assert not saves("not self.every", **OF_MODULE)
+def test_each_rank_makes_a_module_with_the_same_settings():
+    assert saves("not self.every", **OF_MODULE)
+    assert not saves("not self.rank", **OF_MODULE)
+    assert not saves("not self.chosen", **OF_MODULE)
 
 
 def test_what_is_made_in_sight_has_the_arguments_it_is_given():
