@@ -44,6 +44,14 @@ def test_a_command_starts_the_programs_that_its_path_fits(file: str, command: st
     assert [each for each in CODE if starts.of((each,))] == programs
 
 
+def test_a_path_on_somebodys_disk_means_the_only_file_of_that_name() -> None:
+    command = ("run.ipynb", Command("/content/project/train.py"))
+    assert StartsOfPrograms([command], ("train.py", "a/other.py")).of(("train.py",)) == [command]
+    assert StartsOfPrograms([command], ("train.py", "a/train.py")).of(("train.py",)) == []
+    relative = ("run.ipynb", Command("project/train.py"))
+    assert StartsOfPrograms([relative], ("train.py",)).of(("train.py",)) == []
+
+
 def test_starts_keep_their_order_and_count_once() -> None:
     commands = [("z.sh", Command("a/train.py")), ("y.sh", Command("train.py")), ("x.sh", Command("/train.py"))]
     starts = StartsOfPrograms(commands, CODE)

@@ -97,3 +97,12 @@ def test_a_module_is_started_by_its_name():
         ["package/train.py"],
     )
     assert started("Install it with `pip install -m`.\n", "README.md") == ([], [])
+
+
+def test_a_launcher_starts_python_without_naming_it():
+    cell = '{"cell_type": "code", "source": ["!accelerate launch --num_processes=1 train.py"]}'
+    notebook = f'{{"cells": [{cell}], "metadata": {{"kernelspec": {{"name": "python3"}}}}}}'
+    (launch,) = shown(notebook, "train.ipynb").launches
+    assert (launch.program, launch.one_process) == ("train.py", True)
+    task = '[tool.poe.tasks]\ntrain = "torchrun --nproc_per_node 2 train.py"\n'
+    assert started("[project]\nrequires-python = '>=3.9'\n" + task, "pyproject.toml") == ([], ["train.py"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadable
 from trl_lint.launch.commands.source_map import Passage, align, joined
-from trl_lint.launch.parsers import shell, shell_tree
+from trl_lint.launch.parsers import readers, shell, shell_tree
 from trl_lint.launch.parsers.notebook_json import code_cells
 
 LARGEST = 30_000_000
@@ -31,7 +31,7 @@ def commands(text: str) -> Commands:
         if found := {match[1] or match[3]: match[2] or match[4] or "" for match in _ENVIRONMENT.finditer(cell)}:
             context.work.spend(1 + len(context.environment), "variables")
             context = replace(context, environment={**context.environment, **found})
-        if "python" not in cell and "uv run" not in cell:
+        if not readers.may_be_command(cell):
             continue
         if len(cell) > shell_tree.LARGEST:
             some_large = True

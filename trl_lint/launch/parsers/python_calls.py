@@ -24,7 +24,7 @@ from trl_lint.launch.commands.commands import (
 from trl_lint.launch.commands.source_map import Passage, align, joined, opaque
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import argv, console_sessions, markdown, shell
-from trl_lint.launch.parsers.readers import LAUNCHERS, PYTHON_STARTS
+from trl_lint.launch.parsers.readers import LAUNCHERS, PYTHON_STARTS, may_be_command
 from trl_lint.launch.parsers.shell_tree import character_index
 
 LARGEST = 2_000_000
@@ -96,7 +96,7 @@ class _Reader:
         first = tree.body[0] if tree.body else None
         if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
             return
-        if not isinstance(first.value.value, str) or "python" not in first.value.value:
+        if not isinstance(first.value.value, str) or not may_be_command(first.value.value):
             return
         passage = self._string(first.value)
         if passage is not None:

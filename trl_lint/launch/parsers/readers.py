@@ -115,6 +115,11 @@ def matters(data: bytes) -> bool:
     return any(needle in data for needle in NEEDLES)
 
 
+def may_be_command(text: str) -> bool:
+    """Whether a part of a file may start Python: a cell of a notebook, a task, a docstring."""
+    return any(word in text for word in ("python", "uv run", *LAUNCHERS))
+
+
 def is_launch_file(path: PurePath, head: bytes = b"") -> bool:
     """Whether a file can only contain launch commands: it is of a known kind other than Python."""
     return front_end(path, head) not in (None, PYTHON)

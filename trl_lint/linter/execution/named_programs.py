@@ -4,6 +4,7 @@
     a/README.md        torchrun src/train.py        a/src/train.py, which is there
     a/run.sh           torchrun lib/a/train.py      a/train.py, of a project that was published without `lib`
     scripts/run.sh     python -m package            src/package/__main__.py
+    run.ipynb          python /content/me/train.py  train.py, if there is only one
 
 Each start is compared with the programs of the same file name only, once per project: a project may have a hundred
 copies of a script, with a command for each of them, and all of its files are asked about.
@@ -11,6 +12,7 @@ copies of a script, with a command for each of them, and all of its files are as
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from heapq import merge
@@ -43,7 +45,7 @@ class _Named(NamedTuple):
     folder: Parts
     is_from_root: bool  # of a disk, or of an unknown folder
 
-    def fits(self, program: Parts, *, is_package: bool = False) -> bool:
+    def fits(self, program: Parts, *, is_package: bool = False, is_only: bool = False) -> bool:
         """Whether it refers to a program, if no file is at that path.
 
         The path has to match the end of the program's path; if it is only a name, one of the two folders must contain
@@ -52,12 +54,13 @@ class _Named(NamedTuple):
         own. So is one from a folder that was not published: `scripts/agent/train.py`, where all there is is `agent`.
 
         is_package: whether the program is a package's `__main__.py`, which is imported from wherever it is installed.
+        is_only: whether no other file has its name, so that a path on a disk, however long, means it.
         """
         parts = self.parts
         is_meant = is_package or len(parts) > 1 or self.is_from_root or _is_either_around(self.folder, program[:-1])
         if is_meant and program[-len(parts) :] == parts:
             return True
-        return len(program) > 1 and parts[-len(program) :] == program
+        return (len(program) > 1 or (is_only and self.is_from_root)) and parts[-len(program) :] == program
 
 
 class StartsOfPrograms(Generic[StartT]):
@@ -72,6 +75,7 @@ class StartsOfPrograms(Generic[StartT]):
         self._there: dict[str, list[int]] = {}  # by the file that is there
         self._by_name: dict[str, list[tuple[int, _Named]]] = {}  # the others, by the name of the program
         self._of: dict[str, list[int]] = {}
+        self._same_name = Counter(PurePosixPath(each).name for each in code)
         for number, (file, start) in enumerate(self._starts):
             parts = parts_of(start.program)
             if not parts:
@@ -95,7 +99,8 @@ class StartsOfPrograms(Generic[StartT]):
             for parts in spellings(program):
                 named = self._by_name.get(parts[-1], ())
                 is_package = parts[-1] != PurePosixPath(program).name
-                found |= {number for number, each in named if each.fits(parts, is_package=is_package)}
+                is_only = self._same_name[parts[-1]] == 1
+                found |= {each for each, start in named if start.fits(parts, is_package=is_package, is_only=is_only)}
             self._of[program] = sorted(found)
         return self._of[program]
 
