@@ -106,3 +106,9 @@ def test_a_launcher_starts_python_without_naming_it():
     assert (launch.program, launch.one_process) == ("train.py", True)
     task = '[tool.poe.tasks]\ntrain = "torchrun --nproc_per_node 2 train.py"\n'
     assert started("[project]\nrequires-python = '>=3.9'\n" + task, "pyproject.toml") == ([], ["train.py"])
+
+
+def test_a_notebook_says_nothing_but_what_it_starts():
+    cell = '{"cell_type": "code", "source": ["config = {\\"zero_optimization\\": {\\"stage\\": 3}}"]}'
+    notebook = f'{{"cells": [{cell}], "metadata": {{"kernelspec": {{"name": "python3"}}}}}}'
+    assert shown(notebook, "train.ipynb") == FileEngines()

@@ -136,6 +136,9 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         )
         behind = spawn_options(data) if ranks else frozenset[str]()
         return replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
+    if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
+        launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
+        return FileEngines(launches=launches, bare=bare)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     is_start, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()

@@ -13,10 +13,9 @@ LARGEST = 200_000
 
 
 def is_wanted(name: str) -> bool:
-    """Whether a file of this name may show an engine."""
+    """Whether a file of this name may show an engine, or how a program is started."""
     path = PurePath(name)
-    front = readers.front_end(path)
-    return path.suffix == JSON or (front is not None and front != readers.NOTEBOOK)
+    return path.suffix == JSON or readers.front_end(path) is not None
 
 
 def is_document(name: str) -> bool:
