@@ -57,7 +57,8 @@ These are correct and not reported:
 - attributes of `nn.Module` and of the wrapper, `_orig_mod` of `torch.compile`, attributes that the wrapping code sets
   on the wrapper (`model.hyp = hyp`) or on its class (`type(model).hyp = hyp`), and reads on one branch of a test whose
   other branch uses `.module`;
-- `generate`, which is TRL010's.
+- `generate`, which is TRL010's;
+- programs with a `Trainer` that make one GPU visible (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`).
 
 If a setting decides whether the model is wrapped (`if args.distributed: model = DDP(model)`), reads are reported
 unless the code has tested something that may concern that setting; in other functions any test counts.
@@ -89,6 +90,7 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead, PassedToPipe
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.domain.model_roles import is_data_parallel, is_evaluated, may_be_data_parallel
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.backends import SEES_ONE_GPU
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import AS_SEQUENCE, COMPILED, GENERATES
@@ -154,6 +156,8 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         return may_be_data_parallel(event.model)
 
     def check(self, event: AttributeRead | AttributeAsked | PassedToPipeline) -> Iterator[Violation]:
+        if event.module.one_process and event.module.mentions(SEES_ONE_GPU):
+            return  # a Trainer on one GPU wraps nothing
         if isinstance(event, PassedToPipeline):
             if not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
                 yield _passed_to_pipeline(event)
