@@ -80,6 +80,12 @@ LAUNCH = "accelerate launch --main_process_port $PORT train.py\n"
         ("PORT=$((29500 + GPU))\nCUDA_VISIBLE_DEVICES=$GPU,7 " + LAUNCH, True),
         ("PORT=$((29500 + A))\nCUDA_VISIBLE_DEVICES=$A " + LAUNCH + "CUDA_VISIBLE_DEVICES=$B " + LAUNCH, True),
         ("PORT=$((29500 + GPU))\nCUDA_VISIBLE_DEVICES=$GPU torchrun --nproc_per_node $N train.py\n", True),
+        # One GPU, and a variable that says one process.
+        ("N=1\nCUDA_VISIBLE_DEVICES=3 torchrun --nproc_per_node=$N train.py\n", False),
+        ("N=1\ngpu=3\nCUDA_VISIBLE_DEVICES=$gpu torchrun --nnodes=$N --nproc_per_node=$N train.py\n", False),
+        ("N=1\nCUDA_VISIBLE_DEVICES=2,3 torchrun --nproc_per_node=$N train.py\n", True),
+        ("N=1\nCUDA_VISIBLE_DEVICES=3 torchrun --nnodes=2 --nproc_per_node=$N train.py\n", True),
+        ("N=1\ntorchrun --nproc_per_node=$N train.py\n", True),
     ],
 )
 def test_a_launch_that_sees_one_gpu_is_of_one_process(script, by_default, tmp_path):

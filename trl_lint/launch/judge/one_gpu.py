@@ -11,6 +11,9 @@ For example:
     GPUS=(0 1 2 3)                                               or an element of an array of numbers
     CUDA_VISIBLE_DEVICES=${GPUS[$i]} accelerate launch train.py
 
+    N=1; GPU=3                                                   or of torchrun, if a variable says one process, too
+    CUDA_VISIBLE_DEVICES=$GPU torchrun --nproc_per_node=$N train.py
+
     submit --gpus 1 -- accelerate launch train.py                a cluster is asked for a machine with one GPU,
     RUN="submit --gpus 1"                                        also if a variable says so
     $RUN -- accelerate launch train.py
@@ -70,12 +73,15 @@ def _seeing_one(data: bytes) -> frozenset[str]:
     return frozenset(name.decode() for name in every - several)
 
 
-def sees_one_gpu(command: Command, launcher: str, alone: Collection[str], front: Sequence[Word] = ()) -> bool:
+def sees_one_gpu(
+    command: Command, launcher: str, alone: Collection[str], front: Sequence[Word] = (), *, is_one: bool = False
+) -> bool:
     """Whether an `accelerate launch` sees one GPU only: it starts one process per visible GPU.
 
-    alone: see `one_gpu_variables`. front: the words of the command that runs it elsewhere.
+    alone: see `one_gpu_variables`. front: the words of the command that runs it elsewhere. is_one: whether the launcher
+    is told to start one process, perhaps by a variable that a user may change: one GPU confirms it.
     """
-    if launcher != "accelerate launch":
+    if launcher != "accelerate launch" and not is_one:
         return False
     passed = [(name, value) for name, value, _ in options(front)]
     if _is_for_one(passed) or (front and front[0].raw.strip("${}") in alone and _is_for_one([*passed, _ONE_GPU])):

@@ -101,7 +101,7 @@ def starts(
         if launcher and not _is_prose(words):
             launch = _launch(launcher, words)
             launch = launch if launch.program else replace(launch, program=_other_program(command, launcher, words))
-            is_alone = sees_one_gpu(command, launcher, alone, _front(command, words))
+            is_alone = sees_one_gpu(command, launcher, alone, _front(command, words), is_one=_is_one(words))
             launches.append(replace(launch, one_process=True) if is_alone else launch)
         elif start is not None and says_one_gpu(start):
             given = None if leaves_open(start.arguments) else _option_names(start.arguments)
@@ -194,6 +194,14 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
         one_each=one_each,
     )
+
+
+def _is_one(words: Sequence[Word]) -> bool:
+    """Whether a launcher is told to start one process, by a value or by that of a variable."""
+    place, _ = _started(words)
+    passed = [(name, value) for name, value, _ in options(words[:place])]
+    is_one = any(option.fits(name, value) for name, value in passed for option in ONE_PROCESS)
+    return is_one and not _is_several(passed)
 
 
 def _pattern(option: str) -> str:
