@@ -136,6 +136,56 @@ def test_what_the_first_process_makes_is_only_reported_on_request(tmp_path):
     assert sorted(line for line, by_default in places if not by_default) == _lines(PROGRAM, "# on request")
 
 
+FOLDS = """
+import os
+
+import lightning.pytorch as pl
+import numpy as np
+
+
+class Folds:
+    def __init__(self, count, folder="folds"):
+        self.count = count
+        self.folder = folder
+
+    def write(self, rows):
+        for fold in range(self.count):
+            np.save(os.path.join(self.folder, f"{fold}.npy"), rows[fold :: self.count])  # on request
+
+    def split(self, rows):
+        if not os.path.exists(self.folder):
+            os.makedirs(self.folder)  # on request
+            self.write(rows)
+        for fold in range(self.count):
+            mean = os.path.join(self.folder, f"mean_{fold}.npy")
+            if not os.path.exists(mean):
+                np.save(mean, rows.mean())  # reported
+            yield np.load(os.path.join(self.folder, f"{fold}.npy"))
+
+
+def main(rows, module):
+    if not os.path.exists("rows.npy"):
+        np.save("rows.npy", rows)  # on request
+    for fold, part in enumerate(Folds(5).split(rows)):
+        if not os.path.exists(f"part_{fold}.npy"):
+            np.save(f"part_{fold}.npy", part)  # reported
+        trainer = pl.Trainer(devices=2, strategy="ddp")
+        trainer.fit(module, part)
+
+
+if __name__ == "__main__":
+    main(np.zeros(8), object())
+"""
+
+
+def test_a_fit_in_a_loop_comes_after_what_is_before_the_loop(tmp_path):
+    """Also what a generator does before it yields the first element; in later turns, all processes are there."""
+    found = findings_in(tmp_path, {"train.py": FOLDS}, "train.py")
+    places = [(each.start.line, each.by_default) for finding in found for each in (finding, *finding.also)]
+    assert sorted(line for line, by_default in places if by_default) == _lines(FOLDS, "# reported")
+    assert sorted(line for line, by_default in places if not by_default) == _lines(FOLDS, "# on request")
+
+
 def test_a_launcher_starts_all_processes_at_once(tmp_path):
     files = {"train.py": PROGRAM, "run.sh": "torchrun --nproc_per_node 4 train.py\n"}
     found = findings_in(tmp_path, files, "train.py")

@@ -7,6 +7,10 @@ For example:
     trainer = Trainer(devices=4)
     trainer.fit(model)                they are started here
 
+    for rows in folds.split(data):    what it does before its first row, too
+        trainer.fit(model, rows)
+        np.save(path, scores)         but not this: in the second turn, all are there
+
     torchrun --nproc_per_node 4 …     all of them are started at once, and may get there
 
 A Fabric starts them in its `launch`.
@@ -16,6 +20,7 @@ Source: lightning/fabric/strategies/launchers/subprocess_script.py `_SubprocessS
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -27,9 +32,12 @@ from trl_lint.analysis.program.idioms.path_conditions import branch_of
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assignments,
+    below,
     callee_of,
     definitions_around,
     last_name,
+    of_class,
+    precedes,
 )
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.domain.control import Control
@@ -39,6 +47,7 @@ from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.lightning import FABRIC, LAUNCHES, MAKE_TRAINERS, RUNS_OF_TRAINER, TRAINERS
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
 
@@ -57,9 +66,9 @@ def note(frame: Frame, receiver: Value, name: str, call: cst.CSTNode) -> None:
     if found.is_started or not (_starts_others(receiver, name) or _runs_model(frame, name, call)):
         return
     found.is_started = True
-    if frame.loops or not _is_left_to_trainer(frame.trace):
+    if not _is_left_to_trainer(frame.trace):
         return
-    early = [event.node for trace in called_traces(frame.trace) for event in trace.events.values()]
+    early = _reached_once(frame.trace, _turns_around(frame, call))
     found.nodes = set(map(id, early))
     if frame.function is None or frame.module.trace is None:
         return
@@ -67,6 +76,59 @@ def note(frame: Frame, receiver: Value, name: str, call: cst.CSTNode) -> None:
     frame.module.trace.notes.of(BeforeFit).nodes |= found.nodes
     for node in early:
         frame.engine.note_stored(BeforeFit, frame.function, node)
+
+
+def _turns_around(frame: Frame, call: cst.CSTNode) -> frozenset[int] | None:
+    """The ids of the nodes in the body of the outermost loop around a call; None if there is none."""
+    loops = [each for each in ancestors(frame.root, call) if isinstance(each, _LOOPS)]
+    return _ids_below(loops[0].body) if loops else None
+
+
+def _reached_once(trace: EventTrace, turns: frozenset[int] | None) -> list[cst.CSTNode]:
+    """The nodes that a run has reached, without those that it reaches in later turns of a loop as well.
+
+    turns: the ids of the nodes in the body of the loop, if the processes are started in one. It may go over what a
+    generator of the project yields, which goes on in each turn.
+    """
+    traces, again = {id(each): each for each in called_traces(trace)}, dict[int, EventTrace]()
+    if turns is None:
+        return [event.node for each in traces.values() for event in each.events.values()]
+    late = {key: turns | _turns_of_generators(each.module) for key, each in traces.items()}
+    for key, each in traces.items():
+        for edge, summary in each.calls.items():
+            if edge[0] in late[key]:
+                again |= {id(other): other for other in called_traces(summary.trace)}
+    return [
+        event.node
+        for key, each in traces.items()
+        for event in each.events.values()
+        if key not in again and id(event.node) not in late[key]
+    ]
+
+
+def _turns_of_generators(module: Module | None) -> frozenset[int]:
+    """The ids of the nodes that generators of a file run after they have yielded something."""
+    return frozenset() if module is None else _after_yields(module.tree)
+
+
+@lru_cache(maxsize=16)
+def _after_yields(tree: cst.Module) -> frozenset[int]:
+    late = set[int]()
+    for function in of_class(tree, cst.FunctionDef):
+        yields = [each for each in of_class(function.body, cst.Yield) if definitions_around(tree, each)[-1] is function]
+        if yields:
+            loops = (each for first in yields[:1] for each in ancestors(function, first) if isinstance(each, _LOOPS))
+            outermost = next(loops, yields[0])
+            late |= _ids_below(outermost)
+            late |= {id(each) for each in below(function.body) if precedes(function, outermost, each)}
+    return frozenset(late)
+
+
+def _ids_below(node: cst.CSTNode) -> frozenset[int]:
+    return frozenset(map(id, below(node)))
+
+
+_LOOPS = (cst.For, cst.While)
 
 
 def _starts_others(receiver: Value, name: str) -> bool:
