@@ -186,7 +186,8 @@ def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, bound: set
 def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:
     possible = [value for value in (args.star, args.double) if value is not None]
     if possible:
-        return settings.spread(frame, parameter.name, possible[0].replace(const=MISSING))
+        given = settings.spread(frame, parameter.name, possible[0].replace(const=MISSING))
+        return _as_world_size(parameter.name, given)
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     around = Frame(frame.engine, function.module, outer=function.closure)

@@ -23,10 +23,10 @@ from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS, CalledWith,
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
 from trl_lint.analysis.interprocedural.library_hooks import (
     added_switches,
+    given_parameters,
     is_callback,
     is_from_overridden_hook,
     is_replaced_hook,
-    parameters_of,
 )
 from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers
@@ -341,7 +341,7 @@ class Engine(Runs):
         return merged
 
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
-        parameters = parameters_of(rows)
+        parameters = given_parameters(cls, method, rows)
         gets_batch = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
         summary = self._enter_with(method, cls, {**parameters, **added_switches(method, parameters)})
         summary.trace.steps |= gets_batch and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS

@@ -11,20 +11,35 @@ For example:
     class Other(Base):
         def compute_loss(self, model, inputs): ...  an override that does not call that of the base
         def run(self, model, inputs): ...           gets the bare model only, from `evaluate_all`
+
+    class Own(Trainer):
+        def train(self):                            an override that does not call that of the base
+            for batch in self.batches: self.training_step(self.model, batch)
+        def training_step(self, model, inputs): ... gets the bare model only, from `train`
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import libcst as cst
+
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import calls_super
+from trl_lint.analysis.program.syntax import (
+    calls_super,
+    last_name,
+    names_in,
+    of_class,
+    resolved,
+    self_attribute,
+)
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import flag
 from trl_lint.domain.provenance import source_step
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.schema import Hook
+from trl_lint.knowledge.transformers import INNER_LOOP, MODEL, TRAIN, TRAINING_STEP
 
 
 def parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
@@ -37,6 +52,34 @@ def parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
         for name, value in zip(newest, row.parameters.values(), strict=False):
             merged[name] = join(merged[name], value)
     return merged
+
+
+def given_parameters(cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Mapping[str, Value]:
+    """The facts of a hook's parameters in a class; of a model that the library never wraps there, none."""
+    parameters = parameters_of(rows)
+    if rows[-1].name != TRAINING_STEP or not _hands_own_model(cls, method.name):
+        return parameters
+    return {name: UNKNOWN if is_wrapped(value) else value for name, value in parameters.items()}
+
+
+def _hands_own_model(cls: ClassInfo, hook: str) -> bool:
+    """Whether `train` is replaced by a loop that calls a hook itself, each time with the trainer's bare model.
+
+    Only the loop of the library wraps the model. A class that sets `self.model` may have wrapped it by itself.
+    """
+    loop = cls.find(TRAIN)
+    if loop is None or not is_replaced_hook(loop) or INNER_LOOP in names_in(loop.node) or _runs_loop_of_base(loop):
+        return False
+    calls = [call for call in of_class(loop.node, cst.Call) if self_attribute(call.func) == hook]
+    models = [resolved(loop.node, call.args[0].value) if call.args else None for call in calls]
+    is_set = any(MODEL in base.assigned() for base in cls.project_lineage())
+    return bool(calls) and not is_set and all(each is not None and self_attribute(each) == MODEL for each in models)
+
+
+def _runs_loop_of_base(loop: FunctionInfo) -> bool:
+    """Whether it calls that of a base by its name: `Trainer.train(self)`."""
+    calls = (call for call in of_class(loop.node, cst.Call) if last_name(call.func) == TRAIN)
+    return any(isinstance(arg.value, cst.Name) and arg.value.value == "self" for call in calls for arg in call.args)
 
 
 def added_switches(method: FunctionInfo, parameters: Mapping[str, Value]) -> dict[str, Value]:

@@ -176,7 +176,9 @@ class SideEffects(Observer["Frame"]):
                 return False
             if _logged_to(event) in right | event.module.notes.of(RunsPerRank).logged_by:
                 return True
-            return isinstance(event, SideEffect) and event.name in LOGS_TO_RUN and event.function in starters
+            if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
+                return False
+            return event.function in starters or tracker_runs.is_started_by_own_constructor(event.function)
 
         done = (each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each)))
         named_otherwise = {id(each.node) for each in effects if not each.by_clock}

@@ -8,6 +8,7 @@ For example:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -98,15 +99,38 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
     start = 0
     while start < min(len(one), len(other)) and one[start].kind == other[start].kind:
         start += 1
-    lacking = [
-        point
-        for side, opposite in ((one, other), (other, one))
-        for point in _unmatched(side[start:], opposite[start:])
-        if certainly_synchronises(point, branch.origins)
+    lacking: list[SyncPoint] = []
+    for mine, theirs in ((one, other), (other, one)):
+        awaited = [each for each in _unmatched(mine[start:], theirs[start:]) if _is_awaited(each, theirs, branch)]
+        met = _all_awaited_are_met(mine, theirs, branch) if awaited else frozenset[str]()
+        lacking += (each for each in awaited if each.kind not in met)
+    return min(lacking, key=_rarity, default=None)
+
+
+def _is_awaited(point: SyncPoint, opposite: Sequence[SyncPoint], branch: Branch) -> bool:
+    """Whether the ranks that reach a point certainly wait for those of the other branch."""
+    return (
+        certainly_synchronises(point, branch.origins)
         or (point.by_settings and branch.asks_rank and not point.subgroup)
         or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
-    ]
-    return min(lacking, key=_rarity, default=None)
+    )
+
+
+def _all_awaited_are_met(side: Sequence[SyncPoint], opposite: Sequence[SyncPoint], branch: Branch) -> frozenset[str]:
+    """The kinds of which the other branch has enough points for the certain ones, if not for those that may be none.
+
+    if rank == 0:
+        prepare()                         whatever is passed, of which one may call `barrier`
+        barrier()                         met by the other one
+    else:
+        barrier()
+    """
+    unsure = {each.kind for each in side if not each.certain}
+    if not unsure:
+        return frozenset()
+    awaited = Counter(each.kind for each in side if each.kind in unsure and _is_awaited(each, opposite, branch))
+    there = Counter(each.kind for each in opposite)
+    return frozenset(kind for kind in unsure if awaited[kind] <= there[kind])
 
 
 def but_made_again(

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.tensors import tensor_averages
+from trl_lint.analysis.transfer.tensors import averages_of_entries, tensor_averages
+from trl_lint.domain.kinds import ContainerValue
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -65,6 +66,8 @@ class AveragingDomain(Domain["Frame"]):
         return tensor_averages.of_comparison(left, right, value)
 
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
+        if isinstance(container, ContainerValue):
+            return averages_of_entries.of_entry(frame, container, node, value)
         return tensor_averages.of_index(frame, container, node, value)
 
     def comprehension(self, frame: Frame, taken: Rank, value: Value) -> Value:

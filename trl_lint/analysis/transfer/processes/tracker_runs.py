@@ -8,6 +8,8 @@ For example:
     wandb.init().id                                nothing: it is there
     if is_main_process: wandb.init()
     wandb.config.size = 3                          fails on the other ranks
+
+Each process logs to a run of its own if the constructor of the object that logs has started it on all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.shared_places import makes_correct
 from trl_lint.analysis.transfer.processes.wide_conditions import tests_tracker_run
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import class_name_of, library_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
@@ -51,6 +55,13 @@ class RunsPerRank:
         self.logged_by: frozenset[str] = frozenset()
 
 
+class OfConstructors:
+    """The constructors in a file that start a run on all ranks."""
+
+    def __init__(self) -> None:
+        self.starting: set[FunctionInfo] = set()
+
+
 def note_run_per_rank(frame: Frame, args: Arguments) -> None:
     """All ranks start a run, correctly. If most runs may be turned off, what a run itself logs is that of one rank."""
     may_be_off = any(makes_correct(args, each) for each in TURN_OFF)
@@ -64,6 +75,16 @@ def note_start(frame: Frame, node: cst.CSTNode) -> None:
     started = frame.notes.of(Started)
     by_rank = any(each.rank.origins == Origin.RANK for each in frame.memory.control.conditions)
     (started.on_some if by_rank else started.on_all).add(id(node))
+    is_on_all = frame.memory.control.uniformity is Uniformity.UNIFORM
+    if is_on_all and frame.function is not None and frame.function.name == "__init__":
+        frame.function.module.notes.of(OfConstructors).starting.add(frame.function)
+        frame.engine.note_stored(OfConstructors, frame.function.module)
+
+
+def is_started_by_own_constructor(function: FunctionInfo | None) -> bool:
+    """Whether the objects that a method belongs to have started a run on all ranks when they were made."""
+    constructor = function.cls.find("__init__") if function is not None and function.cls is not None else None
+    return constructor is not None and constructor in constructor.module.notes.of(OfConstructors).starting
 
 
 def is_on_one_rank(frame: Frame, from_library: bool) -> bool:
