@@ -319,6 +319,8 @@ _MODULE = frozenset({
     "_non_persistent_buffers_set", "_parameters", "_register_load_state_dict_pre_hook",
     "_register_state_dict_hook", "_replicate_for_data_parallel", "_save_to_state_dict", "_slow_forward",
     "_state_dict_hooks", "_state_dict_pre_hooks", "_version", "_wrapped_call_impl",
+    # in older releases, which code that tests `torch.__version__` may still ask: up to 0.4.0, and to 1.4
+    "_all_buffers", "_backend", "_tracing_name",
 })
 # What DistributedDataParallel adds. It has `device` (and `device_type`), but no `dtype`.
 _DISTRIBUTED_DATA_PARALLEL = frozenset({

@@ -1,4 +1,7 @@
-"""A method knows what a container of its class holds, unless code of the file changes it."""
+"""A method knows what a container of its class holds, unless code of the file changes it.
+
+A name that the branches of a condition assign in the body of a class is what one of them gives it.
+"""
 
 import os
 
@@ -32,3 +35,26 @@ class Task(Launch):
 def run(task: Task):
     reveal_rank(task.is_first)  # revealed: local(rank)
     reveal_rank(Launch.own["rank"])  # revealed: local(rank)
+
+
+class Places:
+    is_slurm = "SLURM_PROCID" in os.environ
+    if is_slurm:
+        rank = int(os.environ["SLURM_PROCID"])
+        size = int(os.environ["SLURM_NTASKS"])
+        folder = "slurm"
+    else:
+        rank = int(os.environ["RANK"])
+        size = int(os.environ["WORLD_SIZE"])
+        folder = "local"
+    if int(os.environ["RANK"]) == 0:
+        note = "first"
+    else:
+        note = "other"
+
+
+def place():
+    reveal_rank(Places.rank)  # revealed: local(rank)
+    reveal_rank(Places.size)  # revealed: same
+    reveal_rank(Places.folder)  # revealed: same
+    reveal_rank(Places.note)  # revealed: unknown

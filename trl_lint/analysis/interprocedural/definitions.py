@@ -16,6 +16,7 @@ from trl_lint.analysis.program.syntax import is_literal_none
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import LibraryName, ModelValue, NumberValue, PathValue, StringValue, TensorValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
@@ -69,6 +70,8 @@ class Definitions(Names):
                 cls.methods[method.name] = method if not method.decorators & {"setter"} else cls.methods[method.name]
             elif isinstance(statement, cst.SimpleStatementLine):
                 self._class_statement(frame, cls, statement)
+            elif isinstance(statement, cst.If):
+                self._class_branch(frame, cls, statement)
         frame.module.classes.append(cls)
         return cls
 
@@ -94,6 +97,25 @@ class Definitions(Names):
             elif isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                 cls.variables[small.target.value] = UNKNOWN
                 cls.annotated[small.target.value] = small
+
+    def _class_branch(self, frame: Frame, cls: ClassInfo, branch: cst.If | cst.Else, by_rank: bool = False) -> None:
+        """Note the names that the branches of a condition assign in the body of a class: each is one of these.
+
+        by_rank: whether the ranks take different branches.
+        """
+        if isinstance(branch, cst.If):
+            by_rank = by_rank or expressions.evaluate(frame, branch.test).rank.differs
+        for statement in branch.body.body:
+            if isinstance(statement, cst.If):
+                self._class_branch(frame, cls, statement, by_rank)
+            for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+                match small:
+                    case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=assigned):
+                        value = UNKNOWN if by_rank else expressions.evaluate(frame, assigned)
+                        before = cls.variables.get(name)
+                        cls.variables[name] = value if before is None else join(before, value)
+        if isinstance(branch, cst.If) and branch.orelse is not None:
+            self._class_branch(frame, cls, branch.orelse, by_rank)
 
     def annotated(self, frame: Frame, annotation: cst.BaseExpression) -> Value | None:
         """The value that an annotation describes: an instance of a class whose objects the rules care about."""

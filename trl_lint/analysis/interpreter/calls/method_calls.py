@@ -28,6 +28,7 @@ from trl_lint.analysis.interpreter.objects import (
     passed_models,
     present_on_some,
     registries,
+    spread_dicts,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
@@ -213,6 +214,11 @@ def _called_on_each(
 
 def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an object of unknown class, guessed from its name."""
+    callee = callee_of(node)
+    if name == "update" and isinstance(callee, cst.Attribute):
+        spread = spread_dicts.as_dict(frame, receiver, callee.value, node)
+        if spread is not None:
+            return container_methods.call(frame, spread, name, args, node)
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, receiver, unique, name, args, node)

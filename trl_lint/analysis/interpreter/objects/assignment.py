@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.objects import (
     given_fields,
     model_outputs,
     present_on_some,
+    spread_dicts,
     subscripts,
     trained_losses,
 )
@@ -162,6 +163,7 @@ def _size_at(frame: Frame, shape: SizesValue, index: int, dimensions: int) -> Va
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
     container = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))
     index = subscripts.subscript_value(frame, target)
+    container = spread_dicts.as_assigned(frame, container, index, target)
     if isinstance(container, ContainerValue):
         key = containers.constant_key(index)
         value = present_on_some.once_kept(frame, value, _assigned(frame, target))

@@ -3,6 +3,7 @@
 for i, batch in enumerate(tqdm(loader)):        over `loader`
     if i < limit: loss.backward()               trains: the condition is on something of the loop
     if flag: loss.backward()                    may only evaluate
+    if phase == "train": loss.backward()        trains in that turn of a loop around it, over ["train", "dev"]
     step(model, batch)                          trains, if the function computes gradients
 """
 
@@ -15,7 +16,8 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
-from trl_lint.analysis.program.syntax import ancestors, assignments, below, last_name, names_in, of_class, resolved
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.syntax import assignments, below, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.values import UNKNOWN
@@ -78,13 +80,18 @@ def trains(frame: Frame, loop: cst.For) -> bool:
 
 
 def _is_always_run(frame: Frame, loop: cst.For, call: cst.Call, training: set[int], bound: set[str]) -> bool:
-    """Whether no condition on something from outside of a loop, such as a flag, may skip a call in it."""
-    for each in ancestors(loop.body, call):
-        if not isinstance(each, cst.If) or any(call is inner for inner in (each.test, *below(each.test))):
+    """Whether no condition on something from outside of a loop, such as a flag, may skip a call in it.
+
+    One that is known may: in the turns of a loop around it for which it is false.
+    """
+    for each, holds in ifs_around(loop.body, call):
+        known = frame.node_values.get(id(each.test), UNKNOWN).const
+        if isinstance(known, bool):
+            if known is not holds:
+                return False
             continue
-        is_known = isinstance(frame.node_values.get(id(each.test), UNKNOWN).const, bool)
         is_of_loop = not bound.isdisjoint(names_in(each.test))
-        if not is_known and not is_of_loop and not _on_both(each, training):
+        if not is_of_loop and not _on_both(each, training):
             return False
     return True
 
