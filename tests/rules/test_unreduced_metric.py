@@ -129,6 +129,71 @@ def test_a_name_of_which_nothing_is_known_is_not_told():
     assert finding.message.startswith("this value is computed from this rank's own data")
 
 
+def test_what_may_be_reduced_is_not_named_beside_what_is_not():
+    logs = "if several:\n    all_reduce('reward', reward.item())\nwandb.log({'reward': reward, 'size': size})"
+    text = loop(f"reward = batch['x'].float().mean()\nsize = batch['y'].float().mean()\n{logs}")
+    finding = SNIPPETS.finding(f"from somewhere import all_reduce, several\n{text}")
+    assert finding.by_default
+    assert finding.message.startswith("`size` is computed from this rank's own data")
+
+
+SYNCED = """\
+import torch
+import torch.distributed as dist
+import wandb
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+class Meter:
+    def __init__(self):
+        self.own, self.of_all = 0, 0
+
+    def update(self, value):
+        self.own += value
+
+    def sync(self):
+        own = torch.tensor([self.own], device="cuda")
+        dist.all_reduce(own)
+        self.of_all += own.item()
+        self.own = 0
+
+    @property
+    def total(self):
+        return self.of_all + self.own
+
+
+def validate(model, loader):
+    accuracy, losses = Meter(), Meter()
+    for x, y in loader:
+        output = model(x)
+        losses.update(torch.nn.functional.cross_entropy(output, y).item())
+        accuracy.update((output.argmax(-1) == y).float().mean().item())
+    accuracy.sync()
+    return accuracy.total, losses.total
+
+
+def main(data):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    accuracy, loss = validate(model, DataLoader(data, sampler=DistributedSampler(data)))
+    if dist.get_rank() == 0:
+        wandb.log({"accuracy": accuracy, "loss": loss})
+
+
+main([])
+"""
+
+
+def test_a_meter_that_a_call_of_sync_reduces_in_place_is_not_named_beside_one_that_it_leaves_alone():
+    finding = SNIPPETS.finding(SYNCED)
+    assert finding.by_default
+    assert finding.message.startswith("`loss` is computed from this rank's own data")
+    finding = SNIPPETS.finding(SYNCED.replace("accuracy.sync()", "accuracy.add()"))
+    assert finding.message.startswith("`accuracy`, `loss` are computed from this rank's own data")
+
+
 def test_metrics_of_one_statement_are_one_finding():
     finding = SNIPPETS.finding(loop("accelerator.log({'loss': loss.item(), 'tokens': mask.sum().item()})"))
     assert finding.message.startswith("`loss`, `tokens` are computed from this rank's own data and reach ")

@@ -98,7 +98,7 @@ EXCHANGES = Guess(
     pattern=r"(?i)^(?!.*(?:grad|model|network|param|weight|(?:index|log|scatter|segment)_?reduce))(?:.*_)?(?:all_?|dist_?|sync_?)?(?:reduce|gather)(?:d|_|$)"
     r"|(?:average|avg|mean|sum|sync)_(?:across|all|between|dict|dist|gpus|metrics|over|ranks|tensors?|values)(?:_|$)"
     r"|across_(?:devices|gpus|proc|ranks|workers)|synchroni[sz]e_(?:across|between)"
-    r"|(?:ddp|dist|distributed|world)_(?:average|avg|concat|mean|sum)(?:_|$)",
+    r"|(?:ddp|dist|distributed|world)_(?:average|avg|concat|mean|sum)(?:_|$)|^sync$",
     says="A function with such a name exchanges values between the ranks: a value that is passed to it, or comes from "
     "it, may be reduced, whatever else is known.",
     because="PolymathicAI/multiple_physics_pretraining, train_basic.py: `dist.all_reduce(logs[key].detach())`; "

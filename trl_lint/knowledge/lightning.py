@@ -4,8 +4,9 @@ Its `Trainer` starts one process per device, each with the script's module and c
 them, and so does a function with `rank_zero_only`. Testing is documented for one device; what each device predicts is
 written by callbacks for that.
 
-With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6, those of `Trainer`, of its
-strategy, of `LightningModule` and of `LightningDataModule` from lightning 2.6.6.
+With a `Fabric` the user writes the loop, and before there was one, with a `LightningLite`. Its rows were read from
+lightning-fabric 2.6.6, those of the latter from pytorch_lightning 1.8.6, those of `Trainer`, of its strategy, of
+`LightningModule` and of `LightningDataModule` from lightning 2.6.6.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ from trl_lint.knowledge.schema import (
 
 _FABRIC = "lightning.fabric.Fabric"
 _SOURCE = "lightning/fabric/fabric.py::Fabric"
+_LITE = "lightning_lite.LightningLite"
+_LITE_SOURCE = "lightning_lite/lite.py::LightningLite"
 _PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
 _TRAINER = "lightning.pytorch.Trainer"
 _TRAINER_SOURCE = "lightning/pytorch/trainer/trainer.py::Trainer"
@@ -86,6 +89,11 @@ SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]
 _IN_FIT = "in_fit"
 TRAINERS = frozenset(f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_IN_FIT}"))
 FABRIC = _FABRIC
+# What starts the processes itself, for a loop of the user's.
+FABRICS = frozenset({_FABRIC, _LITE})
+# "Put your code here": called on an object of an heir, it starts the processes, each of which runs it.
+# Source: lightning/fabric/fabric.py `Fabric.__init__`, `_wrap_and_launch`; the same in pytorch_lightning 1.8.6
+_RUNS = "run"
 # With `sync_dist=True` a value is reduced, at once or at the end of the epoch; a rank that has none waits in vain.
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only"
 _REDUCED = Synchronisation("reduced", unless="rank_zero_only", given="sync_dist", by_rank=True)
@@ -206,6 +214,10 @@ ROWS: tuple[Row, ...] = (
     Function(name=f"{_FABRIC}.setup_dataloaders", source=f"{_SOURCE}.setup_dataloaders", returns="shared out"),
     Function(name=f"{_FABRIC}.save", source=f"{_SOURCE}.save", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
+    # Of these two, each rank may call its own: with DDP, the first one saves, and does not wait for the others.
+    Class(name=_LITE, source=_LITE_SOURCE, bases=(_FABRIC,)),
+    Function(name=f"{_LITE}.load", source=f"{_LITE_SOURCE}.load", returns=UNKNOWN),
+    Function(name=f"{_LITE}.save", source=f"{_LITE_SOURCE}.save", returns=NOTHING),
 
     Class(name=_TRAINER, source=_TRAINER_SOURCE),
     Attribute(name=f"{_TRAINER}.global_rank", source=f"{_TRAINER_SOURCE}.global_rank", value=GLOBAL_RANK_INDEX),
@@ -332,7 +344,14 @@ def hooks_of(bases: Collection[str]) -> frozenset[str]:
             return _HOOKS | own
     if is_module(bases) or is_callback(bases):
         return _HOOKS
+    if is_fabric(bases):
+        return frozenset({_RUNS})
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
+
+
+def is_fabric(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a Fabric, or a LightningLite."""
+    return not FABRICS.isdisjoint(bases)
 
 
 def is_module(bases: Iterable[str]) -> bool:
@@ -357,7 +376,7 @@ def is_callback(bases: Iterable[str]) -> bool:
 
 def runs(bases: Collection[str]) -> bool:
     """Whether Lightning calls methods of a class with these bases, which has or gets its trainer."""
-    return bool(hooks_of(bases))
+    return bool(hooks_of(bases)) and not is_fabric(bases)
 
 
 # The backward pass that starts from a result, and what a module says that starts its backward passes itself.

@@ -15,7 +15,7 @@ from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from trl_lint.knowledge.fastai import ADAPTS, SETS_UP, TRAINER
-from trl_lint.knowledge.lightning import FABRIC, OLD_PACKAGE, OLD_TRAINER, TRAINERS
+from trl_lint.knowledge.lightning import FABRIC, FABRICS, OLD_PACKAGE, OLD_TRAINER, TRAINERS
 from trl_lint.knowledge.schema import Parameter
 
 
@@ -58,7 +58,7 @@ ELSEWHERE = ("fork", "notebook", "spawn")
 BY_NUMBER = {"lightning.pytorch.Trainer": "", OLD_TRAINER: OLD_PACKAGE}
 
 # Classes with one object per process, of which the class says everything that the rules need.
-ONE_PER_PROCESS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", FABRIC, *TRAINERS})
+ONE_PER_PROCESS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", *FABRICS, *TRAINERS})
 
 # The layout of a table is by hand: one line per row.
 # fmt: off
@@ -79,7 +79,7 @@ STARTS = (
     ProcessStart(SETS_UP, Shows.SCRIPT),
     ProcessStart("horovod.torch.init", Shows.SCRIPT),
     ProcessStart("ignite.distributed.initialize", Shows.GROUP, backend=(0, "backend")),
-    ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION, devices="devices"),
+    *(ProcessStart(name, Shows.FUNCTION, devices="devices") for name in sorted(FABRICS)),
     *(
         ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=_STRATEGIES)
         for name in ("lightning.pytorch.Trainer", "pytorch_lightning.Trainer")

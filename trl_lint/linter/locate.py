@@ -52,8 +52,14 @@ def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViola
     for rule, violation in found:
         groups.setdefault((rule.code, id(violation.node)), (rule, []))[1].append(violation)
     places: _Places = {module: positions(module)}
-    done = [_located(places, rule, violations) for rule, violations in groups.values()]
+    done = [_located(places, rule, _without_doubt(rule, violations)) for rule, violations in groups.values()]
     return sorted(done, key=lambda each: each.finding.sort_key)
+
+
+def _without_doubt(rule: BaseRule, violations: Sequence[Violation]) -> Sequence[Violation]:
+    """The violations at one place, without those that only count where no other is in the default set."""
+    clear = [each for each in violations if not each.in_doubt]
+    return clear if any(_is_by_default(rule, each) for each in clear) else violations
 
 
 def positions(module: SourceModule) -> _Ranges:

@@ -44,6 +44,7 @@ class Violation:
         consequence: The consequence; None for the first of the rule's.
         by_default: Whether it is useful to a user who has selected nothing; None: unless it is waste.
         cause: The same for all violations of the rule that are one finding.
+        in_doubt: It is left out beside others at its place that are in the default set.
         branch: Where some ranks leave the path to the place, if that is elsewhere.
         guard: The step of the chain that keeps ranks away.
         here: The effect on the place, in a few words.
@@ -59,6 +60,7 @@ class Violation:
     consequence: Consequence | None = None
     by_default: bool | None = None
     cause: Hashable = None
+    in_doubt: bool = False
     branch: CSTNode | None = None
     guard: Step | None = None
     here: str = ""

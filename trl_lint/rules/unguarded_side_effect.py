@@ -6,8 +6,9 @@ Reports effects on shared things that all processes of a distributed run perform
 - writing a file whose path is the same on all ranks: `open(path, "w")`, `torch.save`, `save_image`, `cv2.imwrite`,
   `DataFrame.to_csv`, `Path.write_text`, `save_pretrained` of a model, tokenizer, processor or config, and the like;
   downloading one, as data sets of torchvision do with `download=True`;
-- creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file, also with a file
-  system of fsspec (`fs.makedirs`), iopath's `PathManager` or `tf.io.gfile`;
+- creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), or where that is an option which is off by default
+  (`exist_ok=args.resume is not None`), removing or renaming a file, also with a file system of fsspec (`fs.makedirs`),
+  iopath's `PathManager` or `tf.io.gfile`;
 - commands of the shell that do the same, run by `os.system`, `os.popen` or `subprocess`: `rm -rf`, `mv`, `tar`,
   `unzip`, `wget`, `git clone`, `… > file`, and `mkdir` without `-p` where its error is raised;
 - the hub: `create_repo`, `push_to_hub`;
@@ -55,9 +56,10 @@ Pure waste, such as all ranks saving the same model at the end of a script, is n
 
 Only code that every process is known to run is checked: hooks of a Trainer, functions passed to it (reward functions,
 `compute_metrics`) and what they call, training and validation hooks of Lightning, constructors of its callbacks, those
-of OpenMMLab's metrics and hooks, programs that create an `Accelerator`, a process group, a DDP, FSDP or DeepSpeed model
-or a trainer, and functions in which all ranks synchronise or that check for the rank, themselves or in another method
-of their class. A finding in a helper names what shows that there are several processes, and the call that leads there.
+of OpenMMLab's metrics and hooks, `run` of heirs of a Fabric or LightningLite, programs that create an `Accelerator`, a
+process group, a DDP, FSDP or DeepSpeed model or a trainer, and functions in which all ranks synchronise or that check
+for the rank, themselves or in another method of their class. A finding in a helper names what shows that there are
+several processes, and the call that leads there.
 
 Paths that may differ between ranks are not reported; values made only of settings (`args.output_dir`, `cfg["name"]`,
 command options, files that all ranks read) are assumed to be equal. Files that all ranks list in one folder are the

@@ -61,7 +61,8 @@ common and does little harm. `--extend-select TRL003` reports it. Such a loss is
 function, so one that a helper returns is reported by default. Nor is a value in the default set if the same function,
 or one that returns it or passes it on to the log, has reduced something of it before, in place or under its own name,
 in a way that is not understood, or only under a condition; or if all that its function does with the dict that it is
-put into is to have another one reduce it so. Whoever writes that has thought of the ranks.
+put into is to have another one reduce it so. Whoever writes that has thought of the ranks. Such a value is not named
+beside others of the same statement that are in the default set.
 
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
@@ -136,6 +137,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
             if _is_reported(write.rank):
                 what = write.name or event.what
+                is_minor = _does_little_harm(event, write) or _may_be_of_one_process(event)
+                in_doubt = not is_minor and _may_be_reduced(event, write)
                 # A call that can reduce what it logs is the place to mend, wherever its metrics are from.
                 site = None if reduces(event.sink) else Site(write.module, write.node, _function(event, write))
                 yield Violation(
@@ -145,7 +148,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     provenance=_chain(event, write),
                     help=_help(event, write),
                     metric=what,
-                    by_default=None if _is_worth_a_look(event, write) else False,
+                    by_default=False if is_minor or in_doubt else None,
+                    in_doubt=in_doubt,
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
@@ -263,11 +267,6 @@ def _is_of_one_step(event: Logged) -> bool:
 
     by = (each.provenance.node for each in event.control.conditions if each.rank.differs)
     return any(isinstance(each, FunctionDef) and each.name.value in STEPS for each in by)
-
-
-def _is_worth_a_look(event: Logged, write: Write) -> bool:
-    """Whether it is in the default set."""
-    return not (_does_little_harm(event, write) or _may_be_of_one_process(event) or _may_be_reduced(event, write))
 
 
 def _may_be_reduced(event: Logged, write: Write) -> bool:

@@ -9,6 +9,7 @@ For example:
 
     if rank == 0: callbacks.append(Saves("out"))                       the only place that makes one: none of them is
     Trainer(devices=1, callbacks=[Saves("out")])                       the same of its constructor: one process
+    Loop(devices=1).run()                                              the same of its `run`, if it is a Fabric
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
             return
         if not creations.is_of_one_device(engine.project, cls):
             _launch(_own_runs(cls, _MAKES))
+    if lightning.is_fabric(bases) and creations.asks_for_one_device(engine.project, cls):
+        return
     for name in lightning.hooks_of(bases) | _of_runners(engine, cls):
         _launch(cls.methods[name].summaries.values() if name in cls.methods else _own_runs(cls, name))
 

@@ -23,6 +23,7 @@ from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.handled_errors import expects_second_try
 from trl_lint.analysis.program.idioms.makers import maker_of
+from trl_lint.analysis.program.idioms.option_defaults import is_off
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.idioms.removed_before import is_removed_before
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -291,7 +292,9 @@ def _emit(
     if job_flags.is_beside_rank(frame.root, node) or returned_to_first.is_asked_for(frame, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
-    is_right = any(makes_correct(args, keyword) for keyword in effect.unless) or not is_the_same(effect, args, path)
+    unset = _unset_option(frame, effect, args)
+    allowed = any(makes_correct(args, keyword) for keyword in effect.unless) and not unset
+    is_right = allowed or not is_the_same(effect, args, path)
     if is_right and name == STARTS_RUN:
         tracker_runs.note_run_per_rank(frame, args)
     if is_right or args.double is not None or not _takes_effect(frame, effect, args):
@@ -305,11 +308,21 @@ def _emit(
         accelerator=frame.accelerator(),
         trainer=_trainer(frame),
         by_clock=path is not None and _is_named_by_clock(path),
-        where=next((part for each in conditions if (part := _required_condition(frame, each, node))), ""),
+        where=next((part for each in conditions if (part := _required_condition(frame, each, node))), unset),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
         has_run=any(_tests_run(frame, each) for each in conditions),
         is_done=_making(frame),
     )
+
+
+def _unset_option(frame: Frame, effect: Effect, args: Arguments) -> str:
+    """The condition under which all ranks but the first fail, as an option that is off allows it: `not args.again`."""
+    allowing = (args.expression(each) for each in effect.unless if isinstance(each, str) and effect.fails)
+    asked = next((each for each in allowing if is_off(frame.module, each)), None)
+    if asked is None:
+        return ""
+    code = frame.module.tree.code_for_node(asked)
+    return code.replace(" is not ", " is ") if isinstance(asked, cst.Comparison) else f"not {code}"
 
 
 def _making(frame: Frame) -> Callable[[], bool]:

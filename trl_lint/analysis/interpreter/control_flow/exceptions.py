@@ -21,6 +21,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import LibraryName, ProjectName
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.python import MET_BY_ALL_RANKS, NOT_INSTALLED, OUT_OF_MEMORY
 
@@ -53,6 +54,8 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         frame.memory.control = before.control.under(caught)
         through_handler, leaves = _run_handler(frame, node, handler, body)
         _keep_reduced(frame.memory, done)
+        if _handles_missing_package(handler) or _only_imports(node.body):
+            _keep_imported(frame.memory, done)
         branches.append((through_handler, frame.memory))
         if leaves and not _handles_missing_package(handler):
             step = frame.step(handler, "a rank where an exception is raised leaves here")
@@ -119,6 +122,24 @@ def _keep_reduced(handled: Memory, done: Memory) -> None:
     for name, value in done.names.items():
         if value.rank == ranks.REDUCED and handled.names.get(name, value).rank.differs:
             handled.names[name] = value
+
+
+def _keep_imported(handled: Memory, done: Memory) -> None:
+    """Keep what the body has imported from a library, instead of what stands in for it where that is not installed.
+
+    It is no library if the handler imports it from the project.
+    """
+    for name, value in done.names.items():
+        if isinstance(value, LibraryName) and not isinstance(handled.names.get(name), ProjectName):
+            handled.names[name] = value
+
+
+def _only_imports(body: cst.BaseSuite) -> bool:
+    """Whether nothing else can fail in the body of a `try`."""
+    lines = [
+        small for each in body.body for small in (each.body if isinstance(each, cst.SimpleStatementLine) else (each,))
+    ]
+    return all(isinstance(each, (cst.Import, cst.ImportFrom)) for each in lines)
 
 
 def _joined(branches: Iterable[tuple[bool, Memory]]) -> Memory | None:

@@ -58,6 +58,12 @@ def is_of_one_device(project: Project, cls: ClassInfo) -> bool:
     return bool(known) and all(each.on_one_device for each in known)
 
 
+def asks_for_one_device(project: Project, cls: ClassInfo) -> bool:
+    """Whether each known creation, but for those of tests, asks for one device of one node: `Loop(devices=1)`."""
+    known = [dict(each.keywords) for each in _creations(project, cls.name) if not each.in_test]
+    return bool(known) and all(each.get("devices") == "1" and "num_nodes" not in each for each in known)
+
+
 def programs_of(project: Project, cls: ClassInfo) -> tuple[cst.Module, ...]:
     """The code of the linted files that create an object of a class by its name: of its own file first."""
     return project.notes.cached((programs_of, cls), lambda: (cls.module.tree, *_find_programs(project, cls)))

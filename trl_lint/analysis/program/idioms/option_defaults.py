@@ -9,6 +9,9 @@ For example:
     class Config:
         kind: str = "constant"
     get_scheduler(config.kind, optimizer)                   "constant", unless somebody passes another one
+
+    parser.add_argument("--again", action="store_true")
+    os.makedirs(path, exist_ok=args.again)                  false, unless a command gives the option
 """
 
 from __future__ import annotations
@@ -20,6 +23,10 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
 
 _ADDS = "add_argument"
+_NOTHING = frozenset({"False", "None"})
+_STORE = cst.SimpleString('"store"')
+# Without a default, an option with one of these actions is None or False until a command gives it.
+_UNSET_BY_DEFAULT = frozenset({"store", "store_true"})
 
 
 def option_default(module: Module, read: cst.CSTNode | None) -> str | None:
@@ -34,6 +41,19 @@ def setting_default(module: Module, read: cst.CSTNode | None) -> str | None:
     if not isinstance(read, cst.Attribute):
         return None
     return option_default(module, read) or _fields(module).get(read.attr.value)
+
+
+def is_off(module: Module, test: cst.CSTNode | None) -> bool:
+    """Whether a test, `args.again` or `args.resume is not None`, is of an option that is off, or None, by default."""
+    match test:
+        case cst.Comparison(
+            left=cst.Attribute() as read,
+            comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=cst.Name("None"))],
+        ):
+            return read.attr.value in _off(module)
+        case cst.Attribute(attr=cst.Name(name)):
+            return name in _off(module)
+    return False
 
 
 def parameter_default(function: cst.CSTNode, read: cst.CSTNode | None) -> str | None:
@@ -55,6 +75,23 @@ def _fields(module: Module) -> dict[str, str]:
         if isinstance(each.target, cst.Name) and _text(value):
             found[each.target.value] = _text(value)
     return found
+
+
+@noted
+def _off(module: Module) -> frozenset[str]:
+    """The options that are off, or None, by default, by the name of the attribute, however often they are added."""
+    found: dict[str, bool] = {}
+    for call in of_class(module.tree, cst.Call):
+        if last_name(call.func) == _ADDS:
+            keywords = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
+            default = keywords.get("default")
+            is_left = "required" not in keywords and _text(keywords.get("action", _STORE)) in _UNSET_BY_DEFAULT
+            is_unset = is_left if default is None else isinstance(default, cst.Name) and default.value in _NOTHING
+            for each in call.args:
+                if each.keyword is None and _text(each.value).startswith("--"):
+                    name = _attribute(_text(each.value))
+                    found[name] = found.get(name, True) and is_unset
+    return frozenset(name for name, is_unset in found.items() if is_unset)
 
 
 @noted
