@@ -1943,3 +1943,25 @@ def test_no_wrapper_is_a_sequence(use, said):
     expected = f"a wrapped model, `model`, is {said}: TypeError under DDP and DataParallel"
     assert [each.message for each in found] == [expected] * bool(said)
     assert all("use the bare model (`model.module`)" in each.help for each in found)
+
+
+ON_ONE_GPU = """\
+import os
+os.environ["CUDA_VISIBLE_DEVICES"] = "3"
+from transformers import Trainer
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        return model.get_loss(inputs)
+
+if __name__ == "__main__":
+    Own(object(), train_dataset=[]).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "is_reported"), [("python train.py", False), ("torchrun --nproc_per_node 2 train.py", True)]
+)
+def test_a_program_on_one_gpu_wraps_nothing_unless_several_processes_run_it(launch, is_reported, tmp_path):
+    found = findings_in(tmp_path, {"run.sh": f"{launch}\n", "train.py": ON_ONE_GPU}, "train.py", "TRL002")
+    assert bool(found) is is_reported

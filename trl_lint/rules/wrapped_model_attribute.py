@@ -58,7 +58,8 @@ These are correct and not reported:
   on the wrapper (`model.hyp = hyp`) or on its class (`type(model).hyp = hyp`), and reads on one branch of a test whose
   other branch uses `.module`;
 - `generate`, which is TRL010's;
-- programs with a `Trainer` that make one GPU visible (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`).
+- programs with a `Trainer` or an `Accelerator` that make one GPU visible (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`),
+  if no launch in the project starts several processes.
 
 If a setting decides whether the model is wrapped (`if args.distributed: model = DDP(model)`), reads are reported
 unless the code has tested something that may concern that setting; in other functions any test counts.
@@ -156,8 +157,8 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         return may_be_data_parallel(event.model)
 
     def check(self, event: AttributeRead | AttributeAsked | PassedToPipeline) -> Iterator[Violation]:
-        if event.module.one_process and event.module.mentions(SEES_ONE_GPU):
-            return  # a Trainer on one GPU wraps nothing
+        if _sees_one_gpu(event):
+            return
         if isinstance(event, PassedToPipeline):
             if not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
                 yield _passed_to_pipeline(event)
@@ -187,6 +188,12 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
             # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
             cause=(id(event.function), event.module.path, model, event.called or name),
         )
+
+
+def _sees_one_gpu(event: AttributeRead | AttributeAsked | PassedToPipeline) -> bool:
+    """Whether a program makes one GPU visible, and no known launch starts several processes: nothing is wrapped."""
+    module = event.module
+    return module.one_process and module.mentions(SEES_ONE_GPU) and not module.engines().launched
 
 
 def _is_started_as_several(event: AttributeRead) -> bool:
