@@ -104,8 +104,6 @@ def test_a_launcher_starts_python_without_naming_it():
     notebook = f'{{"cells": [{cell}], "metadata": {{"kernelspec": {{"name": "python3"}}}}}}'
     (launch,) = shown(notebook, "train.ipynb").launches
     assert (launch.program, launch.one_process) == ("train.py", True)
-    task = '[tool.poe.tasks]\ntrain = "torchrun --nproc_per_node 2 train.py"\n'
-    assert started("[project]\nrequires-python = '>=3.9'\n" + task, "pyproject.toml") == ([], ["train.py"])
 
 
 def test_a_notebook_says_nothing_but_what_it_starts():

@@ -116,7 +116,7 @@ def matters(data: bytes) -> bool:
 
 
 def may_be_command(text: str) -> bool:
-    """Whether a part of a file may start Python: a cell of a notebook, a task, a docstring."""
+    """Whether a part of a file may start Python: a cell of a notebook, a docstring."""
     return any(word in text for word in ("python", "uv run", *LAUNCHERS))
 
 

@@ -10,7 +10,6 @@ from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadab
 from trl_lint.launch.commands.source_map import Passage, joined, splitlines_spans
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import shell
-from trl_lint.launch.parsers.readers import may_be_command
 from trl_lint.toml import Table, Toml
 
 LARGEST = 500_000
@@ -57,7 +56,7 @@ def _tasks(data: Table) -> Iterator[str]:
     for table in TABLES:
         for tasks in _below(data, table):
             for value in tasks.values() if isinstance(tasks, dict) else ():
-                yield from filter(may_be_command, _strings(value))
+                yield from (each for each in _strings(value) if "python" in each or "uv run" in each)
 
 
 def _below(data: Toml, path: tuple[str, ...]) -> Iterator[Toml]:
