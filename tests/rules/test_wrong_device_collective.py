@@ -8,7 +8,7 @@ import pytest
 from snippets import Snippets, loop, shown, trainer
 
 from trl_lint import api
-from trl_lint.findings import Applicability
+from trl_lint.findings import Applicability, Finding
 from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL011")
@@ -281,6 +281,17 @@ def test_a_tensor_that_is_made_of_another_one_stays_beside_it(made: str, speaks:
     assert bool(SNIPPETS.findings(plain(f"dist.all_reduce({made})"))) is speaks
 
 
+ON_ONE_NODE = "torchrun --standalone --nproc_per_node 8 job.py"
+
+
+def findings_of_job(folder: Path, lines: str, launches: str) -> list[Finding]:
+    """The findings in a program with these lines, and a script that launches it."""
+    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
+    (folder / "job.py").write_text("import os\n" + plain(lines + main))
+    (folder / "run.sh").write_text(launches + "\n")
+    return api.check(folder, Settings(root=folder, select=("TRL011",)))
+
+
 @pytest.mark.parametrize(
     ("launches", "speaks"),
     [
@@ -294,31 +305,19 @@ def test_a_tensor_that_is_made_of_another_one_stays_beside_it(made: str, speaks:
     ],
 )
 def test_a_program_whose_launches_say_so_is_on_one_node(launches: str, speaks: bool, tmp_path: Path):
-    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
-    (tmp_path / "job.py").write_text(plain("torch.cuda.set_device(dist.get_rank())" + main))
-    (tmp_path / "run.sh").write_text(launches + "\n")
-    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
-    assert bool(found) is speaks
+    assert bool(findings_of_job(tmp_path, "torch.cuda.set_device(dist.get_rank())", launches)) is speaks
 
 
 @pytest.mark.parametrize(("divisor", "speaks"), [("dist.get_world_size()", True), ("torch.cuda.device_count()", False)])
 def test_a_rank_modulo_all_processes_is_still_the_rank_in_the_job(divisor: str, speaks: bool, tmp_path: Path):
     lines = f"global SIZE\n    SIZE = {divisor}\n    local = dist.get_rank() % SIZE\n    torch.cuda.set_device(local)"
-    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
-    (tmp_path / "job.py").write_text("import os\n" + plain(lines + main))
-    (tmp_path / "run.sh").write_text("torchrun --standalone --nproc_per_node 8 job.py\n")
-    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
-    assert bool(found) is speaks
+    assert bool(findings_of_job(tmp_path, lines, ON_ONE_NODE)) is speaks
 
 
 @pytest.mark.parametrize(("variable", "speaks"), [("LOCAL_RANK", True), ("MODE", False)])
 def test_code_that_tells_nodes_apart_is_for_several_however_it_is_launched(variable: str, speaks: bool, tmp_path: Path):
     lines = f"local = int(os.environ[{variable!r}])\n    torch.cuda.set_device(local)\n    tensor.to(dist.get_rank())"
-    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
-    (tmp_path / "job.py").write_text("import os\n" + plain(lines + main))
-    (tmp_path / "run.sh").write_text("torchrun --standalone --nproc_per_node 8 job.py\n")
-    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
-    assert bool(found) is speaks
+    assert bool(findings_of_job(tmp_path, lines, ON_ONE_NODE)) is speaks
 
 
 def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):

@@ -172,7 +172,7 @@ def _words_after(words: Sequence[Word], launcher: str) -> Sequence[Word]:
 def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     passed = [(name, value) for name, value, _ in options(words)]
     place, started = _started(words)
-    launcher_options = [(name, value) for name, value, _ in options(words[:place])]
+    launcher_options = _launcher_options(words)
     found = {option.engine for name, value in passed for option in OPTIONS if option.fits(name, value)}
     named = next(((value, text) for name, value, text in options(words) if name in CONFIGURATION_OPTIONS), None)
     to_be_chosen = named is not None and FILE_TO_BE_CHOSEN.fits(named[0])
@@ -198,10 +198,14 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
 
 def _is_one(words: Sequence[Word]) -> bool:
     """Whether a launcher is told to start one process, by a value or by that of a variable."""
+    passed = _launcher_options(words)
+    return _any_fits(ONE_PROCESS, passed) and not _is_several(passed)
+
+
+def _launcher_options(words: Sequence[Word]) -> list[tuple[str, str]]:
+    """The options in front of the program, with their values."""
     place, _ = _started(words)
-    passed = [(name, value) for name, value, _ in options(words[:place])]
-    is_one = any(option.fits(name, value) for name, value in passed for option in ONE_PROCESS)
-    return is_one and not _is_several(passed)
+    return [(name, value) for name, value, _ in options(words[:place])]
 
 
 def _pattern(option: str) -> str:
@@ -216,7 +220,11 @@ def _drops_last(words: Sequence[Word]) -> bool:
 
 
 def _is_several(passed: Sequence[tuple[str, str]]) -> bool:
-    return any(option.fits(name, value) for name, value in passed for option in SEVERAL_NODES)
+    return _any_fits(SEVERAL_NODES, passed)
+
+
+def _any_fits(table: Sequence[CountOption], passed: Sequence[tuple[str, str]]) -> bool:
+    return any(option.fits(name, value) for name, value in passed for option in table)
 
 
 def _has_fixed_option(options: Sequence[CountOption], passed: Sequence[tuple[str, str]], words: Sequence[Word]) -> bool:

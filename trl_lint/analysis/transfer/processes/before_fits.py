@@ -30,6 +30,7 @@ from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer
 from trl_lint.analysis.program.idioms.path_conditions import branch_of
 from trl_lint.analysis.program.syntax import (
+    LOOPS,
     ancestors,
     assignments,
     below,
@@ -80,7 +81,7 @@ def note(frame: Frame, receiver: Value, name: str, call: cst.CSTNode) -> None:
 
 def _turns_around(frame: Frame, call: cst.CSTNode) -> frozenset[int] | None:
     """The ids of the nodes in the body of the outermost loop around a call; None if there is none."""
-    loops = [each for each in ancestors(frame.root, call) if isinstance(each, _LOOPS)]
+    loops = [each for each in ancestors(frame.root, call) if isinstance(each, LOOPS)]
     return _ids_below(loops[0].body) if loops else None
 
 
@@ -90,14 +91,14 @@ def _reached_once(trace: EventTrace, turns: frozenset[int] | None) -> list[cst.C
     turns: the ids of the nodes in the body of the loop, if the processes are started in one. It may go over what a
     generator of the project yields, which goes on in each turn.
     """
-    traces, again = {id(each): each for each in called_traces(trace)}, dict[int, EventTrace]()
+    traces, again = {id(each): each for each in called_traces(trace)}, set[int]()
     if turns is None:
         return [event.node for each in traces.values() for event in each.events.values()]
     late = {key: turns | _turns_of_generators(each.module) for key, each in traces.items()}
     for key, each in traces.items():
         for edge, summary in each.calls.items():
             if edge[0] in late[key]:
-                again |= {id(other): other for other in called_traces(summary.trace)}
+                again |= set(map(id, called_traces(summary.trace)))
     return [
         event.node
         for key, each in traces.items()
@@ -117,8 +118,8 @@ def _after_yields(tree: cst.Module) -> frozenset[int]:
     for function in of_class(tree, cst.FunctionDef):
         yields = [each for each in of_class(function.body, cst.Yield) if definitions_around(tree, each)[-1] is function]
         if yields:
-            loops = (each for first in yields[:1] for each in ancestors(function, first) if isinstance(each, _LOOPS))
-            outermost = next(loops, yields[0])
+            first = yields[0]
+            outermost = next((each for each in ancestors(function, first) if isinstance(each, LOOPS)), first)
             late |= _ids_below(outermost)
             late |= {id(each) for each in below(function.body) if precedes(function, outermost, each)}
     return frozenset(late)
@@ -126,9 +127,6 @@ def _after_yields(tree: cst.Module) -> frozenset[int]:
 
 def _ids_below(node: cst.CSTNode) -> frozenset[int]:
     return frozenset(map(id, below(node)))
-
-
-_LOOPS = (cst.For, cst.While)
 
 
 def _starts_others(receiver: Value, name: str) -> bool:
