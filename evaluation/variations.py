@@ -78,6 +78,14 @@ VARIATIONS = {
             )
             for name in ("SDFT", "SDPO")
         ),
+        # The advice of TRL015: all ranks split by the same seed.
+        Variation(
+            "mixture-seed",
+            "1.16.0",
+            "trl/scripts/utils.py",
+            "train_test_split(test_size=mixture_config.test_split_size)",
+            "train_test_split(test_size=mixture_config.test_split_size, seed=42)",
+        ),
         # The advice of TRL003 if some ranks may have no value: all ranks gather, whatever they have.
         Variation("IW-OPD-all-tokens", "1.16.0", "trl/experimental/iw_opd/iw_opd_trainer.py", _OF_RANK, _OF_ALL),
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trl_lint.verify.oracles import metrics, sequence, termination, true_value
+from trl_lint.verify.oracles import metrics, own_share, sequence, termination, true_value
 
 # The arguments of a subject, unless its case says otherwise.
 STEPS, BATCH = 4, 2
@@ -92,6 +92,8 @@ NOT_RUN = {
     "TRL014, distillation": "the gather is that of SFT, of the same two counts",
     "TRL014, the tokens that SFT counts of batches without padding (line 1653)": "the gather is that of line 1650, "
     "which is run",
+    "TRL015 in the scripts of distillation, DPO, GRPO, KTO, reward and RLOO": "the split is the same function's as in "
+    "that of SFT, which is run",
 }
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
@@ -471,6 +473,20 @@ CASES = (
             options=_SERVER,
         )
         for name in ("SDFT", "SDPO")
+    ),
+    Case(
+        "unseeded split, SFT script",
+        "sft_split",
+        "1.16.0",
+        (Failure(own_share.ORACLE, "overlap"),),
+        files=("trl/scripts/sft.py", "trl/scripts/utils.py"),
+        rules=("TRL015",),
+        options={"steps": 8},
+        by_hand="mixture-seed",
+        facts=("trains to the end", "trains as one process"),
+        note="The script itself is run, on a file of texts, of which `test_split_size` keeps a fifth to evaluate on. "
+        "Each rank trains on half of what it has not kept itself, so that the ranks share rows, and train on rows that "
+        "others have kept.",
     ),
     Case("control, DPO", "dpo", "0.17.0", (_LOGITS,), note="The means of means of 0.14.0 are still there."),
     Case("control, SFT", "sft", "0.17.0"),

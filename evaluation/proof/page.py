@@ -130,7 +130,7 @@ def decisive(column: Column, verdict: Verdict) -> str:
             return _and([f"`{name}`" for name in verdict.data["metrics"]])
         case "sequence":
             return f"the ranks diverge at collective no. {verdict.data['index'] + 1},{at}"
-        case "loss" | "rows":
+        case "loss" | "rows" | "overlap":
             return verdict.summary
         case "abort":
             return f"abort in C++{at}"

@@ -29,12 +29,13 @@ SUBJECTS = {
     "sdft": "SDFTTrainer",
     "sdpo": "SDPOTrainer",
     "sft": "SFTTrainer",
+    "sft_split": "SFTTrainer",
     "tpo": "TPOTrainer",
     "trainer": "Trainer",
 }
 
 # The trainers of trl 1.16.0 with bugs that are not fixed yet; on earlier releases these were never run.
-NEWEST = ("a2po", "callback", "cpo_table", "iw_opd", "kto", "orpo_table", "reward", "sdft", "sdpo", "tpo")
+NEWEST = ("a2po", "callback", "cpo_table", "iw_opd", "kto", "orpo_table", "reward", "sdft", "sdpo", "sft_split", "tpo")
 
 
 @dataclass(frozen=True)
