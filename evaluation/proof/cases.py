@@ -237,8 +237,6 @@ def _table(name: str, line: int) -> Case:
 
 
 _A2PO = ("reward", "v_star", "implicit_reward", "advantage")
-# Nothing is known of these except that a function of the user has computed the numbers.
-_LEFT = ("reward",)
 _IW_OPD = tuple(f"iw_opd/{name}" for name in ("mean_advantage", "mean_abs_advantage", "mean_weight", "min_weight"))
 _SERVER = {"steps": 2, "server": 1}
 # Everything that KTO counts or sums, and what follows from its baseline.
@@ -429,12 +427,9 @@ CASES = (
         "1.16.0",
         (Failure(metrics.ORACLE, "metric", _A2PO), Failure(true_value.ORACLE, "value", _A2PO)),
         files=("trl/experimental/a2po/a2po_trainer.py",),
-        mended=(Failure(metrics.ORACLE, "metric", _LEFT), Failure(true_value.ORACLE, "value", _LEFT)),
         options={"steps": 2, "fill": 4},
-        metrics=("v_star", "implicit_reward", "advantage"),
+        metrics=_A2PO,
         facts=("equal on all ranks", "mean of the ranks", "same training", "same alone"),
-        note="Rewards come from a function that the user hands over. Of their mean no rule says anything, and `--fix` "
-        "leaves it.",
     ),
     Case(
         "a filter of each rank, A2PO",
