@@ -35,6 +35,7 @@ from trl_lint.knowledge.heuristics import (
     KEPT_COUNT,
     RANK_FIELD,
     RANK_LOCAL_PATH,
+    RANK_NUMBER,
     SETTING_OF_RANK,
     SETTINGS_OBJECT,
     SHARED_PATH,
@@ -43,7 +44,7 @@ from trl_lint.knowledge.heuristics import (
 )
 from trl_lint.knowledge.lightning import is_callback, prepares_on_one
 from trl_lint.knowledge.openmmlab import run_by_all
-from trl_lint.knowledge.schema import WORLD
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
@@ -132,6 +133,8 @@ def parameter_by_name(name: str, value: Value) -> Value:
         return value
     if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
         return WORLD
+    if value.kind is not Kind.STRING and RANK_NUMBER.fits(name) and not name.startswith("get_"):
+        return RANK_INDEX
     is_count = COUNTER.fits(name) or KEPT_COUNT.fits(name)
     is_setting = is_count or _is_path_name(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.replace(rank=ranks.SETTING) if is_setting else value
