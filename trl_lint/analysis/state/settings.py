@@ -26,7 +26,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
-from trl_lint.analysis.state.field_assignments import FieldAssignments, word_before
+from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -284,7 +284,11 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
         return False
     defaults = _assignments(frame.module).defaults
     return all(
-        text in defaults or text.startswith("self.") or _copies(text, name) or _extends(text, name)
+        text in defaults
+        or text.startswith("self.")
+        or _copies(text, name)
+        or _extends(text, name)
+        or _hands_on(frame, text, name)
         for text in _assigned(frame, name)
     )
 
@@ -320,6 +324,13 @@ def _copies(text: str, name: str) -> bool:
     """Whether a text copies a setting: `self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
     field = re.escape(name)
     return re.fullmatch(rf"\w*\.{field}\s*=\s*[\w.]+\.{field}{_TEXT_CALLS}\s*(?:#.*)?", text) is not None
+
+
+def _hands_on(frame: Frame, text: str, name: str) -> bool:
+    """Whether a text stores what the code is handed under the same name, and never computes: `cfg.run.tag = tag`."""
+    if re.fullmatch(rf"\w*\.{re.escape(name)}\s*=\s*{re.escape(name)}\s*(?:#.*)?", text) is None:
+        return False
+    return not is_bound_at_line(frame.module.text, name)
 
 
 def _extends(text: str, name: str) -> bool:
