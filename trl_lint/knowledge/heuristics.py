@@ -135,11 +135,11 @@ RANK_NUMBER = Guess(
         "GLOBAL_RANK LOCAL_RANK get_global_rank get_local_ordinal get_local_rank get_ordinal get_rank global_rank "
         "local_rank"
     ),
-    says="A function or attribute with this name, wherever it is defined, is the rank. A bare `rank` is not: "
-    "LoRA's is the same everywhere.",
+    says="A function or attribute with this name, wherever it is defined, is the rank. So is a parameter that nothing "
+    "in sight passes. A bare `rank` is not: LoRA's is the same everywhere.",
     because="Names of lightning `Trainer`, ignite `idist`, detectron2 `comm`, torch_xla `xla_model`, scripts of "
     "torchvision and timm; open-mmlab/OpenPCDet, tools/train.py: `cfg.LOCAL_RANK`; "
-    "tests/analysis/reveal/names_of_ranks.py",
+    "lamalab-org/MatText, src/mattext/models/finetune.py: `local_rank=None`; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_FIELD = Guess(
     group=SYNCHRONISATION,

@@ -67,5 +67,12 @@ def of_groups(made):
     reveal_rank(made.rank())  # revealed: unknown
 
 
+def of_parameters(local_rank=None, rank=None, first_local_rank=0):
+    reveal_rank(local_rank)  # revealed: local(rank)
+    reveal_rank(local_rank is None or local_rank == 0)  # revealed: local(rank)
+    reveal_rank(rank)  # revealed: unknown
+    reveal_rank(first_local_rank)  # revealed: unknown
+
+
 of_settings(None)
 of_groups(None)

@@ -228,7 +228,8 @@ class Engine(Runs):
     def _as_setting(self, cls: ClassInfo | None, function: FunctionInfo, name: str, value: Value) -> Value:
         """A parameter that is a setting, by its name or as an option of a command."""
         refined = settings.parameter_by_name(name, value)
-        value = value if refined is not value and self._may_differ(cls, function, name) else refined
+        is_shared = refined is not value and not refined.rank.differs
+        value = value if is_shared and self._may_differ(cls, function, name) else refined
         return settings.option(name, value) if function.is_command else value
 
     def _may_differ(self, cls: ClassInfo | None, function: FunctionInfo, name: str) -> bool:

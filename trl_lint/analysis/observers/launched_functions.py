@@ -7,6 +7,8 @@ What is known of runs:
     if rank == 0:                         the same, as only code for several processes asks
         save()
     set_up(args)                          each process runs it, if `set_up` starts the group
+    for fold in folds:                    the same, if `train` makes a trainer
+        train(fold)
     if not dist.is_initialized():         each process runs it: it starts the group if there is none
         dist.init_process_group("nccl")
 """
@@ -28,7 +30,7 @@ from trl_lint.analysis.program.syntax import callee_of, is_literal_none, is_main
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces, never_run_beside
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
-from trl_lint.analysis.transfer.processes import device_counts, job_flags
+from trl_lint.analysis.transfer.processes import device_counts, job_flags, wide_conditions
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.kinds import is_none
@@ -150,8 +152,11 @@ def _trains(trace: EventTrace) -> bool:
 
 
 def _is_step_of(frame: Frame) -> bool:
-    """Whether the current call is an unconditional step of a function, or of the body of a script."""
-    if frame.memory.control.uniformity is not Uniformity.UNIFORM:
+    """Whether the current call is an unconditional step of a function, or of the body of a script.
+
+    So are the steps of a loop, whose turns all ranks begin together or nothing else is known of it.
+    """
+    if not all(map(wide_conditions.is_no_guard, frame.memory.control.conditions)):
         return False
     block = frame.root if isinstance(frame.root, cst.Module) else frame.root.body
     body = block.body if isinstance(block, (cst.Module, cst.BaseSuite)) else ()
@@ -159,8 +164,9 @@ def _is_step_of(frame: Frame) -> bool:
 
 
 def _lines(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
+    """Statements that a block is sure to get to, if it raises nothing; a loop is taken to have turns."""
     for line in body:
-        if isinstance(line, cst.If) and is_main_guard(line.test):
+        if isinstance(line, (cst.For, cst.With)) or (isinstance(line, cst.If) and is_main_guard(line.test)):
             yield from _lines(line.body.body)
         yield line
         if isinstance(line, cst.SimpleStatementLine):

@@ -61,6 +61,13 @@ def in_text(text: str) -> FieldAssignments:
     return FieldAssignments(found, frozenset(each for each in at_top - indented if _DEFAULT.fullmatch(each)))
 
 
+@lru_cache(maxsize=256)
+def is_bound_at_line(text: str, name: str) -> bool:
+    """Whether any line of a file begins with an assignment to a name, maybe among others, or passes it by keyword."""
+    targets = rf"(?:[\w.]+[ \t]*,[ \t]*)*{re.escape(name)}\b[^=\n]*=(?!=)"
+    return re.search(rf"^[ \t]*\(?{targets}|\b{re.escape(name)}[ \t]*:=", text, re.MULTILINE) is not None
+
+
 def word_before(text: str, dot: int) -> str:
     """The word that ends at a dot; "" if none does."""
     start = dot

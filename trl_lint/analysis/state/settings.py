@@ -26,7 +26,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
-from trl_lint.analysis.state.field_assignments import FieldAssignments, word_before
+from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -35,6 +35,7 @@ from trl_lint.knowledge.heuristics import (
     KEPT_COUNT,
     RANK_FIELD,
     RANK_LOCAL_PATH,
+    RANK_NUMBER,
     SETTING_OF_RANK,
     SETTINGS_OBJECT,
     SHARED_PATH,
@@ -43,7 +44,7 @@ from trl_lint.knowledge.heuristics import (
 )
 from trl_lint.knowledge.lightning import is_callback, prepares_on_one
 from trl_lint.knowledge.openmmlab import run_by_all
-from trl_lint.knowledge.schema import WORLD
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
@@ -132,6 +133,8 @@ def parameter_by_name(name: str, value: Value) -> Value:
         return value
     if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
         return WORLD
+    if value.kind is not Kind.STRING and RANK_NUMBER.fits(name) and not name.startswith("get_"):
+        return RANK_INDEX
     is_count = COUNTER.fits(name) or KEPT_COUNT.fits(name)
     is_setting = is_count or _is_path_name(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.replace(rank=ranks.SETTING) if is_setting else value
@@ -281,7 +284,11 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
         return False
     defaults = _assignments(frame.module).defaults
     return all(
-        text in defaults or text.startswith("self.") or _copies(text, name) or _extends(text, name)
+        text in defaults
+        or text.startswith("self.")
+        or _copies(text, name)
+        or _extends(text, name)
+        or _hands_on(frame, text, name)
         for text in _assigned(frame, name)
     )
 
@@ -317,6 +324,13 @@ def _copies(text: str, name: str) -> bool:
     """Whether a text copies a setting: `self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
     field = re.escape(name)
     return re.fullmatch(rf"\w*\.{field}\s*=\s*[\w.]+\.{field}{_TEXT_CALLS}\s*(?:#.*)?", text) is not None
+
+
+def _hands_on(frame: Frame, text: str, name: str) -> bool:
+    """Whether a text stores what the code is handed under the same name, and never computes: `cfg.run.tag = tag`."""
+    if re.fullmatch(rf"\w*\.{re.escape(name)}\s*=\s*{re.escape(name)}\s*(?:#.*)?", text) is None:
+        return False
+    return not is_bound_at_line(frame.module.text, name)
 
 
 def _extends(text: str, name: str) -> bool:
