@@ -10,8 +10,8 @@ import libcst as cst
 from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
-from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
-from trl_lint.analysis.program.definitions.reduced_forwards import is_reduced
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectModel, class_of
+from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced, returns_reduced
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
 from trl_lint.analysis.program.syntax import callee_of
@@ -22,7 +22,7 @@ from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
+from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
@@ -86,9 +86,21 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     value = output_of(frame, args)
     if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):
         value = value.replace(rank=ranks.AGREED)
+    elif value.rank.differs and any(map(_puts_ranks_together, args.all())):
+        value = UNKNOWN
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
     return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)
+
+
+def _puts_ranks_together(value: Value) -> bool:
+    """Whether a value is a function that gathers or reduces, which a model may use: `model(x, gather)`."""
+    match value:
+        case FunctionValue(function=function):
+            return returns_reduced(function)
+        case BoundMethod(receiver=ClassValue(cls=cls), name=name):
+            return name == APPLY and is_reduced(cls)
+    return False
 
 
 def _read(model: Value, args: Arguments) -> Arguments:
