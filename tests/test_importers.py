@@ -7,22 +7,23 @@ import sys
 import pytest
 
 from trl_lint.launch.judge.engines import Group
-from trl_lint.linter.execution.importers import Importer, Importers, imported
+from trl_lint.linter.execution.importers import Importer, Importers, Modules, imported
 
 
 @pytest.mark.parametrize(
     ("code", "names"),
     [
         ("import a", {"a"}),
-        ("import a.b.c, d.e", {"c", "e"}),
-        ("import a.b as c", {"b"}),
-        ("import a as b, c.d as e", {"a", "d"}),
+        ("import a.b.c, d.e", {"a.b.c", "d.e"}),
+        ("import a.b as c", {"a.b"}),
+        ("import a as b, c.d as e", {"a", "c.d"}),
         ("import a and train it", {"a"}),
-        ("from a.b import C, d as e", {"b", "C", "d"}),
-        ("from . import trainer", {"trainer"}),
-        ("from .trainer import *", {"trainer"}),
-        ("from a.b import (\n    C,  # the first\n    d as e,\n)", {"b", "C", "d"}),
-        ("    from a import b  # inside a function", {"a", "b"}),
+        ("from a.b import C, d as e", {"a.b", "a.b.C", "a.b.d"}),
+        ("from . import trainer", {".trainer"}),
+        ("from .trainer import *", {".trainer"}),
+        ("from ..a import b", {"..a", "..a.b"}),
+        ("from a.b import (\n    C,  # the first\n    d as e,\n)", {"a.b", "a.b.C", "a.b.d"}),
+        ("    from a import b  # inside a function", {"a", "a.b"}),
         ("important = 1\nfrom_a = 2", set()),
     ],
 )
@@ -52,6 +53,53 @@ FILES = (
 )
 def test_programs_that_import_a_file(path: str, programs: set[str]):
     assert Importers(FILES).programs_of(path) == programs
+
+
+SAME_NAMES = (
+    "main.py",
+    "data.py",
+    "run.py",
+    "first/data.py",
+    "first/train.py",
+    "first/sub/__init__.py",
+    "first/sub/data.py",
+    "first/sub/models.py",
+    "second/data.py",
+    "src/second/losses.py",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "importer", "meant"),
+    [
+        ("data", "second/train.py", {"second/data.py", "data.py"}),
+        ("data", "first/sub/models.py", {"first/sub/data.py", "first/data.py", "data.py"}),
+        ("data.Rows", "first/train.py", set()),
+        ("second.losses", "main.py", {"src/second/losses.py"}),
+        ("losses", "main.py", {"src/second/losses.py"}),
+        ("third.losses", "main.py", {"src/second/losses.py"}),
+        ("first.sub", "main.py", {"first/sub/__init__.py"}),
+        ("first.sub.data", "main.py", {"first/sub/data.py"}),
+        (".data", "first/sub/models.py", {"first/sub/data.py"}),
+        ("..data", "first/sub/models.py", {"first/data.py"}),
+        (".data.run", "first/sub/models.py", set()),
+        (".sub.models", "first/train.py", {"first/sub/models.py"}),
+        ("torch.utils.data", "alone/train.py", set()),
+        ("third.second.data", "alone/train.py", {"second/data.py"}),
+        (".nothing", "main.py", set()),
+        ("nothing", "main.py", set()),
+    ],
+)
+def test_which_file_an_import_means(name: str, importer: str, meant: set[str]):
+    assert Modules(SAME_NAMES).meant_by(name, importer) == meant
+
+
+def test_modules_that_settings_name_may_lie_anywhere():
+    files = [
+        Importer("main.py", (), program=True, built=("data",)),
+        *(Importer(each, (), program=False) for each in SAME_NAMES[1:]),
+    ]
+    assert Importers(files).programs_of("second/data.py") == {"main.py"}
 
 
 ANSWER = """

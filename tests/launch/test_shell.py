@@ -8,6 +8,7 @@ from launching import commands
 WORDS = {
     "python x.py": [["python", "x.py"]],
     "python \\\n  x.py --a": [["python", "x.py", "--a"]],
+    "python -u\\  \n  x.py \\\t\n --é \\ \n --a": [["python", "-u", "x.py", "--é", "--a"]],
     "python 'a b.py' \"c d\" e\\ f": [["python", "a b.py", "c d", "e f"]],
     'python x.py "$A" $(date) `b`': [["date"], ["b"], ["python", "x.py", None, None, None]],
     "A=1; python x$A.py ${A} ${B:-2}": [["python", "x1.py", "1", "2"]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from functools import cache
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 # Limits for input that is slow to parse and that is no script written by a person.
 LARGEST = 300_000
 MOST_HEREDOCS = 300
+# A line that is meant to go on, with blanks after its backslash: the shell takes the first of them for a word.
+_MEANT_TO_GO_ON = re.compile(rb"\\([ \t]+)(?=\r?\n)")
 
 
 class Tree:
@@ -60,5 +63,5 @@ def parse(passage: Passage) -> Tree:
         raise Unreadable(f"a shell script of {len(passage.text)} characters is not looked at")
     if passage.text.count("<<") > MOST_HEREDOCS:
         raise Unreadable(f"a shell script with more than {MOST_HEREDOCS} here-documents is not looked at")
-    data = passage.text.encode("utf-8", "replace")
+    data = _MEANT_TO_GO_ON.sub(rb"\1\\", passage.text.encode("utf-8", "replace"))
     return Tree(passage, _parser().parse(data).root_node, data)

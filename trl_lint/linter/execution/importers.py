@@ -5,7 +5,9 @@
     main.py      hydra.utils.instantiate(cfg.task)      main.py may run tasks.py
     task.yaml    _target_: tasks.Training
 
-If a name fits several files, all of them are assumed.
+An import means a file in the folder of the importing file, or in one around it, if there is one; a relative import only
+what its dots say. Otherwise it may mean any file whose path ends like it; the first part may be a name that the project
+is installed under.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Importer:
     Attributes:
         path: Its path.
         imports: See `imported`.
+        built: The names of modules that it may import, wherever they lie.
         program: Whether it is a program.
         group: Its use of process groups.
         trains: Whether its code trains.
@@ -36,12 +39,26 @@ class Importer:
     program: bool
     group: Group = Group.NONE
     trains: bool = False
+    built: tuple[str, ...] = ()
 
 
 def imported(code: bytes) -> frozenset[str]:
-    """The last parts of the names of imported modules, and the names imported from them, which may be modules too."""
-    named = (each for module, names in import_lines(code) for each in (module, *names))
-    return frozenset(each.rpartition(".")[2] for each in named) - {""}
+    """The names of imported modules, and those of what is imported from them, which may be modules too.
+
+    A relative name has the dots of its import: `..losses.dpo`.
+    """
+    lines = import_lines(code)
+    named = (each for module, names in lines for each in (module, *(_below(module, name) for name in names)))
+    return frozenset(each for each in named if last_of(each))
+
+
+def _below(module: str, name: str) -> str:
+    return f"{module}.{name}" if module.strip(".") else module + name
+
+
+def last_of(name: str) -> str:
+    """The last part of a dotted name."""
+    return name.rpartition(".")[2]
 
 
 def with_built(files: Collection[Importer], modules: Collection[str]) -> list[Importer]:
@@ -49,7 +66,7 @@ def with_built(files: Collection[Importer], modules: Collection[str]) -> list[Im
     if not modules:
         return list(files)
     return [
-        each if BUILDERS.isdisjoint(each.imports) else replace(each, imports=(*each.imports, *sorted(modules)))
+        each if BUILDERS.isdisjoint(map(last_of, each.imports)) else replace(each, built=tuple(sorted(modules)))
         for each in files
     ]
 
@@ -63,10 +80,11 @@ class Importers:
     def __init__(self, files: Collection[Importer]) -> None:
         self.code = frozenset(each.path for each in files)
         self.programs = frozenset(each.path for each in files if each.program)
-        self._by_name: dict[str, list[Importer]] = {}
+        self._modules = Modules(self.code)
+        self._by_name: dict[str, list[tuple[Importer, str]]] = {}
         for each in files:
-            for name in each.imports:
-                self._by_name.setdefault(name, []).append(each)
+            for name in (*each.imports, *each.built):
+                self._by_name.setdefault(last_of(name), []).append((each, name))
         self._programs_of: dict[str, frozenset[str]] = {}
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
         self._trains = frozenset(each.path for each in files if each.trains)
@@ -103,24 +121,77 @@ class Importers:
 
     def importing(self, name: str) -> list[str]:
         """The paths of the files that import a module, or a name from one, that is called like this."""
-        return [each.path for each in self._by_name.get(name, ())]
+        return list(dict.fromkeys(each.path for each, _ in self._by_name.get(name, ())))
 
     def is_imported(self, path: str) -> bool:
         """Whether another file may import this one."""
-        return any(each.path != path for each in self._by_name.get(_name_of(path), ()))
+        return any(each.path != path for each in self._importing(path))
 
     def _users(self, path: str) -> Iterator[Importer]:
-        waiting, seen = [_name_of(path)], {_name_of(path)}
+        waiting, seen = [path], {path}
         while waiting:
-            for importer in self._by_name.get(waiting.pop(), ()):
+            for importer in self._importing(waiting.pop()):
                 yield importer
-                name = _name_of(importer.path)
-                if name not in seen:
-                    seen.add(name)
-                    waiting.append(name)
+                if importer.path not in seen:
+                    seen.add(importer.path)
+                    waiting.append(importer.path)
+
+    def _importing(self, path: str) -> Iterator[Importer]:
+        """The files that may import a file."""
+        for each, name in self._by_name.get(_name_of(path), ()):
+            if path not in self.code or name in each.built or path in self._modules.meant_by(name, each.path):
+                yield each
+
+
+class Modules:
+    """The Python files of a project, by the names that they may be imported by."""
+
+    def __init__(self, paths: Collection[str]) -> None:
+        self._paths = frozenset(paths)
+        self._named: dict[str, list[str]] = {}
+        for each in sorted(paths):
+            self._named.setdefault(_name_of(each), []).append(each)
+        self._meant: dict[tuple[str, str], frozenset[str]] = {}
+
+    def meant_by(self, name: str, importer: str) -> frozenset[str]:
+        """The files that an imported name may mean in a file."""
+        folder = importer.rpartition("/")[0]
+        if (name, folder) not in self._meant:
+            self._meant[name, folder] = self._found(name, folder)
+        return self._meant[name, folder]
+
+    def _found(self, name: str, folder: str) -> frozenset[str]:
+        near = self._near(name, folder)
+        if near:
+            return near
+        outer = name.rpartition(".")[0]
+        if outer.strip(".") and any(not each.endswith("__init__.py") for each in self._near(outer, folder)):
+            return frozenset()  # not a module, but a name in one
+        if name.startswith("."):
+            return frozenset()  # a name in a package
+        return self._ending_like(name) or self._ending_like(name.partition(".")[2])
+
+    def _ending_like(self, name: str) -> frozenset[str]:
+        of_name = self._named.get(last_of(name), ()) if name else ()
+        return frozenset(each for each in of_name if f"/{_dotless(each)}".endswith(f"/{name.replace('.', '/')}"))
+
+    def _near(self, name: str, folder: str) -> frozenset[str]:
+        """The files of this name at the place that its dots say, or in a folder or those around it."""
+        path = name.lstrip(".")
+        around = [folder, *map(str, PurePosixPath(folder).parents)] if folder else [""]
+        dots = len(name) - len(path)
+        starts = around[dots - 1 : dots] if dots else around
+        ends = [f"{path.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
+        found = (f"{start}/{end}" if start not in ("", ".") else end for start in starts for end in ends)
+        return self._paths.intersection(found)
 
 
 def _name_of(path: str) -> str:
     """The name that a file is imported by."""
+    return _dotless(path).rpartition("/")[2]
+
+
+def _dotless(path: str) -> str:
+    """The path of a module, without what says that it is a file."""
     where = PurePosixPath(path)
-    return where.parent.name if where.stem == "__init__" else where.stem
+    return str(where.parent if where.stem == "__init__" else where.with_suffix(""))

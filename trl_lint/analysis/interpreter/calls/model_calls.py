@@ -10,11 +10,11 @@ import libcst as cst
 from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
-from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
-from trl_lint.analysis.program.definitions.reduced_forwards import is_reduced
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectModel, class_of
+from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced, returns_reduced
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
-from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -22,10 +22,10 @@ from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
+from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
-from trl_lint.knowledge.heuristics import PART_OF_MODEL
+from trl_lint.knowledge.heuristics import COUNTER, EXCHANGES, PART_OF_MODEL
 
 # How deep the inputs of a model are nested: a dict of lists of tensors, a list with a dict per sample.
 _MAX_NESTED = 3
@@ -86,16 +86,37 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     value = output_of(frame, args)
     if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):
         value = value.replace(rank=ranks.AGREED)
+    elif value.rank.differs and _is_given_an_exchange(args):
+        value = UNKNOWN
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
     return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)
 
 
+def _is_given_an_exchange(args: Arguments) -> bool:
+    """Whether an argument is a function that gathers or reduces, which a model may use: `model(x, gather)`."""
+    names = (last_name(each.value) for each in args.nodes.values() if isinstance(each.value, (cst.Attribute, cst.Name)))
+    return any(map(_exchanges, args.all())) or any(map(EXCHANGES.fits, names))
+
+
+def _exchanges(value: Value) -> bool:
+    match value:
+        case FunctionValue(function=function):
+            return returns_reduced(function)
+        case BoundMethod(receiver=ClassValue(cls=cls), name=name):
+            return name == APPLY and is_reduced(cls)
+    return False
+
+
 def _read(model: Value, args: Arguments) -> Arguments:
-    """The arguments that a project model's forward reads; the others are the same on all ranks to it."""
+    """The arguments that are data for a forward; others are the same on all ranks to it.
+
+    Those are what a project model does not read, and counts: `model(batch, step=step)`.
+    """
     cls = class_of(model)
-    unread = frozenset() if cls is None else unread_parameters(cls)
-    return args.alike(unread) if unread else args
+    unread = frozenset[str]() if cls is None else unread_parameters(cls)
+    alike = unread.union(filter(COUNTER.fits, args.keywords))
+    return args.alike(alike) if alike else args
 
 
 def _with_timings(frame: Frame, model: Value, output: Value, node: cst.CSTNode) -> Value:

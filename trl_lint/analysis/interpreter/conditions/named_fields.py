@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import last_name, of_class, precedes
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
@@ -36,7 +36,7 @@ def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
 def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
     """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`).
 
-    Also one of several values, if the others are for runs without ranks: `args.gpu in {0, "cpu"}`.
+    Not one that is the number of the node until then, though. Also one of several values, if the others are for runs without ranks: `args.gpu in {0, "cpu"}`.
     """
     if left.rank.differs or left.const is not MISSING:
         return False
@@ -47,4 +47,17 @@ def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, 
         return False
     if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.Modulo):
         expression = expression.left
-    return isinstance(expression, cst.Attribute) and RANK_FIELD.fits(expression.attr.value)
+    if not isinstance(expression, cst.Attribute) or not RANK_FIELD.fits(expression.attr.value):
+        return False
+    return not _is_still_of_node(frame, expression)
+
+
+def _is_still_of_node(frame: Frame, field: cst.Attribute) -> bool:
+    """Whether a field becomes the rank of a process only afterwards: `args.rank = args.rank * gpus + gpu`."""
+    return any(
+        isinstance(each.value, cst.BinaryOperation)
+        and any(target.target.deep_equals(field) for target in each.targets)
+        and any(part.deep_equals(field) for part in of_class(each.value, cst.Attribute))
+        and precedes(frame.root, field, each)
+        for each in of_class(frame.root, cst.Assign)
+    )

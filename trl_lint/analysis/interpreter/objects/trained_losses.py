@@ -5,6 +5,7 @@
     accelerator.backward(loss)                or `self.step(loss)`, a method of the file that starts it
     model(batch).sum().backward()             local(data): the backward pass starts from what is computed here
     loss = all_reduce_mean(other)             unknown: by its name, the function may have reduced it
+    loss = engine.compute(batch, all_gather)  unknown, likewise
 
 Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
 """
@@ -23,7 +24,7 @@ from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import MAY_REDUCE
+from trl_lint.knowledge.heuristics import EXCHANGES, MAY_REDUCE
 
 _KINDS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
@@ -78,8 +79,13 @@ def _read_attributes(frame: Frame) -> None:
 
 
 def _may_be_reduced(frame: Frame) -> bool:
-    """Whether a call in the current statement has a name by which it may reduce the loss over the ranks."""
+    """Whether what the current statement calls has a name by which it may reduce the loss over the ranks, or what it
+    passes has one of an exchange between them.
+    """
     if frame.statement is None:
         return True
-    calls = of_class(frame.statement, cst.Call)
-    return any(MAY_REDUCE.fits(last_name(callee_of(call))) for call in calls)
+    for call in of_class(frame.statement, cst.Call):
+        passed = (last_name(each.value) for each in call.args if isinstance(each.value, (cst.Attribute, cst.Name)))
+        if MAY_REDUCE.fits(last_name(callee_of(call))) or any(map(EXCHANGES.fits, passed)):
+            return True
+    return False

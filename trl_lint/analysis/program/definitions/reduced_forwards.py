@@ -63,6 +63,11 @@ def is_reduced(cls: ClassInfo) -> bool:
     return forward is not None and _returns_reduced(forward, _MOST_STEPS)
 
 
+def returns_reduced(function: FunctionInfo) -> bool:
+    """Whether a function returns only what all ranks have reduced or gathered."""
+    return _returns_reduced(function, _MOST_STEPS)
+
+
 def _returns_reduced(function: FunctionInfo, steps: int) -> bool:
     returned = [each.value for each in of_class(function.node.body, cst.Return)]
     values = [each for each in returned if each is not None and not is_literal_none(each)]

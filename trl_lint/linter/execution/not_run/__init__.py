@@ -12,6 +12,7 @@ from trl_lint.linter.execution.not_run.broken_imports import cannot_be_imported
 from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_library
 from trl_lint.linter.execution.not_run.empty_entries import goes_over_nothing
 from trl_lint.linter.execution.not_run.module_flags import is_switched_off
+from trl_lint.linter.execution.not_run.object_flags import is_switched_off_by_object
 from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
 from trl_lint.linter.execution.not_run.passed_over_definitions import is_passed_over
 from trl_lint.linter.execution.not_run.unbound_names import is_behind_unbound_name
@@ -26,6 +27,7 @@ _QUESTIONS = (
     is_unused,
     is_passed_over,
     is_switched_off,
+    is_switched_off_by_object,
     is_uncalled,
     is_unused_version,
     cannot_be_imported,
