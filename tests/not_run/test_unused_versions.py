@@ -58,7 +58,9 @@ START = "if __name__ == '__main__':\n    pass\n"
         ({"new/own.py": TRAINER, "new/setup.py": "", "lib/own.py": TRAINER, "train.py": "import lib.own\n"}, False),
         ({"new/own.py": TRAINER, "new/setup.py": "", "lib/own.py": TRAINER, "train.py": "import new.own\n"}, True),
         ({"new/own.py": f"{TRAINER}#\n", "new/setup.py": "", "lib/own.py": TRAINER, "train.py": "import own\n"}, True),
-        ({"new/own.py": TRAINER, "lib/own.py": TRAINER, "train.py": "import lib.own\n"}, True),
+        # A name that only its folder tells apart.
+        ({"new/own.py": TRAINER, "lib/own.py": TRAINER, "train.py": "import lib.own\n"}, False),
+        ({"new/own.py": TRAINER, "lib/own.py": TRAINER, "train.py": "import own\n"}, True),
     ],
 )
 def test_a_version_out_of_use_is_asked_for(files: dict[str, str], by_default: bool, tmp_path: Path) -> None:

@@ -161,11 +161,6 @@ def item_of(frame: Frame, value: Value) -> Value:
     return iterate(frame, value)[0].as_present()
 
 
-def _is_of_dealt_rows(batch: Value) -> bool:
-    """Whether a batch is of a loader that deals rows out evenly: a prepared one, or one with a distributed sampler."""
-    return batch.wrapping is Wrapping.WRAPPED or batch.rank.state is State.SHARD
-
-
 def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     """An element of something that is no container or loader, such as a tensor or a record."""
     items = records.items_of(frame, value)
@@ -177,9 +172,9 @@ def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         if value.kind is Kind.TENSOR:
             return element.replace(shape=shapes.without(shape_of(value), [0])), _row_count_fact(value)
-        if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and _is_of_dealt_rows(value)):
-            # The output of a model, or of a loader that deals out rows, has the same number of parts on all ranks, or
-            # a row per sample.
+        if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
+            # The output of a model, or of a prepared loader, has the same number of parts on all ranks, or a row per
+            # sample.
             return element, Rank(State.LOCAL, value.rank.origins, "count")
         # Each rank draws the same number of elements.
         return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)

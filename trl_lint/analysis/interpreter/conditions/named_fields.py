@@ -36,7 +36,8 @@ def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
 def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
     """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`).
 
-    Not one that is the number of the node until then, though. Also one of several values, if the others are for runs without ranks: `args.gpu in {0, "cpu"}`.
+    Not one that is the number of the node until then, though. Also one of several values, if the others are for runs
+    without ranks: `args.gpu in {0, "cpu"}`.
     """
     if left.rank.differs or left.const is not MISSING:
         return False

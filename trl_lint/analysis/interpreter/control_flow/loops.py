@@ -18,7 +18,8 @@ from trl_lint.analysis.interpreter.control_flow.training_loops import asking_for
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import aliases, present_on_some, sequences
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.idioms.path_conditions import is_bound
+from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.analysis.state.observing import Branch
@@ -30,7 +31,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.equality import same_contents, same_facts
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import Identity
+from trl_lint.domain.kinds import Identity, LoaderValue
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import all_synchronise
 from trl_lint.domain.values import BOTTOM, SAME, Kind, Value, Wrapping
@@ -85,7 +86,18 @@ def _iterated(frame: Frame, node: cst.For, iterable: Value) -> tuple[Value, Rank
     """An element of what a loop goes over, and whether its length is the same on all ranks."""
     sequences.note_used(frame, iterable, "__iter__", node.iter)
     element, length = containers.iterate(frame, iterable)
+    if length.differs and iterable.rank.state is State.SHARD and _is_whole_batch(frame, node):
+        length = Rank(State.LOCAL, length.origins, "count")  # dealt out evenly
     return element, containers.length_on_some(frame, iterable) or length
+
+
+def _is_whole_batch(frame: Frame, node: cst.For) -> bool:
+    """Whether a loop goes over what another loop gets from a loader: `for batch in loader: for part in batch:`."""
+    around = [each for each in ancestors(frame.root, node) if isinstance(each, cst.For)]
+    outer = next((each for each in reversed(around) if each.target.deep_equals(node.iter)), None)
+    if outer is None or is_bound(outer.body, node.iter):
+        return False
+    return isinstance(frame.node_values.get(id(outer.iter)), LoaderValue)
 
 
 def _enter_for(frame: Frame, node: cst.For, element: Value) -> None:
