@@ -96,6 +96,11 @@ class Cell:
     def is_empty(self) -> bool:
         return not self.entries and self.rest is None
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is empty, at least in a run that does not go on with an earlier one."""
+        return self.is_empty or self.length == ranks.RESTORED
+
     def values(self) -> Iterator[Value]:
         yield from self.entries.values()
         if self.rest is not None:
@@ -119,7 +124,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
     entries: dict[Hashable, Value] = {}
     rest = _join_optional(a.rest, b.rest, divided, join_elements if a.shape == "list" else join)
     length_on_some = _length_on_some_ranks(a, b, divided)
-    length = length_on_some or ranks.join_lengths(a.length, b.length)
+    length = length_on_some or _joined_length(a, b)
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
@@ -141,13 +146,18 @@ def _length_on_some_ranks(a: Cell, b: Cell, divided: Rank) -> Rank | None:
     if is_main_process:
         lines.append("done")
     """
-    bare = [each.is_empty or each.length.how == ranks.HELD for each in (a, b)]
-    if (a.is_empty and b.is_empty) or not any(bare):
+    bare = [each.is_bare or each.length.how == ranks.HELD for each in (a, b)]
+    if (a.is_empty and b.is_empty) or a.length == b.length == ranks.RESTORED or not any(bare):
         return None
     by_rank = divided.is_by_rank and not (_is_share(a) or _is_share(b))
     if not (by_rank or (all(bare) and ranks.HELD in (a.length.how, b.length.how))):
         return None
     return ranks.HELD_BY_RANK
+
+
+def _joined_length(a: Cell, b: Cell) -> Rank:
+    is_restored = a.is_bare and b.is_bare and ranks.RESTORED in (a.length, b.length)
+    return ranks.RESTORED if is_restored else ranks.join_lengths(a.length, b.length)
 
 
 def _is_share(cell: Cell) -> bool:

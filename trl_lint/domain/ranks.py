@@ -213,6 +213,10 @@ HELD_BY_RANK = Rank(State.LOCAL, Origin.RANK, HELD)
 PER_RANK = Rank(State.SAME, how="per rank")
 
 
+# The length of a container that is empty, except in a run that goes on with an earlier one.
+RESTORED = Rank(State.SAME, how="restored")
+
+
 # `how` of a reduced value times this rank's number of samples, and of a sum of such products: what an average needs.
 WEIGHTED = "weighted"
 

@@ -65,7 +65,7 @@ def _stored_length(cell: Cell, more: ranks.Rank) -> ranks.Rank:
     Other methods may read the list before the branch ends. Whether they add to it before this one is not known.
     """
     is_held = cell.length.how == ranks.HELD
-    if more.is_by_rank and (cell.is_empty or is_held):
+    if more.is_by_rank and (cell.is_bare or is_held):
         return ranks.HELD_BY_RANK
     return ranks.UNKNOWN if is_held else cell.longer_by(ranks.SAME)
 

@@ -18,6 +18,7 @@ from trl_lint.analysis.interpreter.objects import (
     own_wrappers,
     passed_models,
     present_on_some,
+    restored_attributes,
 )
 from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
@@ -396,6 +397,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     if isinstance(receiver, ProjectInstance):
         method_order.note_wrapping(frame, receiver.cls, target, value)
         given_wrappers.note(frame, receiver.cls, target, value)
+        value = restored_attributes.as_saved(frame, receiver.cls, target, value)
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
         )

@@ -85,6 +85,8 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
             rank = weighted
         elif (not divides and _is_total_count(left, right)) or (divides and _is_weighted_average(left, right)):
             rank = ranks.UNKNOWN
+        elif not divides and _is_zero(left, right):
+            rank = ranks.ZERO
         elif not _keeps_reduction(left, right, node, divides):
             rank = tensors.collapsed(rank)
     else:
@@ -167,6 +169,13 @@ def _is_total_count(left: Value, right: Value) -> bool:
     """Whether a rank's number of samples is multiplied by the number of ranks: about the total over all ranks."""
     counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
     return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED
+
+
+def _is_zero(left: Value, right: Value) -> bool:
+    """Whether something unknown is multiplied by 0: an offset by the rank, where one process runs."""
+    other = right if left.rank == ranks.ZERO else left
+    is_unknown = other.rank.state is State.UNKNOWN and other.kind in (Kind.UNKNOWN, Kind.NUMBER)
+    return ranks.ZERO in (left.rank, right.rank) and is_unknown
 
 
 def _is_weighted_average(left: Value, right: Value) -> bool:
