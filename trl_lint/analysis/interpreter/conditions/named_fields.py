@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import identifiers, last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import ONE_PROCESS_FIELD, RANK_FIELD, SETTINGS_OBJECT, WORLD_FIELD
+from trl_lint.knowledge.heuristics import ONE_PROCESS_FIELD, RANK_FIELD, RANK_OF_MATRICES, SETTINGS_OBJECT, WORLD_FIELD
 
 
 def with_flag_of_one(node: cst.Attribute, value: Value) -> Value:
@@ -47,4 +47,15 @@ def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, 
         return False
     if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.Modulo):
         expression = expression.left
-    return isinstance(expression, cst.Attribute) and RANK_FIELD.fits(expression.attr.value)
+    is_named = isinstance(expression, cst.Attribute) and RANK_FIELD.fits(expression.attr.value)
+    return is_named and not _is_of_matrices(frame, expression)
+
+
+def _is_of_matrices(frame: Frame, field: cst.BaseExpression) -> bool:
+    """Whether a field called `rank` is that of matrices, by what has it: `config.lora.rank`, `self.rank` of a layer."""
+    match field:
+        case cst.Attribute(value=cst.Name("self"), attr=cst.Name("rank")):
+            return frame.cls is not None and RANK_OF_MATRICES.fits(frame.cls.name)
+        case cst.Attribute(value=owner, attr=cst.Name("rank")):
+            return any(map(RANK_OF_MATRICES.fits, identifiers(owner)))
+    return False
