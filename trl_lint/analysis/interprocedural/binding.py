@@ -16,6 +16,7 @@ import libcst as cst
 from trl_lint.analysis.interprocedural import annotated_only
 from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default
+from trl_lint.analysis.program.idioms.helper_numbers import only_shares_work
 from trl_lint.analysis.program.idioms.never_none import is_never_none
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
@@ -156,7 +157,7 @@ def _as_rank(function: FunctionInfo, name: str, value: Value) -> Value:
         return value
     makes = function.cls or function
     is_rank = RANK_NUMBER.fits(name) or (RANK_FIELD.fits(name) and not RANK_OF_MATRICES.fits(makes.name))
-    return RANK_INDEX if is_rank else value
+    return RANK_INDEX if is_rank and not only_shares_work(function.node, name) else value
 
 
 def _as_world_size(name: str, value: Value) -> Value:
