@@ -30,7 +30,14 @@ from trl_lint.analysis.interpreter.objects import (
     registries,
     spread_dicts,
 )
-from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
+from trl_lint.analysis.interpreter.operations import (
+    dict_constructors,
+    metrics,
+    operators,
+    paths,
+    pure_calls,
+    text_tests,
+)
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced
@@ -142,6 +149,9 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
 
 
 def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Arguments) -> Value:
+    decided = text_tests.decided(receiver, name, args)
+    if decided is not None:
+        return decided
     if name == "format_map":  # the values of its argument count, not the keys
         return operators.filled(frame, receiver, args.positional[0] if args.positional else UNKNOWN)
     given = pure_calls.spread(frame, args)
