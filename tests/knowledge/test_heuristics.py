@@ -555,6 +555,13 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
         "unknown",
     ),
+    "RANK_OF_MATRICES": Case(
+        revealed,
+        "from somewhere import setup\nargs = setup()\nreveal_rank(args.lora.rank == 0)",
+        "unknown",
+        "from somewhere import setup\nargs = setup()\nreveal_rank(args.group.rank == 0)",
+        "local(rank)",
+    ),
     "WORLD_FIELD": Case(
         revealed,
         "from somewhere import setup\nargs = setup()\nif args.world_size == 1:\n    reveal_rank(1)",

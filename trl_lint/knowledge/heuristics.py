@@ -151,6 +151,15 @@ RANK_FIELD = Guess(
     "asks for it; pytorch/examples, distributed/ddp-tutorial-series: `if self.gpu_id == 0` before the checkpoint; "
     "tests/evaluation/false_alarms/first_gpu_among_devices.py",
 )
+RANK_OF_MATRICES = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)^(?!.*(?:callback|engine|group|manager|mesh|runner|strategy|trainer|worker))(?:.*(?<!exp))?"
+    r"(?:lora|lokr|loha|peft|svd|low_?rank|tucker|galore|(?-i:adapter))",
+    says="An object, or a class, with such a name has matrices of some rank, a setting that is no number of a process: "
+    "`config.lora.rank > 0`.",
+    because="NovaSky-AI/SkyRL, skyrl_train/distributed/fsdp_strategy.py: `self.model_config.lora.rank > 0` says "
+    "whether adapters are trained; tests/evaluation/false_alarms/ranks_of_matrices.py",
+)
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("ngpu ngpus ngpus_per_node nprocs num_gpu num_gpus num_procs world_size"),

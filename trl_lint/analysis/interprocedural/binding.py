@@ -16,6 +16,7 @@ import libcst as cst
 from trl_lint.analysis.interprocedural import annotated_only
 from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default
+from trl_lint.analysis.program.idioms.helper_numbers import only_shares_work
 from trl_lint.analysis.program.idioms.never_none import is_never_none
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
@@ -29,7 +30,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, library_name_of
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, WORLD_FIELD
+from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, RANK_OF_MATRICES, WORLD_FIELD
 from trl_lint.knowledge.process_starts import ONE_PER_PROCESS
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
@@ -131,7 +132,7 @@ def _passed(
 ) -> Value:
     """An argument, marked with the call that passes it: if the callee stores it, this call counts as the place."""
     value = _as_there(frame, parameter[0], parameter[1], expression, value)
-    value = _as_world_size(parameter[1], _as_rank(parameter[1], value))
+    value = _as_world_size(parameter[1], _as_rank(*parameter, value))
     if not is_owner and frame.statement is not None:
         for refine in frame.domains.argument:
             value = refine(frame, expression, parameter, value)
@@ -150,10 +151,13 @@ def _as_there(frame: Frame, function: FunctionInfo, name: str, expression: cst.C
     return value.replace(const=PRESENT)
 
 
-def _as_rank(name: str, value: Value) -> Value:
+def _as_rank(function: FunctionInfo, name: str, value: Value) -> Value:
     """The argument of a parameter called `rank`: a constant 0 is the rank of a run on one process, `run(0, gpus)`."""
-    is_first = value.const is not True and value.const is not False and value.const == 0
-    return RANK_INDEX if is_first and (RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)) else value
+    if value.const is True or value.const is False or value.const != 0:
+        return value
+    makes = function.cls or function
+    is_rank = RANK_NUMBER.fits(name) or (RANK_FIELD.fits(name) and not RANK_OF_MATRICES.fits(makes.name))
+    return RANK_INDEX if is_rank and not only_shares_work(function.node, name) else value
 
 
 def _as_world_size(name: str, value: Value) -> Value:
@@ -191,4 +195,4 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     around = Frame(frame.engine, function.module, outer=function.closure)
-    return _as_rank(parameter.name, frame.engine.evaluate(around, parameter.default))
+    return _as_rank(function, parameter.name, frame.engine.evaluate(around, parameter.default))

@@ -35,6 +35,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     set_before,
 )
 from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
+from trl_lint.analysis.program.idioms.repeated_exits import leave_together
 from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class, precedes
 from trl_lint.analysis.state.early_exits import ways_out
 from trl_lint.analysis.state.event_trace import EventTrace
@@ -197,6 +198,8 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     exits = () if is_in_branch else branch.exits[branch.continuing ^ 1]
     nodes = [each.node for each in frame.sync_points]
     if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes):
+        return None
+    if leave_together(frame.root, branch.test, exits, nodes):
         return None
     return Mismatch(
         branch_points,

@@ -30,7 +30,14 @@ from trl_lint.analysis.interpreter.objects import (
     registries,
     spread_dicts,
 )
-from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, operators, paths, pure_calls
+from trl_lint.analysis.interpreter.operations import (
+    dict_constructors,
+    metrics,
+    operators,
+    paths,
+    pure_calls,
+    text_tests,
+)
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced
@@ -142,6 +149,9 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
 
 
 def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Arguments) -> Value:
+    decided = text_tests.decided(receiver, name, args)
+    if decided is not None:
+        return decided
     if name == "format_map":  # the values of its argument count, not the keys
         return operators.filled(frame, receiver, args.positional[0] if args.positional else UNKNOWN)
     given = pure_calls.spread(frame, args)
@@ -386,8 +396,20 @@ def _call_on_class(frame: Frame, receiver: ClassValue, name: str, args: Argument
     method = receiver.cls.find(name)
     if method is not None:
         is_class_method = "classmethod" in method.decorators and not method.is_static
+        if not is_class_method and (own := _own_object(frame, receiver.cls, method, args)) is not None:
+            return frame.engine.call(frame, method, args.without_first(), node, own)
         return frame.engine.call(frame, method, args, node, receiver if is_class_method else None)
     if name in ("from_pretrained", "from_config"):
         return instantiation.instance_of(receiver.cls)
     result = frame.engine.unresolved(frame, args, node)
     return result.replace(rank=ranks.AGREED) if name == APPLY and is_reduced(receiver.cls) else result
+
+
+def _own_object(frame: Frame, base: ClassInfo, method: FunctionInfo, args: Arguments) -> ProjectInstance | None:
+    """The object that a method of a base is given where it uses what the class of `self` has: `Base.fit(self)`."""
+    first = args.positional[0] if args.positional else None
+    cls = frame.cls
+    if cls is None or method.is_static or not isinstance(first, ProjectInstance) or first.cls is not cls:
+        return None
+    is_of_base = base is not cls.origin and base in cls.project_lineage()
+    return first if is_of_base and (method.shows or frame.engine.is_mixed_in(method.cls, cls)) else None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.idioms.helper_numbers import only_shares_work
 from trl_lint.analysis.program.syntax import innermost, last_name, names_in, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, PartialCall
@@ -27,6 +28,7 @@ from trl_lint.knowledge.process_starts import LAUNCHERS, Gets, ProcessLauncher
 from trl_lint.knowledge.schema import RANK_INDEX
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -92,10 +94,16 @@ def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs
         return
     names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
     ranks_of = (name for name, value in zip(names, values, strict=False) if value.rank == RANK_INDEX.rank)
-    if needs_rank_parameter and not any(RANK_NUMBER.fits(name) or RANK_FIELD.fits(name) for name in ranks_of):
+    if needs_rank_parameter and not any(_is_rank(callee.function, name) for name in ranks_of):
         return
     by_name = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
     frame.engine.enter(callee.function, {name: UNKNOWN if each.identities else each for name, each in by_name.items()})
+
+
+def _is_rank(function: FunctionInfo, parameter: str) -> bool:
+    """Whether a function that a program runs in processes of its own is told which rank it is by a parameter."""
+    is_named = RANK_NUMBER.fits(parameter) or RANK_FIELD.fits(parameter)
+    return is_named and not only_shares_work(function.node, parameter)
 
 
 def _read_before(value: Value) -> Value:

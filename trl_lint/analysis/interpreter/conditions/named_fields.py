@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import identifiers, last_name, of_class, precedes
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import ONE_PROCESS_FIELD, RANK_FIELD, SETTINGS_OBJECT, WORLD_FIELD
+from trl_lint.knowledge.heuristics import ONE_PROCESS_FIELD, RANK_FIELD, RANK_OF_MATRICES, SETTINGS_OBJECT, WORLD_FIELD
 
 
 def with_flag_of_one(node: cst.Attribute, value: Value) -> Value:
@@ -50,7 +50,7 @@ def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, 
         expression = expression.left
     if not isinstance(expression, cst.Attribute) or not RANK_FIELD.fits(expression.attr.value):
         return False
-    return not _is_still_of_node(frame, expression)
+    return not (_is_of_matrices(frame, expression) or _is_still_of_node(frame, expression))
 
 
 def _is_still_of_node(frame: Frame, field: cst.Attribute) -> bool:
@@ -62,3 +62,13 @@ def _is_still_of_node(frame: Frame, field: cst.Attribute) -> bool:
         and precedes(frame.root, field, each)
         for each in of_class(frame.root, cst.Assign)
     )
+
+
+def _is_of_matrices(frame: Frame, field: cst.BaseExpression) -> bool:
+    """Whether a field called `rank` is that of matrices, by what has it: `config.lora.rank`, `self.rank` of a layer."""
+    match field:
+        case cst.Attribute(value=cst.Name("self"), attr=cst.Name("rank")):
+            return frame.cls is not None and RANK_OF_MATRICES.fits(frame.cls.name)
+        case cst.Attribute(value=owner, attr=cst.Name("rank")):
+            return any(map(RANK_OF_MATRICES.fits, identifiers(owner)))
+    return False
