@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-# The trainer of each program.
+# The trainer of each program, or the script of trl that makes one.
 SUBJECTS = {
     "a2po": "A2POTrainer",
     "callback": "WeaveCallback",
@@ -29,7 +29,7 @@ SUBJECTS = {
     "sdft": "SDFTTrainer",
     "sdpo": "SDPOTrainer",
     "sft": "SFTTrainer",
-    "sft_split": "SFTTrainer",
+    "sft_split": "sft",
     "tpo": "TPOTrainer",
     "trainer": "Trainer",
 }
