@@ -94,6 +94,35 @@ def test_which_file_an_import_means(name: str, importer: str, meant: set[str]):
     assert Modules(SAME_NAMES).meant_by(name, importer) == meant
 
 
+def test_a_package_is_imported_on_the_way_to_its_modules():
+    files = (
+        Importer("main.py", ("lib.part.trainer",), program=True),
+        Importer("lib/__init__.py", (".registry",), program=False),
+        Importer("lib/registry.py", (), program=False),
+        Importer("lib/part/__init__.py", (".losses",), program=False),
+        Importer("lib/part/losses.py", ("..more.helpers",), program=False),
+        Importer("lib/more/__init__.py", (".rows",), program=False),
+        Importer("lib/more/rows.py", (), program=False),
+        Importer("lib/other.py", (), program=False),
+    )
+    found = Importers(files)
+    for path in ("lib/registry.py", "lib/part/losses.py", "lib/more/rows.py"):
+        assert found.programs_of(path) == {"main.py"}
+    assert not found.programs_of("lib/other.py")
+
+
+def test_what_nobody_imports_may_be_found_by_a_file_that_finds_modules():
+    files = (
+        *FILES,
+        Importer("plugins.py", ("importlib",), program=False),
+        Importer("run.py", ("plugins",), program=True),
+    )
+    found = Importers((*files, Importer("lib/unused.py", (), program=False)))
+    assert found.programs_of("lib/unused.py") == {"run.py"}
+    assert found.programs_of("lib/trainer.py") == {"train.py"}
+    assert not found.is_imported("lib/unused.py")
+
+
 def test_modules_that_settings_name_may_lie_anywhere():
     files = [
         Importer("main.py", (), program=True, built=("data",)),

@@ -1,9 +1,10 @@
 """Which programs may run a file: those that import it, directly or through other files, judged by module names.
 
     train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
-    trainer.py   from . import losses                   and lib/losses.py through it
+    trainer.py   from . import losses                   and lib/losses.py through it, and lib/__init__.py
     main.py      hydra.utils.instantiate(cfg.task)      main.py may run tasks.py
     task.yaml    _target_: tasks.Training
+    plugins.py   import_module(f"models.{name}")        plugins.py may run what nobody imports otherwise
 
 An import means a file in the folder of the importing file, or in one around it, if there is one; a relative import only
 what its dots say. Otherwise it may mean any file whose path ends like it; the first part may be a name that the project
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from trl_lint.analysis.program.project.import_lines import import_lines
-from trl_lint.knowledge.engines import BUILDERS
+from trl_lint.knowledge.engines import BUILDERS, FIND_MODULES
 from trl_lint.launch.judge.engines import Group
 
 
@@ -56,6 +57,14 @@ def _below(module: str, name: str) -> str:
     return f"{module}.{name}" if module.strip(".") else module + name
 
 
+def _packages_of(name: str) -> Iterator[str]:
+    """The names of the packages that are imported on the way to a module: `a` and `a.b` for `a.b.c`."""
+    outer = name.rpartition(".")[0]
+    while outer.strip("."):
+        yield outer
+        outer = outer.rpartition(".")[0]
+
+
 def last_of(name: str) -> str:
     """The last part of a dotted name."""
     return name.rpartition(".")[2]
@@ -82,9 +91,12 @@ class Importers:
         self.programs = frozenset(each.path for each in files if each.program)
         self._modules = Modules(self.code)
         self._by_name: dict[str, list[tuple[Importer, str]]] = {}
+        self._through: dict[str, list[tuple[Importer, str]]] = {}
         for each in files:
             for name in (*each.imports, *each.built):
                 self._by_name.setdefault(last_of(name), []).append((each, name))
+            for name in {around for imported in each.imports for around in _packages_of(imported)}:
+                self._through.setdefault(last_of(name), []).append((each, name))
         self._programs_of: dict[str, frozenset[str]] = {}
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
         self._trains = frozenset(each.path for each in files if each.trains)
@@ -130,7 +142,9 @@ class Importers:
     def _users(self, path: str) -> Iterator[Importer]:
         waiting, seen = [path], {path}
         while waiting:
-            for importer in self._importing(waiting.pop()):
+            here = waiting.pop()
+            found = list(self._importing(here))
+            for importer in found if found or here in self.programs else self._finding():
                 yield importer
                 if importer.path not in seen:
                     seen.add(importer.path)
@@ -138,9 +152,14 @@ class Importers:
 
     def _importing(self, path: str) -> Iterator[Importer]:
         """The files that may import a file."""
-        for each, name in self._by_name.get(_name_of(path), ()):
+        by_name = self._by_name.get(_name_of(path), ())
+        for each, name in (*by_name, *self._through.get(_name_of(path), ())) if _is_package(path) else by_name:
             if path not in self.code or name in each.built or path in self._modules.meant_by(name, each.path):
                 yield each
+
+    def _finding(self) -> list[Importer]:
+        """The files that may import others by names that they put together: those that nobody imports otherwise."""
+        return [each for name in sorted(FIND_MODULES) for each, _ in self._by_name.get(name, ())]
 
 
 class Modules:
@@ -186,6 +205,10 @@ class Modules:
         return self._paths.intersection(found)
 
 
+def _is_package(path: str) -> bool:
+    return PurePosixPath(path).stem == "__init__"
+
+
 def _name_of(path: str) -> str:
     """The name that a file is imported by."""
     return _dotless(path).rpartition("/")[2]
@@ -194,4 +217,4 @@ def _name_of(path: str) -> str:
 def _dotless(path: str) -> str:
     """The path of a module, without what says that it is a file."""
     where = PurePosixPath(path)
-    return str(where.parent if where.stem == "__init__" else where.with_suffix(""))
+    return str(where.parent if _is_package(path) else where.with_suffix(""))
