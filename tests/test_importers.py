@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from trl_lint.launch.judge.engines import Group
-from trl_lint.linter.execution.importers import Importer, Importers, Modules, imported
+from trl_lint.linter.execution.importers import Importer, Importers, imported
 
 
 @pytest.mark.parametrize(
@@ -55,45 +55,6 @@ def test_programs_that_import_a_file(path: str, programs: set[str]):
     assert Importers(FILES).programs_of(path) == programs
 
 
-SAME_NAMES = (
-    "main.py",
-    "data.py",
-    "run.py",
-    "first/data.py",
-    "first/train.py",
-    "first/sub/__init__.py",
-    "first/sub/data.py",
-    "first/sub/models.py",
-    "second/data.py",
-    "src/second/losses.py",
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "importer", "meant"),
-    [
-        ("data", "second/train.py", {"second/data.py", "data.py"}),
-        ("data", "first/sub/models.py", {"first/sub/data.py", "first/data.py", "data.py"}),
-        ("data.Rows", "first/train.py", set()),
-        ("second.losses", "main.py", {"src/second/losses.py"}),
-        ("losses", "main.py", {"src/second/losses.py"}),
-        ("third.losses", "main.py", {"src/second/losses.py"}),
-        ("first.sub", "main.py", {"first/sub/__init__.py"}),
-        ("first.sub.data", "main.py", {"first/sub/data.py"}),
-        (".data", "first/sub/models.py", {"first/sub/data.py"}),
-        ("..data", "first/sub/models.py", {"first/data.py"}),
-        (".data.run", "first/sub/models.py", set()),
-        (".sub.models", "first/train.py", {"first/sub/models.py"}),
-        ("torch.utils.data", "alone/train.py", set()),
-        ("third.second.data", "alone/train.py", {"second/data.py"}),
-        (".nothing", "main.py", set()),
-        ("nothing", "main.py", set()),
-    ],
-)
-def test_which_file_an_import_means(name: str, importer: str, meant: set[str]):
-    assert Modules(SAME_NAMES).meant_by(name, importer) == meant
-
-
 def test_a_package_is_imported_on_the_way_to_its_modules():
     files = (
         Importer("main.py", ("lib.part.trainer",), program=True),
@@ -126,7 +87,7 @@ def test_what_nobody_imports_may_be_found_by_a_file_that_finds_modules():
 def test_modules_that_settings_name_may_lie_anywhere():
     files = [
         Importer("main.py", (), program=True, built=("data",)),
-        *(Importer(each, (), program=False) for each in SAME_NAMES[1:]),
+        *(Importer(each, (), program=False) for each in ("data.py", "first/data.py", "second/data.py")),
     ]
     assert Importers(files).programs_of("second/data.py") == {"main.py"}
 
