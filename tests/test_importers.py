@@ -72,18 +72,6 @@ def test_a_package_is_imported_on_the_way_to_its_modules():
     assert not found.programs_of("lib/other.py")
 
 
-def test_what_nobody_imports_may_be_found_by_a_file_that_finds_modules():
-    files = (
-        *FILES,
-        Importer("plugins.py", ("importlib",), program=False),
-        Importer("run.py", ("plugins",), program=True),
-    )
-    found = Importers((*files, Importer("lib/unused.py", (), program=False)))
-    assert found.programs_of("lib/unused.py") == {"run.py"}
-    assert found.programs_of("lib/trainer.py") == {"train.py"}
-    assert not found.is_imported("lib/unused.py")
-
-
 def test_modules_that_settings_name_may_lie_anywhere():
     files = [
         Importer("main.py", (), program=True, built=("data",)),

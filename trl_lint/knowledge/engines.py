@@ -275,8 +275,6 @@ DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode(
 # The class or function that hydra builds from settings, and the names that code which uses hydra for it imports.
 BUILT = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?_target_["']?[ \t]*:[ \t]*["']?([\w.]+)\.\w+""", re.MULTILINE)
 BUILDERS = frozenset({"hydra", "instantiate"})
-# The names that code imports which finds modules by names that it puts together.
-FIND_MODULES = frozenset({"import_module", "importlib", "pkgutil", "pydoc"})
 # Options that pass the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
 # Endings of settings files that a launch command may name.

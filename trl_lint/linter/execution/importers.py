@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from trl_lint.analysis.program.project.import_lines import import_lines
-from trl_lint.knowledge.engines import BUILDERS, FIND_MODULES
+from trl_lint.knowledge.engines import BUILDERS
 from trl_lint.launch.judge.engines import Group
 from trl_lint.linter.execution.module_names import ModuleNames, is_package, last_of, name_of, packages_of
 
@@ -125,9 +125,7 @@ class Importers:
     def _users(self, path: str) -> Iterator[Importer]:
         waiting, seen = [path], {path}
         while waiting:
-            here = waiting.pop()
-            found = list(self._importing(here))
-            for importer in found if found or here in self.programs else self._finding():
+            for importer in self._importing(waiting.pop()):
                 yield importer
                 if importer.path not in seen:
                     seen.add(importer.path)
@@ -139,7 +137,3 @@ class Importers:
         for each, name in (*by_name, *self._through.get(name_of(path), ())) if is_package(path) else by_name:
             if path not in self.code or name in each.built or path in self._modules.meant_by(name, each.path):
                 yield each
-
-    def _finding(self) -> list[Importer]:
-        """The files that may import others by names that they put together: those that nobody imports otherwise."""
-        return [each for name in sorted(FIND_MODULES) for each, _ in self._by_name.get(name, ())]

@@ -19,7 +19,6 @@ from pathlib import Path
 from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.analysis.program.project.source_text import code_of, count_of
 from trl_lint.domain.engines import EnginesInUse
-from trl_lint.knowledge.engines import FIND_MODULES
 from trl_lint.launch.judge.built_classes import united
 from trl_lint.launch.judge.engines import is_program
 from trl_lint.linter.execution.project_files import content_of
@@ -27,7 +26,7 @@ from trl_lint.linter.execution.project_scan import ProjectScan
 
 _DEFINED = re.compile(rb"(?m)^(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)")
 # What a project imports to find modules, classes or functions without naming them.
-_FINDERS = (*FIND_MODULES, "getmembers", "hydra", "instantiate", "locate")
+_FINDERS = ("getmembers", "hydra", "import_module", "importlib", "instantiate", "locate", "pkgutil", "pydoc")
 # Code that finds them in its own file.
 _FINDS_OWN = re.compile(rb"(?<![.\w])(?:eval|exec|globals|Fire)\(|\b(?:__dict__|__init_subclass__|__subclasses__)\b")
 _INSTALLED = ("pyproject.toml", "setup.cfg", "setup.py")
