@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.knowledge.engines import BUILDERS
 from trl_lint.launch.judge.engines import Group
-from trl_lint.linter.execution.module_names import ModuleNames, is_package, last_of, name_of, packages_of
+from trl_lint.linter.execution.module_names import ModuleNames, last_of, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,9 @@ class Importers:
         self.programs = frozenset(each.path for each in files if each.program)
         self._modules = ModuleNames(self.code)
         self._by_name: dict[str, list[tuple[Importer, str]]] = {}
-        self._through: dict[str, list[tuple[Importer, str]]] = {}
         for each in files:
             for name in (*each.imports, *each.built):
                 self._by_name.setdefault(last_of(name), []).append((each, name))
-            for name in {around for imported in each.imports for around in packages_of(imported)}:
-                self._through.setdefault(last_of(name), []).append((each, name))
         self._programs_of: dict[str, frozenset[str]] = {}
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
         self._trains = frozenset(each.path for each in files if each.trains)
@@ -133,7 +130,6 @@ class Importers:
 
     def _importing(self, path: str) -> Iterator[Importer]:
         """The files that may import a file."""
-        by_name = self._by_name.get(name_of(path), ())
-        for each, name in (*by_name, *self._through.get(name_of(path), ())) if is_package(path) else by_name:
+        for each, name in self._by_name.get(name_of(path), ()):
             if path not in self.code or name in each.built or path in self._modules.meant_by(name, each.path):
                 yield each

@@ -11,16 +11,8 @@ For example, in `first/train.py`, beside `first/data.py`, `second/data.py` and `
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import PurePosixPath
-
-
-def packages_of(name: str) -> Iterator[str]:
-    """The names of the packages that are imported on the way to a module: `a` and `a.b` for `a.b.c`."""
-    outer = name.rpartition(".")[0]
-    while outer.strip("."):
-        yield outer
-        outer = outer.rpartition(".")[0]
 
 
 def last_of(name: str) -> str:
@@ -71,10 +63,6 @@ class ModuleNames:
         return self._paths.intersection(found)
 
 
-def is_package(path: str) -> bool:
-    return PurePosixPath(path).stem == "__init__"
-
-
 def name_of(path: str) -> str:
     """The name that a file is imported by."""
     return _dotless(path).rpartition("/")[2]
@@ -83,4 +71,4 @@ def name_of(path: str) -> str:
 def _dotless(path: str) -> str:
     """The path of a module, without what says that it is a file."""
     where = PurePosixPath(path)
-    return str(where.parent if is_package(path) else where.with_suffix(""))
+    return str(where.parent if where.stem == "__init__" else where.with_suffix(""))
