@@ -1,10 +1,14 @@
-"""Which programs may run a file: those that import it, directly or through other files, judged by module names.
+"""Which programs may run a file: those that import it, directly or through other files.
 
-train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
-trainer.py   from . import losses                   and lib/losses.py through it, and lib/__init__.py
-main.py      hydra.utils.instantiate(cfg.task)      main.py may run tasks.py
-task.yaml    _target_: tasks.Training
-plugins.py   import_module(f"models.{name}")        plugins.py may run what nobody imports otherwise
+For example:
+
+    train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
+    trainer.py   from . import losses                   and lib/losses.py through it
+    main.py      hydra.utils.instantiate(cfg.task)      main.py may run tasks.py
+    task.yaml    _target_: tasks.Training
+    count.py     from lib.rows import Rows              does not run all that lib/__init__.py imports
+
+Which file a name means is said in `module_names.py`.
 """
 
 from __future__ import annotations
