@@ -10,7 +10,8 @@ local(data) None same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -275,39 +276,15 @@ def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided
             mine[name] = value if existing is None else join(existing, value, divided)
 
 
-class JoinedHeap(Mapping[Identity, Cell]):
+class JoinedHeap(ChainMap[Identity, Cell]):
     """Several heaps as one; a cell that several have is joined when somebody asks for it."""
 
-    def __init__(self, layers: Sequence[Mapping[Identity, Cell]]) -> None:
-        self._layers = layers
-
     def __getitem__(self, identity: Identity) -> Cell:
-        cells = [layer[identity] for layer in self._layers if identity in layer]
-        if not cells:
-            raise KeyError(identity)
-        return reduce(join_cells, cells)
+        cells = [heap[identity] for heap in self.maps if identity in heap]
+        return reduce(join_cells, cells) if cells else self.__missing__(identity)
 
     def __iter__(self) -> Iterator[Identity]:
-        return iter(dict.fromkeys(chain.from_iterable(self._layers)))
-
-    def __len__(self) -> int:
-        return len(set().union(*self._layers))
-
-    def __contains__(self, identity: object) -> bool:
-        return any(identity in layer for layer in self._layers)
-
-
-class LayeredHeap(JoinedHeap):
-    """Several heaps as one, where the first one that has a cell counts."""
-
-    def __init__(self, *layers: Mapping[Identity, Cell]) -> None:
-        super().__init__(layers)
-
-    def __getitem__(self, identity: Identity) -> Cell:
-        for layer in self._layers:
-            if identity in layer:
-                return layer[identity]
-        raise KeyError(identity)
+        return iter(dict.fromkeys(chain.from_iterable(self.maps)))
 
 
 def reachable(value: Value, heap: Mapping[Identity, Cell]) -> list[Identity]:

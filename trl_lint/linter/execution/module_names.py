@@ -2,7 +2,7 @@
 
 For example, in `first/train.py`, beside `first/data.py`, `second/data.py` and `src/second/losses.py`:
 
-    import data                       first/data.py: those in the folder of the importing file, and around it
+    import data                       first/data.py: beside the importing file, or in a folder around it
     from . import data                first/data.py: only what the dots say
     import second.losses              src/second/losses.py: any file whose path ends like the name
     import installed.second.losses    the same: its first part may be what the project is installed as

@@ -89,7 +89,7 @@ def _called_in(cls: ClassInfo, method: FunctionInfo, statement: cst.CSTNode) -> 
 @noted_in_file
 def run_in_construction(cls: ClassInfo) -> frozenset[FunctionInfo]:
     """The methods that a class only calls while an object is constructed."""
-    methods = [each for base in cls.project_lineage() for each in base.methods.values()]
+    methods = cls.project_methods()
     callers: dict[FunctionInfo, set[FunctionInfo]] = {}
     for caller in methods:
         for called in _called_in(cls, caller, caller.node):

@@ -60,9 +60,10 @@ _MOST_STEPS = 16
 def is_reduced(cls: ClassInfo) -> bool:
     """Whether each value that the forward of a model returns is one that all ranks have reduced or gathered."""
     forward = cls.find(_FORWARD)
-    return forward is not None and _returns_reduced(forward, _MOST_STEPS)
+    return forward is not None and returns_reduced(forward)
 
 
+@noted_in_file
 def returns_reduced(function: FunctionInfo) -> bool:
     """Whether a function returns only what all ranks have reduced or gathered."""
     return _returns_reduced(function, _MOST_STEPS)

@@ -36,6 +36,11 @@ class Condition(NamedTuple):
     holds: bool
 
 
+def conditions_at(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """The conditions on names that hold at a place of a function (or module), by branches around and exits before."""
+    return [*conditions_around(root, node), *conditions_after_exits(root, node)]
+
+
 def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place of a function (or module), by the branches around it."""
     return [each for branch, holds in ifs_around(root, node) for each in conditions_implied_by(branch.test, holds)]

@@ -39,7 +39,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.knowledge.effects import TAKE_DATA
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
-from trl_lint.knowledge.python import READ_FILES
+from trl_lint.knowledge.python import ADD_TO_CONTAINERS, READ_FILES
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 _Kept = tuple[str, str]
 _IN_FILE = ""
 _WRITERS, _READERS = (frozenset(each.rpartition(".")[2] for each in names) for names in (TAKE_DATA, READ_FILES))
-# Methods of containers by which they get more.
-_FILLS = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
+_FILLS = ADD_TO_CONTAINERS | {"appendleft"}
 # How many names in a row are followed.
 _MAX_NAMES = 4
 
@@ -60,7 +59,9 @@ def is_restored(project: Project, cls: ClassInfo, method: FunctionInfo, name: st
     mine = {each for each in _restored(method) if each[0] == name}
     if not mine:
         return False
-    savers = [each for each in _methods(cls) if each.node is not method.node and not mine.isdisjoint(_saved(each))]
+    savers = [
+        each for each in cls.project_methods() if each.node is not method.node and not mine.isdisjoint(_saved(each))
+    ]
     return bool(savers) and not any(_is_handed_on(project, each.name, method.name) for each in savers)
 
 
@@ -95,14 +96,9 @@ def is_filled(cls: ClassInfo, name: str) -> bool:
         isinstance(call.func, cst.Attribute)
         and call.func.attr.value in _FILLS
         and self_attribute(call.func.value) == name
-        for each in _methods(cls)
+        for each in cls.project_methods()
         for call in of_class(each.node, cst.Call)
     )
-
-
-def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:
-    for base in cls.project_lineage():
-        yield from base.methods.values()
 
 
 @noted_in_file

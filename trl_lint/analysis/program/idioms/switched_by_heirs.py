@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import conditions_after_exits, conditions_around
+from trl_lint.analysis.program.idioms.path_conditions import conditions_at
 from trl_lint.analysis.program.syntax import assignments, is_super, of_class, self_attribute
 from trl_lint.domain.values import Kind, Value
 
@@ -40,8 +40,7 @@ def is_switched_off(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> 
 
 
 def _is_off(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
-    conditions = [*conditions_around(method.node, node), *conditions_after_exits(method.node, node)]
-    return any(_is_never(cls, method, each.test, each.holds) for each in conditions)
+    return any(_is_never(cls, method, each.test, each.holds) for each in conditions_at(method.node, node))
 
 
 def _is_never(cls: ClassInfo, method: FunctionInfo, subject: cst.BaseExpression, holds: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import ChainMap
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from trl_lint.analysis.program.project.overridden import overridden_methods
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
-from trl_lint.domain.heap import Cell, JoinedHeap, LayeredHeap, Memory, join_cells, reachable
+from trl_lint.domain.heap import Cell, JoinedHeap, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import Identity
 from trl_lint.domain.values import BOTTOM, Kind, Value
@@ -227,6 +227,10 @@ class ClassInfo:
             self._project_lineage = tuple(item for item in self.lineage() if isinstance(item, ClassInfo))
         return self._project_lineage
 
+    def project_methods(self) -> list[FunctionInfo]:
+        """The methods of the class and of its bases in the project, also those that are overridden."""
+        return [method for cls in self.project_lineage() for method in cls.methods.values()]
+
     def library_bases(self) -> tuple[str, ...]:
         """The canonical names of its bases (or of itself) that the knowledge tables may contain."""
         if self._library_bases is None:
@@ -302,10 +306,10 @@ class ClassInfo:
                 found.append(value)
         return reduce(join, found) if found else None
 
-    def contents(self) -> Mapping[Identity, Cell]:
+    def contents(self) -> MutableMapping[Identity, Cell]:
         """The heap of its instances, joined over the bases in the project."""
         layers = [cls.heap for cls in self.project_lineage() if cls.heap]
-        return layers[0] if len(layers) == 1 else JoinedHeap(layers)
+        return layers[0] if len(layers) == 1 else JoinedHeap(*layers)
 
     def flush(self, name: str, value: Value, writer: Hashable, heap: dict[Identity, Cell]) -> None:
         """Note the value that a method leaves in `self.name`; it replaces what this method left there before.
@@ -430,7 +434,7 @@ class ClassInfo:
 def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
     """Copy the containers that an attribute's value reaches onto the heap of a running function."""
     contents = cls.contents()
-    for identity in reachable(value, LayeredHeap(memory.heap, contents)):
+    for identity in reachable(value, ChainMap(memory.heap, contents)):
         if identity not in memory.heap and identity in contents:
             memory.heap[identity] = contents[identity]
 

@@ -38,6 +38,7 @@ from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET_CLASSES, is_dataset
 from trl_lint.knowledge.heuristics import KNOWS_SHARES, NAMES_DEVICE
+from trl_lint.knowledge.python import ADD_TO_CONTAINERS
 from trl_lint.knowledge.torch_distributed import BASES_OF_DATA, DATA_SETS, OF_OTHER_DATA, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 # Why a data set has other rows on each rank: not the order in which a folder lists its files.
 _OF_OTHER_ROWS = Origin.DATA | Origin.RANK | Origin.RNG
-# Methods of lists and dicts by which they get more.
-_FILLS = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
 
 
 class Rows(NamedTuple):
@@ -172,7 +171,7 @@ def _changed(method: cst.CSTNode) -> Iterator[str]:
     for target, _ in assignments(method):
         yield from (self_attribute(each) for each in parts_of_target(target) if self_attribute(each))
     for call in of_class(method, cst.Call):
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _FILLS:
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in ADD_TO_CONTAINERS:
             yield self_attribute(call.func.value)
 
 

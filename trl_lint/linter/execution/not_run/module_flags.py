@@ -15,7 +15,7 @@ import re
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import conditions_after_exits, conditions_around
+from trl_lint.analysis.program.idioms.path_conditions import conditions_at
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import of_class
@@ -31,12 +31,11 @@ def is_switched_off(project: Project, module: Module, node: cst.CSTNode) -> bool
     flags = _flags(module)
     if not flags or module.mentions(_BINDS_ANY):
         return False
-    conditions = (*conditions_around(module.tree, node), *conditions_after_exits(module.tree, node))
     return any(
         isinstance(asked, cst.Name)
         and flags.get(asked.value, holds) is not holds
         and _is_constant(project, module, asked.value)
-        for asked, holds in conditions
+        for asked, holds in conditions_at(module.tree, node)
     )
 
 

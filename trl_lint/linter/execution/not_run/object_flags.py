@@ -17,8 +17,9 @@ from functools import partial
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import conditions_after_exits, conditions_around
+from trl_lint.analysis.program.idioms.path_conditions import conditions_at
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import self_attribute
 
 _SETS = (
     rb"\bself\.%b[ \t]*(?::[^=\n]+)?=[ \t]*(True|False)[ \t]*$"  # the one that says how it is
@@ -30,19 +31,10 @@ _SETS_ANY = rb"\bsetattr\(\s*self\b|\bself\.__dict__\b|\bvars\(\s*self\b"
 
 def is_switched_off_by_object(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node is reached only if a flag of its object has a value that it never has."""
-    conditions = (*conditions_around(module.tree, node), *conditions_after_exits(module.tree, node))
-    asked = [(name, holds) for test, holds in conditions if (name := _flag(test))]
+    asked = [(name, holds) for test, holds in conditions_at(module.tree, node) if (name := self_attribute(test))]
     if not asked or module.mentions(_SETS_ANY):
         return False
     return any(_only_value(project, module, name) is (not holds) for name, holds in asked)
-
-
-def _flag(test: cst.BaseExpression) -> str:
-    """The name of the object's attribute that a test is; "" for another test."""
-    match test:
-        case cst.Attribute(value=cst.Name("self"), attr=cst.Name(name)):
-            return name
-    return ""
 
 
 def _only_value(project: Project, module: Module, name: str) -> bool | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import conditions_after_exits, conditions_around, is_bound
+from trl_lint.analysis.program.idioms.path_conditions import conditions_at, is_bound
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import definitions_around, last_name
 from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT
@@ -28,5 +28,5 @@ def is_without_accelerator(project: Project, module: Module, node: cst.CSTNode) 
     root = functions[-1] if functions else module.tree
     return any(
         not holds and ACCELERATOR_OBJECT.fits(last_name(asked)) and not is_bound(root, asked)
-        for asked, holds in (*conditions_around(root, node), *conditions_after_exits(root, node))
+        for asked, holds in conditions_at(root, node)
     )
