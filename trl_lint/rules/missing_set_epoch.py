@@ -56,11 +56,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import EpochsAlike
-from trl_lint.analysis.program.project.project import Module
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
 
 # The default of an option on the command line.
 _DEFAULT = rb"[\"']--%b[\"'](?:[^()]|\([^()]*\))*?\bdefault\s*=\s*([\w.]+)"

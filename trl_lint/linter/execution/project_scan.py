@@ -92,9 +92,8 @@ def options_given(project: ProjectScan, programs: Collection[str]) -> GivenOptio
     """The options that commands give to these programs."""
     launches = launches_of(project, programs)
     several = [launch for launch in launches if not is_of_one(project, launch)]
-    names = frozenset[str]().union(
-        *(each.options or () for each in (*launches, *(start for _, start in project.bare.of(programs))))
-    )
+    bare = (start.options for _, start in project.bare.of(programs))
+    names = frozenset[str]().union(*(each.options or () for each in launches), *bare)
     return GivenOptions(
         names if _have_known_options(project, launches) else None,
         frozenset(launch.values for launch in several if _have_known_options(project, several)),
