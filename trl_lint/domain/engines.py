@@ -59,6 +59,17 @@ class ShownEngine(NamedTuple):
         return f"see `{self.where}`" if self.where else "see the setting `engines`"
 
 
+class GivenOptions(NamedTuple):
+    """The options that commands give to programs, by their names in code: `do_pred` for `--do-pred`.
+
+    names: of all commands; None if no launcher starts one, or some may be unknown. launches: for each that starts
+    several processes, the options with their values, "" where one is unknown; empty if some options may be unknown.
+    """
+
+    names: frozenset[str] | None = None
+    launches: frozenset[frozenset[tuple[str, str]]] = frozenset()
+
+
 class EnginesInUse(NamedTuple):
     """What is known of the engines that a project, or one of its files, runs under.
 
@@ -88,8 +99,7 @@ class EnginesInUse(NamedTuple):
         parts: The classes of the file that nothing around makes but settings, and these only as parts of other models.
         others_started: Whether commands of the project start other programs on several processes, and none is known
             that starts a program that the file is part of.
-        given_options: The options that commands give to the programs that the file is part of; None if no launcher
-            starts one, or some options may be unknown.
+        given_options: The options that commands give to the programs that the file is part of.
         passed_over: The definitions of the file that nothing uses, beside others that programs import by name.
     """
 
@@ -111,7 +121,7 @@ class EnginesInUse(NamedTuple):
     lightning: bool = True
     parts: frozenset[str] = frozenset()
     others_started: bool = False
-    given_options: frozenset[str] | None = None
+    given_options: GivenOptions = GivenOptions()
     passed_over: frozenset[str] = frozenset()
     at_once: bool = False
 

@@ -41,6 +41,7 @@ loops that compute no gradients, or only if a flag from elsewhere says so, or in
 over `range(1)`; samplers that are made anew in each epoch; programs of one process; loaders from `Accelerator.prepare`
 or Fabric's `setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, or in one that imports it is taken to be for this sampler.
+Not in the default set: loops over as many epochs as an option says, if all known launches train for one.
 Iterators made by hand (`next(iterator)`) are not followed.
 
 ## References
@@ -53,11 +54,20 @@ Iterators made by hand (`next(iterator)`) are not followed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import EpochsAlike
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+
+# The default of an option on the command line.
+_DEFAULT = rb"[\"']--%b[\"'](?:[^()]|\([^()]*\))*?\bdefault\s*=\s*([\w.]+)"
+_ONE = frozenset({"1", "1.0"})
 
 
 class MissingSetEpoch(Rule[EpochsAlike]):
@@ -77,5 +87,28 @@ class MissingSetEpoch(Rule[EpochsAlike]):
             ),
             provenance=event.sampler,
             help=f"call `{setter}.set_epoch(epoch)` at the start of each epoch",
+            by_default=False if _is_one_epoch(event) else None,
             cause=id(event.sampler.node),
         )
+
+
+def _is_one_epoch(event: EpochsAlike) -> bool:
+    """Whether the number of epochs is an option of which all known launches leave, or set, the value one."""
+    from libcst import Attribute, For
+
+    from trl_lint.analysis.program.syntax import below
+
+    loop, launches = event.loop, event.module.engines().given_options.launches
+    if not launches or not isinstance(loop, For):
+        return False
+    options = {each.attr.value for each in below(loop.iter) if isinstance(each, Attribute)}
+    if len(options) != 1:
+        return False
+    option = options.pop()
+    default = _default_of(option, event.module)
+    return all(dict(each).get(option, default) in _ONE for each in launches)
+
+
+def _default_of(option: str, module: Module) -> str:
+    found = re.search(_DEFAULT % option.encode(), module.source or b"")
+    return found[1].decode("utf-8", "replace") if found is not None else ""

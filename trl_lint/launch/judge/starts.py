@@ -58,6 +58,7 @@ class LaunchEngines:
         pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
         by_program: Whether it starts one process, which starts the others, if there are any.
         one_each: Whether it says that it starts one process on each machine.
+        values: The same options with their values, "" where there is none or it is unknown.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -74,6 +75,7 @@ class LaunchEngines:
     pattern: str = ""
     by_program: bool = False
     one_each: bool = False
+    values: frozenset[tuple[str, str]] = frozenset()
 
 
 class BareStart(NamedTuple):
@@ -193,6 +195,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         _drops_last(words[place:]),
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
         one_each=one_each,
+        values=_option_values(words[place:]),
     )
 
 
@@ -270,7 +273,12 @@ def _may_vary(name: str, words: Sequence[Word]) -> bool:
 
 def _option_names(words: Sequence[Word]) -> frozenset[str]:
     """The names of options as in Python code: `do_pred` for `--do-pred`."""
-    return frozenset(name.lstrip("-").replace("-", "_") for name, _, _ in options(words))
+    return frozenset(name for name, _ in _option_values(words))
+
+
+def _option_values(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
+    """The same with their values, that of a variable as it is set nearby; "" if there is none or it is unknown."""
+    return frozenset((name.lstrip("-").replace("-", "_"), value) for name, value, _ in options(words))
 
 
 def _path_of(start: Start) -> str:

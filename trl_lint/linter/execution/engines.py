@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from trl_lint.domain.engines import EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.domain.engines import EnginesInUse, GivenOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
@@ -89,7 +89,7 @@ class ProjectEngines:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
             found = with_own_stage(found, self._known(project), str(inside))
             programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
-            given = None if around else options_given(self._known(project), programs)
+            given = GivenOptions() if around else options_given(self._known(project), programs)
             others = not around and start_others_only(self._known(project), programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
             found = with_uses(found, path, self._with_around(project))

@@ -49,7 +49,7 @@ def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode)
     """Whether a node is in a branch taken only with options that are off by default, and that nothing sets: neither a
     command, of those that start the programs that the file is part of, nor code.
     """
-    given = module.engines().given_options
+    given = module.engines().given_options.names
     if given is None:
         return False
     asked = (set(map(_option, alternatives(test))) for test in _tests_around(module, node))

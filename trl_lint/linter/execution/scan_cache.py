@@ -82,6 +82,7 @@ class _LaunchRow(TypedDict):
     pattern: str
     by_program: bool
     one_each: bool
+    values: list[tuple[str, str]]
 
 
 class _Row(TypedDict, total=False):
@@ -142,4 +143,5 @@ def _launch(row: _LaunchRow) -> LaunchEngines:
         row["pattern"],
         row["by_program"],
         row["one_each"],
+        frozenset((name, value) for name, value in row["values"]),
     )

@@ -184,6 +184,7 @@ SPECIAL = {
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
     **dict.fromkeys(LOCKS, first_rank.lock),
     **dict.fromkeys(MAKE_PATHS, paths.text_of),
+    "os.path.join": paths.joined_text_of,
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
     **built_trainers.HANDLERS,
     **signal_handlers.HANDLERS,

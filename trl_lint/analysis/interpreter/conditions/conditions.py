@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import libcst as cst
@@ -43,7 +43,7 @@ from trl_lint.domain.constants import (
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.derived import derived, presence_of
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.heap import WILDCARD, names_like
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import BatchRole, LibraryName, NoneValue, TupleValue, flag, library_name_of, role_of
 from trl_lint.domain.numbers import single_process_value, with_single_process_value
@@ -304,11 +304,29 @@ def _may_be_mapping(left: Value, right: Value) -> bool:
 
 
 def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
-    """Whether a string is one of those in a list display: `key in ("loss", "entropy")`; MISSING if not known."""
+    """Whether a string is one of those in a list display: `key in ("loss", "entropy")`; MISSING if not known.
+
+    Or a key of a dict display, which it is not if none of them can be it: others may be put into a dict elsewhere.
+    """
     items = containers.positions_of(frame, right)
-    if items is None or left.const is MISSING or any(not isinstance(item.const, str) for item in items):
+    consts = _keys(frame, right) if items is None else [item.const for item in items]
+    if (
+        consts is None
+        or left.const is MISSING
+        or not all(isinstance(each, str) and WILDCARD not in each for each in consts)
+    ):
         return MISSING
-    return (left.const in [item.const for item in items]) is isinstance(operator, cst.In)
+    found = any(names_like(str(left.const)).fullmatch(str(each)) for each in consts)
+    if found and (items is None or WILDCARD in str(left.const)):
+        return MISSING
+    return found is isinstance(operator, cst.In)
+
+
+def _keys(frame: Frame, value: Value) -> list[Hashable] | None:
+    """The keys of a dict that has some, if all of them are known."""
+    cells = frame.memory.cells(value) if len(value.identities) == 1 else []
+    is_known = bool(cells) and cells[0].shape == "dict" and bool(cells[0].entries) and cells[0].rest is None
+    return list(cells[0].entries) if is_known else None
 
 
 def _among_on_one_process(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> OnOneProcess | None:

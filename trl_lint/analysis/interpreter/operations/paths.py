@@ -4,7 +4,7 @@ For example:
 
     Path(args.output_dir) / "x"         PathValue, with the rank of a setting
     args.output_dir / "x"               the same: nothing else is divided by a text
-    os.path.join(args.output_dir, "x")  a text with the rank of a setting
+    os.path.join(args.output_dir, "x")  a text with the rank of a setting, of which the end is known
     (root / "x").exists()               local(io)
     (root / "x.json").read_text()       SETTING, as all ranks read the same file
     root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
@@ -21,7 +21,9 @@ from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_n
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import known_text
 from trl_lint.domain.derived import derived
+from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import IterableValue, PathValue, flag
 from trl_lint.domain.provenance import RankLocalFile, SharedName
 from trl_lint.domain.ranks import Rank
@@ -54,8 +56,16 @@ def new_path(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`os.path.join(folder, name)`."""
+    """`os.path.abspath(name)`."""
     return derived(ranks.nonlinear(args.rank()), Kind.STRING, *args.all(), device="")
+
+
+def joined_text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`os.path.join(folder, name)`."""
+    path = text_of(frame, args, node)
+    texts = [each.const if isinstance(each.const, str) else WILDCARD for each in args.positional]
+    is_listed = not args.star and not any(each.startswith("/") for each in texts[1:])
+    return path.replace(const=known_text("/".join(texts))) if is_listed and texts else path
 
 
 def file_system(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
