@@ -106,7 +106,8 @@ def _is_one_epoch(event: EpochsAlike) -> bool:
         return False
     option = options.pop()
     default = _default_of(option, event.module)
-    return all(dict(each).get(option, default) in _ONE for each in launches)
+    said = ({value for name, value in each if name == option} or {default} for each in launches)
+    return all(values <= _ONE for values in said)
 
 
 def _default_of(option: str, module: Module) -> str:
