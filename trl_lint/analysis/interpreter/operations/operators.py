@@ -21,7 +21,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World, known_text
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
@@ -58,6 +58,13 @@ def made_of(frame: Frame, parts: Sequence[Value], text: Value) -> Value:
 
 # A field of `"cuda:%d" % rank`.
 _FIELD = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[dirsuxX]")
+# A longer text is no name of anything; `text += text` doubles it each time.
+_MAX_TEXT = 10_000
+
+
+def known_text(text: str) -> object:
+    """A text as a constant, if it is short enough to be a name."""
+    return text if len(text) <= _MAX_TEXT else MISSING
 
 
 def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
