@@ -170,12 +170,11 @@ class Net(nn.Module):
         return row
 
 
-class Base:
+class Trainer:
     def __init__(self, model, config):
-        self.model, self.config = model, config
+        self.model = model
+        self.config = config
 
-
-class Trainer(Base):
     def show(self, rows):
         for row in rows:
             if {test}:
@@ -207,6 +206,6 @@ CALL, CALL_INNER = "self.model.encode(row)", "self.model.module.encode(row)"
         (f"{CALL_INNER}\n                {CALL}", CALL_INNER, True),
     ],
 )
-def test_a_model_of_a_base_class(if_true, if_false, is_reported):
+def test_a_model_that_is_an_attribute(if_true, if_false, is_reported):
     text = OF_CLASSES.format(test='self.config["several"]', if_true=if_true, if_false=if_false)
     assert bool(SNIPPETS.findings(text)) is is_reported
