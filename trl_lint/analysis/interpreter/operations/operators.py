@@ -25,7 +25,6 @@ from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TR
 from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
-from trl_lint.domain.joins import join
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import items_or_itself
@@ -218,7 +217,7 @@ def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -
             return frame.allocate(node, Cell("list", dict(enumerate(items[0] + items[1]))))
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
         length = ranks.of_counts(ranks.combine(one, two), (one, two))
-        return frame.allocate(node, Cell("list", rest=join(first, second), length=length))
+        return frame.allocate(node, Cell("list", rest=containers.one_among((first, second)), length=length))
     return None
 
 
