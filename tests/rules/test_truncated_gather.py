@@ -182,6 +182,26 @@ def test_all_launches_have_to_drop_it(files, expected, tmp_path):
     assert is_by_default(tmp_path, {"recipes/own.yaml": SETS, **files}) is expected
 
 
+ONE_ROW = "torchrun pkg/train.py --per_device_train_batch_size 1"
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        (ONE_ROW, False),
+        (f"{ONE_ROW} --gradient_accumulation_steps 1", False),
+        (f"{ONE_ROW} --config recipes/own.yaml", True),
+        (f"{ONE_ROW} --gradient_accumulation_steps 2", True),
+        (f"{ONE_ROW}\n{ONE_ROW.replace('size 1', 'size 4')}", True),
+        (f"{ONE_ROW} $OTHERS", True),
+        ("torchrun pkg/train.py --lr 1e-4", True),
+    ],
+)
+def test_one_value_per_rank_is_one_per_row_where_batches_have_one(runs, expected, tmp_path):
+    files = {"run.sh": runs, "recipes/own.yaml": "gradient_accumulation_steps: 4\n"}
+    assert is_by_default(tmp_path, files) is expected
+
+
 @pytest.mark.parametrize("files", [{}, {"run.sh": "torchrun pkg/train.py\n"}])
 @pytest.mark.parametrize(
     ("arguments", "expected"),

@@ -119,3 +119,55 @@ def test_fields_of_a_dataclass_are_options(default, by_default, tmp_path):
 def test_a_crash_stays_in_the_default_set(tmp_path):
     """Nobody gives the option today, but whoever does loses the run."""
     assert is_by_default(tmp_path, call='shutil.rmtree("old")')
+
+
+WITH_SETTINGS = "accelerate launch train.py --config recipes/small.yaml\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "by_default"),
+    [
+        ("epochs: 3\n", False),
+        ("epochs: 3\nsave_config: false\n", False),
+        ("epochs: 3\nreport_to: [wandb]\n", False),
+        ("epochs: 3\nsave_config: true\n", True),
+        ("epochs: 3\ntrainer:\n  lr: 0.1\n  save_config: false\n", False),
+        # Code of the project's own reads groups, in whatever way.
+        ("epochs: 3\ntrainer:\n  out:\n    save_config: small.json\n", True),
+        ("- epochs\n", True),
+        ("{% if %}: [\n", True),
+        ("", True),
+    ],
+)
+def test_settings_that_commands_name(settings, by_default, tmp_path):
+    assert is_by_default(tmp_path, runs=WITH_SETTINGS, more={"recipes/small.yaml": settings}) is by_default
+
+
+def test_settings_beside_a_script_in_a_folder(tmp_path):
+    files = {"recipes/small.yaml": "epochs: 3\n", "scripts/other/run.sh": WITH_SETTINGS}
+    assert not is_by_default(tmp_path, more=files)
+    on_a_disk = {"run.sh": WITH_SETTINGS.replace("recipes", "/home/me/project/recipes")}
+    assert not is_by_default(tmp_path, more=files | on_a_disk)
+    elsewhere = {"run.sh": WITH_SETTINGS.replace("recipes/small", "/home/me/large")}
+    assert is_by_default(tmp_path, more=files | elsewhere)
+
+
+PUSHES = """\
+from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser
+
+def main(training_args, model_args):
+    trainer = SFTTrainer(model_args.model_name_or_path, training_args, train_dataset=rows())
+    trainer.train()
+    if training_args.push_to_hub:
+        trainer.processing_class.push_to_hub(training_args.hub_model_id)
+
+if __name__ == "__main__":
+    main(*TrlParser((SFTConfig, ModelConfig)).parse_args_and_config())
+"""
+
+
+@pytest.mark.parametrize(("settings", "by_default"), [("false", False), ("true", True)])
+def test_an_option_of_the_library(settings, by_default, tmp_path):
+    recipe = f"learning_rate: 1e-4\npush_to_hub: {settings}\n"
+    files = {"train.py": PUSHES, "run.sh": WITH_SETTINGS, "recipes/small.yaml": recipe}
+    assert by_default_in(tmp_path, files, "train.py") is by_default

@@ -155,3 +155,57 @@ def test_a_test_of_the_class_decides_what_was_assigned_from_outside(of_class):
     assert SNIPPETS.findings(text) == []
     untested = text.replace("        else:\n            model.begin()\n", "        model.begin()\n")
     assert [each.message.split("`")[1] for each in SNIPPETS.findings(untested)] == [".begin"]
+
+
+OF_CLASSES = """\
+import argparse
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def encode(self, row):
+        return row
+
+
+class Trainer:
+    def __init__(self, model, config):
+        self.model = model
+        self.config = config
+
+    def show(self, rows):
+        for row in rows:
+            if {test}:
+                {if_true}
+            else:
+                {if_false}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config")
+    args = parser.parse_args()
+    torch.distributed.init_process_group("nccl")
+    Trainer(DistributedDataParallel(Net().cuda()), read(args.config)).show(read(args.config))
+
+
+if __name__ == "__main__":
+    main()
+"""
+CALL, CALL_INNER = "self.model.encode(row)", "self.model.module.encode(row)"
+
+
+@pytest.mark.parametrize(
+    ("if_true", "if_false", "is_reported"),
+    [
+        (CALL_INNER, CALL, False),
+        (CALL, CALL_INNER, False),
+        (CALL, "pass", True),
+        (f"{CALL_INNER}\n                {CALL}", CALL_INNER, True),
+    ],
+)
+def test_a_model_that_is_an_attribute(if_true, if_false, is_reported):
+    text = OF_CLASSES.format(test='self.config["several"]', if_true=if_true, if_false=if_false)
+    assert bool(SNIPPETS.findings(text)) is is_reported

@@ -128,10 +128,3 @@ class _Missing:
 MISSING: Any = _Missing()
 # Constants that say nothing of a value, but that it is there.
 OPEN = frozenset({MISSING, PRESENT})
-# A longer text is no name of anything; `text += text` doubles it each time.
-_MAX_TEXT = 10_000
-
-
-def known_text(text: str) -> object:
-    """A text as a constant, if it is short enough to be a name."""
-    return text if len(text) <= _MAX_TEXT else MISSING

@@ -69,6 +69,14 @@ class GivenOptions(NamedTuple):
     names: frozenset[str] | None = None
     launches: frozenset[frozenset[tuple[str, str]]] = frozenset()
 
+    def are_always(self, option: str, values: Collection[str], default: str = "") -> bool:
+        """Whether an option has one of these values in all known launches of several processes, if there are some.
+
+        default: its value where a launch does not give it.
+        """
+        said = ({value for name, value in each if name == option} or {default} for each in self.launches)
+        return bool(self.launches) and all(each.issubset(values) for each in said)
+
 
 class EnginesInUse(NamedTuple):
     """What is known of the engines that a project, or one of its files, runs under.

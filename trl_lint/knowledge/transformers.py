@@ -466,6 +466,8 @@ CONSTRUCTOR: dict[str, Value] = {
     "train_dataset": DATASET,
 }
 
+# Options of `TrainingArguments` that are off by default, and that scripts ask about, too.
+OFF_BY_DEFAULT = frozenset({"push_to_hub"})
 # The hooks that call `prediction_step` and gather what it returns.
 LOOPS_OVER_STEPS = ("evaluation_loop", "prediction_loop")
 # Hooks that process the batches of an evaluation.

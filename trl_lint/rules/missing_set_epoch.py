@@ -98,15 +98,11 @@ def _is_one_epoch(event: EpochsAlike) -> bool:
 
     from trl_lint.analysis.program.syntax import below
 
-    loop, launches = event.loop, event.module.engines().given_options.launches
-    if not launches or not isinstance(loop, For):
+    loop, given = event.loop, event.module.engines().given_options
+    if not given.launches or not isinstance(loop, For):
         return False
     options = {each.attr.value for each in below(loop.iter) if isinstance(each, Attribute)}
-    if len(options) != 1:
-        return False
-    option = options.pop()
-    default = _default_of(option, event.module)
-    return all(dict(each).get(option, default) in _ONE for each in launches)
+    return len(options) == 1 and all(given.are_always(each, _ONE, _default_of(each, event.module)) for each in options)
 
 
 def _default_of(option: str, module: Module) -> str:

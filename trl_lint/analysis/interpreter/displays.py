@@ -20,7 +20,6 @@ from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
-from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import IterableValue, TupleValue
 from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.values import Kind, Value
@@ -55,10 +54,7 @@ def list_display(frame: Frame, node: cst.List | cst.Set) -> Value:
 
 
 def _list_of(frame: Frame, node: cst.CSTNode, values: list[Value], shape: str = "list") -> Value:
-    element: Value | None = None
-    for value in values:
-        element = value if element is None else join(element, value)
-    return frame.allocate(node, Cell(shape, rest=element))
+    return frame.allocate(node, Cell(shape, rest=containers.one_among(values)))
 
 
 def dict_display(frame: Frame, node: cst.Dict) -> Value:

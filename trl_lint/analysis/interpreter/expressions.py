@@ -41,7 +41,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, given_numbers, job_flags
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, PRESENT, World, known_text
+from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD, note_held
 from trl_lint.domain.joins import join
@@ -151,7 +151,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
             parts.append(str(value.const) if known else WILDCARD)
     rank = ranks.combine_all(value.rank for value in values)
-    const = known_text("".join(parts))
+    const = operators.known_text("".join(parts))
     text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=const, device="")
     return operators.made_of(frame, values, text)
 

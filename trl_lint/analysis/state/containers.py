@@ -398,6 +398,17 @@ def _pair(key: Value, value: Value, form: str) -> Value:
     return value if form == "values" else key
 
 
+def one_among(values: Sequence[Value]) -> Value | None:
+    """Any element of a list, if it is not known where each of these values stands in it; None if there are none.
+
+    Nothing is known of one of `[*samplers, None]`: it may be the None, which all ranks have, or not.
+    """
+    nones = [each.kind is Kind.NONE for each in values]
+    if any(nones) and not all(nones):
+        return UNKNOWN
+    return join_all(values) if values else None
+
+
 def positions_of_any(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """The items of a value that is one of several lists of the same length, each of them one of theirs."""
     known = [positions_of(frame, value.with_parts(frozenset({each}))) for each in value.identities]

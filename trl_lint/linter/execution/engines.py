@@ -20,6 +20,7 @@ from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, uni
 from trl_lint.launch.judge.engines import FileEngines, Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines
+from trl_lint.linter.execution.given_options import options_given
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
@@ -38,7 +39,6 @@ from trl_lint.linter.execution.project_scan import (
     is_of_one,
     launches_of,
     may_be_named,
-    options_given,
     settings_in_use,
     several_shown,
     started_names,
@@ -89,7 +89,7 @@ class ProjectEngines:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
             found = with_own_stage(found, self._known(project), str(inside))
             programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
-            given = GivenOptions() if around else options_given(self._known(project), programs)
+            given = GivenOptions() if around else options_given(self._known(project), programs, project)
             others = not around and start_others_only(self._known(project), programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
             found = with_uses(found, path, self._with_around(project))

@@ -21,6 +21,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_around, parts_of
 from trl_lint.analysis.program.project.import_lines import files_in_reach
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.knowledge.transformers import OFF_BY_DEFAULT
 
 # Declares an option, on the command line or as a field of a dataclass; declares it as off; sets it, but for what it is
 # elsewhere (`model.config.name = args.name`).
@@ -66,7 +67,8 @@ def _is_declared_off(project: Project, module: Module, option: str) -> bool:
     if reached is None or not option:
         return False
     found = [_occurrences(project.code(each), option.encode()) for each in {*reached, *project.linted}]
-    return any(declared for declared, _, _ in found) and all(each == off and not on for each, off, on in found)
+    is_declared = option in OFF_BY_DEFAULT or any(declared for declared, _, _ in found)
+    return is_declared and all(each == off and not on for each, off, on in found)
 
 
 def _occurrences(code: bytes, option: bytes) -> tuple[int, int, int]:

@@ -8,8 +8,6 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from trl_lint.domain.engines import GivenOptions
-from trl_lint.knowledge.heuristics import SETTINGS_OPTION
 from trl_lint.launch.judge.built_classes import BuiltClasses
 from trl_lint.launch.judge.engines import FileEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
@@ -86,30 +84,6 @@ def started_names(project: ProjectScan) -> set[str]:
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
     """The launches that start one of these programs."""
     return [launch for _, launch in project.launches.of(programs)]
-
-
-def options_given(project: ProjectScan, programs: Collection[str]) -> GivenOptions:
-    """The options that commands give to these programs."""
-    launches = launches_of(project, programs)
-    several = [launch for launch in launches if not is_of_one(project, launch)]
-    bare = (start.options for _, start in project.bare.of(programs))
-    names = frozenset[str]().union(*(each.options or () for each in launches), *bare)
-    return GivenOptions(
-        names if _have_known_options(project, launches) else None,
-        frozenset(launch.values for launch in several if _have_known_options(project, several)),
-    )
-
-
-def _have_known_options(project: ProjectScan, launches: Sequence[LaunchEngines]) -> bool:
-    """Whether all options that these launches give are known, and no other launch may be one of the same programs.
-
-    They are not if a launch gives none, or names a file of settings: the program has them from elsewhere.
-    """
-    given = [launch.options or frozenset() for launch in launches]
-    others = (each for each in all_launches(project) if not each.program and each.options != frozenset())
-    if not (project.whole and given and all(given)) or any(others):
-        return False
-    return not any(SETTINGS_OPTION.fits(f"--{each}") for options in given for each in options)
 
 
 def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:

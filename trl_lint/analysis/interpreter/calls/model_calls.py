@@ -23,6 +23,7 @@ from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import COUNTER, EXCHANGES, PART_OF_MODEL
@@ -93,6 +94,9 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)
 
 
+_DATA = frozenset({Kind.BATCH, Kind.TENSOR})
+
+
 def _is_given_an_exchange(args: Arguments) -> bool:
     """Whether an argument is a function that gathers or reduces, which a model may use: `model(x, gather)`."""
     names = (last_name(each.value) for each in args.nodes.values() if isinstance(each.value, (cst.Attribute, cst.Name)))
@@ -111,12 +115,20 @@ def _exchanges(value: Value) -> bool:
 def _read(model: Value, args: Arguments) -> Arguments:
     """The arguments that are data for a forward; others are the same on all ranks to it.
 
-    Those are what a project model does not read, and counts: `model(batch, step=step)`.
+    Those are what a project model does not read, counts, and the GPU that the rest is moved to:
+    `model(batch, step=step)`, `model.parsed(gpu, batch)`.
     """
     cls = class_of(model)
     unread = frozenset[str]() if cls is None else unread_parameters(cls)
-    alike = unread.union(filter(COUNTER.fits, args.keywords))
+    alike = unread.union((each for each in args.keywords if COUNTER.fits(each)), _gpu_numbers(args))
     return args.alike(alike) if alike else args
+
+
+def _gpu_numbers(args: Arguments) -> list[int | str]:
+    """The arguments that are the process's own number, beside others that are data."""
+    if all(value.kind not in _DATA for value in args.all()):
+        return []
+    return [key for key, value in args.named() if value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK]
 
 
 def _with_timings(frame: Frame, model: Value, output: Value, node: cst.CSTNode) -> Value:

@@ -14,9 +14,12 @@ For example:
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
+from trl_lint.analysis.program.syntax import self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.model_roles import wrapping_of
@@ -29,9 +32,7 @@ _READS_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
 def shown_by_other_branch(frame: Frame, node: cst.If | cst.IfExp, outcome: bool) -> dict[str, Value]:
     """Names of wrapped models whose `.module` only the other branch of a test reads, with their values on this one."""
     found: dict[str, Value] = {}
-    own, other = (node.body, node.orelse) if outcome else (node.orelse, node.body)
-    if other is None or not frame.module.mentions(_READS_MODULE):
-        return found
+    own, other = _branches(frame, node, outcome)
     for name in sorted(names_unwrapped(other) - names_unwrapped(own)):
         value = frame.engine.lookup(frame, name)
         if isinstance(value, PreparedObject):
@@ -39,6 +40,30 @@ def shown_by_other_branch(frame: Frame, node: cst.If | cst.IfExp, outcome: bool)
         elif value is not None and wrapping_of(value) is Wrapping.WRAPPED:
             found[name] = value.replace(wrapping=Wrapping.UNKNOWN)
     return found
+
+
+def of_self_shown_by_other_branch(frame: Frame, node: cst.If, outcome: bool) -> dict[tuple[Hashable, str], Value]:
+    """The same for models that are attributes of `self`: `self.model.module.encode(x)`."""
+    if frame.cls is None:
+        return {}
+    own, other = _branches(frame, node, outcome)
+    read = {name: frame.read_attribute(frame.cls, name) for name in _of_self(other) - _of_self(own)}
+    return {
+        (frame.cls, name): value.replace(wrapping=Wrapping.UNKNOWN)
+        for name, value in read.items()
+        if value is not None and wrapping_of(value) is Wrapping.WRAPPED
+    }
+
+
+def _branches(frame: Frame, node: cst.If | cst.IfExp, outcome: bool) -> tuple[cst.CSTNode | None, cst.CSTNode | None]:
+    """The branch that is taken and the other one; none if no model is taken out of a wrapper in the whole file."""
+    if node.orelse is None or not frame.module.mentions(_READS_MODULE):
+        return None, None
+    return (node.body, node.orelse) if outcome else (node.orelse, node.body)
+
+
+def _of_self(code: cst.CSTNode | None) -> set[str]:
+    return set() if code is None else {self_attribute(each) for each in values_with_module(code)} - {""}
 
 
 def names_unwrapped(code: cst.CSTNode | None) -> set[str]:

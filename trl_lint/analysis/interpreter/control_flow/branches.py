@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import libcst as cst
 
@@ -50,6 +51,9 @@ from trl_lint.domain.values import Kind, Value, Wrapping
 
 def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
     return frame.engine.run_block(frame, body.body)
+
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass
@@ -156,14 +160,17 @@ def _run_branch(
         narrowed |= _of_engine(before, frame.memory) if engine_outcome(frame, node.test) is is_true else {}
     of_self = _narrowed_models(before, frame.memory) if frame.engine.wraps_on_one_path else {}
     shown_wrapped = unwrapped_beside.shown_by_other_branch(frame, node, is_true)
+    of_self_shown = unwrapped_beside.of_self_shown_by_other_branch(frame, node, is_true)
     frame.memory.names.update(shown_wrapped)
+    frame.memory.attributes.update(of_self_shown)
     sets = data_sets.marked(frame.memory, narrowed) if division.rank.is_by_rank else {}
     start = (len(frame.exits), len(frame.sync_points))
     written = frame.objects.fork()
     through = run_body(frame, node.body) if is_true else run_else(frame, node.orelse, node.test)
     frame.objects.merge(written)
     end = (len(frame.exits), len(frame.sync_points))
-    _widen(before, frame.memory, shown_wrapped)
+    _widen(before.names, frame.memory.names, shown_wrapped)
+    _widen(before.attributes, frame.memory.attributes, of_self_shown)
     return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=not through and start == end)
 
 
@@ -318,8 +325,8 @@ def _widen_both(
     """
     taken, skipped = ends
     narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
-    _widen(before, taken.memory, narrowed[0])
-    _widen(before, skipped.memory, narrowed[1])
+    _widen(before.names, taken.memory.names, narrowed[0])
+    _widen(before.names, skipped.memory.names, narrowed[1])
     if conditions is None:
         return
     frame.evaluated_conditions = conditions
@@ -362,15 +369,15 @@ def _only_narrowed(arm: BranchEnd, other: BranchEnd, code: cst.CSTNode | None) -
     return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
 
 
-def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
+def _widen(before: Mapping[_Key, Value], values: dict[_Key, Value], narrowed: Mapping[_Key, Value]) -> None:
     """Undo at the end of a branch what its condition narrowed: these names have not been assigned."""
     for name, value in narrowed.items():
-        if memory.names.get(name) is not value:
+        if values.get(name) is not value:
             continue
-        if name in before.names:
-            memory.names[name] = before.names[name]
-        else:  # of an enclosing function
-            del memory.names[name]
+        if name in before:
+            values[name] = before[name]
+        else:  # of an enclosing function, or read in the branch
+            del values[name]
 
 
 def join_branches(

@@ -21,11 +21,10 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World, known_text
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
-from trl_lint.domain.joins import join
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import items_or_itself
@@ -58,6 +57,13 @@ def made_of(frame: Frame, parts: Sequence[Value], text: Value) -> Value:
 
 # A field of `"cuda:%d" % rank`.
 _FIELD = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[dirsuxX]")
+# A longer text is no name of anything; `text += text` doubles it each time.
+_MAX_TEXT = 10_000
+
+
+def known_text(text: str) -> object:
+    """A text as a constant, if it is short enough to be a name."""
+    return text if len(text) <= _MAX_TEXT else MISSING
 
 
 def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
@@ -211,7 +217,7 @@ def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -
             return frame.allocate(node, Cell("list", dict(enumerate(items[0] + items[1]))))
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
         length = ranks.of_counts(ranks.combine(one, two), (one, two))
-        return frame.allocate(node, Cell("list", rest=join(first, second), length=length))
+        return frame.allocate(node, Cell("list", rest=containers.one_among((first, second)), length=length))
     return None
 
 

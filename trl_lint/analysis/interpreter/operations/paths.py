@@ -4,7 +4,7 @@ For example:
 
     Path(args.output_dir) / "x"         PathValue, with the rank of a setting
     args.output_dir / "x"               the same: nothing else is divided by a text
-    os.path.join(args.output_dir, "x")  a text with the rank of a setting, of which the end is known
+    os.path.join(args.output_dir, "x")  a text with the rank of a setting; with "x.pt", of a known end
     (root / "x").exists()               local(io)
     (root / "x.json").read_text()       SETTING, as all ranks read the same file
     root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
@@ -13,6 +13,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -21,7 +22,6 @@ from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_n
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import known_text
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import IterableValue, PathValue, flag
@@ -61,11 +61,14 @@ def text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def joined_text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`os.path.join(folder, name)`."""
+    """`os.path.join(folder, name)`.
+
+    Only what follows the last dot is kept: a function that gets a path has a context for each text that differs.
+    """
     path = text_of(frame, args, node)
-    texts = [each.const if isinstance(each.const, str) else WILDCARD for each in args.positional]
-    is_listed = not args.star and not any(each.startswith("/") for each in texts[1:])
-    return path.replace(const=known_text("/".join(texts))) if is_listed and texts else path
+    name = args.positional[-1].const if args.positional and not args.star else None
+    ending = PurePosixPath(name).suffix if isinstance(name, str) else ""
+    return path.replace(const=WILDCARD + ending) if ending and WILDCARD not in ending else path
 
 
 def file_system(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -1,0 +1,103 @@
+"""The options that commands give to a program, also in the settings that they name.
+
+For example:
+
+    torchrun train.py --epochs 3 --push-to-hub        epochs, push_to_hub
+    accelerate launch train.py --config sft.yaml      config, and what has a value in that file
+    python train.py --epochs 1                        epochs; no launch of several processes, so its value is left out
+
+    sft.yaml: epochs: 3
+              push_to_hub: false                      not given: it is off
+              hub: {owner: us}                        hub and owner: what reads a group may take each for an option
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from trl_lint.domain.engines import GivenOptions
+from trl_lint.knowledge.heuristics import SETTINGS_OPTION
+from trl_lint.launch.judge.starts import LaunchEngines
+from trl_lint.linter.execution.named_programs import parts_of
+from trl_lint.linter.execution.project_files import content_of
+from trl_lint.linter.execution.project_scan import ProjectScan, all_launches, is_of_one
+
+_Options = frozenset[tuple[str, str]]
+
+
+def options_given(project: ProjectScan, programs: Collection[str], folder: Path) -> GivenOptions:
+    """The options that commands give to these programs. folder: that of the project."""
+    launches = project.launches.of(programs)
+    if not project.whole or not launches or _starts_unknown(project):
+        return GivenOptions()
+    bare = frozenset[str]().union(*(start.options for _, start in project.bare.of(programs)))
+    known = [_known_options(folder, file, launch) for file, launch in launches]
+    several = [options for (_, launch), options in zip(launches, known, strict=True) if not is_of_one(project, launch)]
+    return GivenOptions(_names(known, bare), frozenset(filter(None, several)) if all(several) else frozenset())
+
+
+def _names(known: Sequence[_Options | None], bare: frozenset[str]) -> frozenset[str] | None:
+    if not all(known):
+        return None
+    return bare.union(*({name for name, _ in options or ()} for options in known))
+
+
+def _starts_unknown(project: ProjectScan) -> bool:
+    """Whether a launch of the project may be one of any program. One that gives nothing is only a word of a text."""
+    return any(not each.program and each.options != frozenset() for each in all_launches(project))
+
+
+def _known_options(folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
+    """The options of a launch in a file of the project; None if it gives none, or some may be unknown.
+
+    A program that gets no options has them from elsewhere.
+    """
+    if not launch.options:
+        return None
+    found = set(launch.values)
+    for name, value in launch.values:
+        if SETTINGS_OPTION.fits(f"--{name}"):
+            settings = _settings(folder, PurePosixPath(file), value)
+            if settings is None:
+                return None
+            found |= settings
+    return frozenset(found)
+
+
+def _settings(folder: Path, file: PurePosixPath, named: str) -> _Options | None:
+    """The settings in a file that a command of a file of the project names; None if they can't be read."""
+    text = next(filter(None, (content_of(each) for each in _places(folder, file, named))), b"")
+    values = _mapping(text)
+    return None if values is None else frozenset(_options_in(values))
+
+
+def _options_in(values: dict[object, object]) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield str(name), ""
+            yield from ((below, "") for below, _ in _options_in(value))
+        elif value not in (None, False, ""):
+            yield str(name), str(value)
+
+
+def _places(folder: Path, file: PurePosixPath, named: str) -> Iterator[Path]:
+    """Where a file that a command names may be: commands are typed in the folder of their file, or in one around it.
+
+    On somebody's disk the path of the project is a part of it.
+    """
+    parts = parts_of(named)
+    for start in range(len(parts) if named.startswith("/") else min(1, len(parts))):
+        yield from (folder / around / Path(*parts[start:]) for around in file.parents)
+
+
+def _mapping(text: bytes) -> dict[object, object] | None:
+    """The values of a YAML or JSON file that is a mapping."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        found = YAML(typ="safe", pure=True).load(text.decode("utf-8", "replace")) if text else None
+    except (YAMLError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
