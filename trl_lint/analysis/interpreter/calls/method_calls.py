@@ -215,6 +215,7 @@ def _called_on_each(
     result: Value = BOTTOM
     agree = True
     having = options.having(frame, receiver, name)
+    having = having if frame.discarded is node else options.written_out(having, name)
     for returned in one_of_calls(frame, (partial(call_member, frame, each, name, args, node) for each in having)):
         agree = agree and (result is BOTTOM or result.rank == returned.rank)
         result = join(result, returned)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from trl_lint.analysis.interpreter.objects import present_on_some
+from trl_lint.analysis.program.blocks import is_blank
 from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.choices import OneOfProjectObjects, ProjectChoice, is_metric
 from trl_lint.domain.values import UNKNOWN, Value
@@ -22,6 +25,19 @@ def having(frame: Frame, choice: ProjectChoice, name: str) -> tuple[Value, ...]:
     if isinstance(choice, OneOfProjectObjects) and 0 < sum(map(is_metric, found)) < len(found):
         return (UNKNOWN,)
     return tuple(found) or choice.options
+
+
+def written_out(choice: tuple[Value, ...], name: str) -> tuple[Value, ...]:
+    """The options whose method of this name does something; all of them if none does, or it is not known.
+
+    A class in which it is `pass` has nothing that the program could use: the result is that of the others.
+    """
+    found = [each for each in choice if not (isinstance(each, ProjectInstance) and _is_blank(each.cls.find(name)))]
+    return tuple(found) or choice
+
+
+def _is_blank(method: FunctionInfo | None) -> bool:
+    return method is not None and isinstance(method.node, cst.FunctionDef) and is_blank(method.node.body)
 
 
 def _lacks(frame: Frame, cls: ClassInfo, name: str) -> bool:
