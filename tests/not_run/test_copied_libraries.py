@@ -50,6 +50,9 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"pyproject.toml": "[project]\nname = 'trl'\n"}, True),
         ({"setup.py": "setup(\n    name='my-trl',\n)\n"}, True),
         ({"setup.cfg": "[metadata]\nname = trl\n"}, True),
+        # Another copy has its own classes.
+        ({"other/trl/__init__.py": INIT, "other/trl/most.py": f"{MORE}KINDS = {{'own': OwnTrainer}}\n"}, False),
+        ({"other/trl_tools/__init__.py": INIT, "other/trl_tools/run.py": PROGRAM.format("OwnTrainer")}, True),
         # A program of the copy itself counts if a command of the project starts it.
         ({"trl/scripts/own.py": PROGRAM.format("OwnTrainer")}, False),
         ({"trl/scripts/own.py": f'"""python trl/scripts/own.py"""\n{PROGRAM.format("OwnTrainer")}'}, False),

@@ -47,12 +47,17 @@ class Copy(NamedTuple):
     checkout: Path | None
 
     def hides(self, project: Project, path: Path) -> bool:
-        """Whether a mention of its classes in this file does not count as a use."""
+        """Whether a mention of its classes in this file does not count as a use.
+
+        Another copy of the library mentions its own.
+        """
         if self.package in path.parents:
             if path.name == "__init__.py":
                 return True
             return is_program(project.text(path)) and not _is_started(project, path, self.package)
-        return self.checkout is not None and self.checkout in path.parents
+        if self.checkout is not None and self.checkout in path.parents:
+            return True
+        return any(each.name == self.package.name and project.has_file(each / "__init__.py") for each in path.parents)
 
 
 def _is_started(project: Project, program: Path, package: Path) -> bool:
