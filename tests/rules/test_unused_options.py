@@ -171,3 +171,8 @@ def test_an_option_of_the_library(settings, by_default, tmp_path):
     recipe = f"learning_rate: 1e-4\npush_to_hub: {settings}\n"
     files = {"train.py": PUSHES, "run.sh": WITH_SETTINGS, "recipes/small.yaml": recipe}
     assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+def test_an_option_of_the_library_where_no_command_names_a_recipe(tmp_path):
+    files = {"train.py": PUSHES, "run.sh": LAUNCH, "recipes/small.yaml": "push_to_hub: true\n"}
+    assert by_default_in(tmp_path, files, "train.py")

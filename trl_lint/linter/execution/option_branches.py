@@ -21,6 +21,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_around, parts_of
 from trl_lint.analysis.program.project.import_lines import files_in_reach
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.knowledge.heuristics import SETTINGS_OPTION
 from trl_lint.knowledge.transformers import OFF_BY_DEFAULT
 
 # Declares an option, on the command line or as a field of a dataclass; declares it as off; sets it, but for what it is
@@ -53,8 +54,11 @@ def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode)
     given = module.engines().given_options.names
     if given is None:
         return False
+    # A recipe that turns on an option of the library may be there, though no command is shown with it.
+    has_recipes = any(SETTINGS_OPTION.fits(f"--{each}") for each in given)
+    known = given if has_recipes else given | OFF_BY_DEFAULT
     asked = (set(map(_option, alternatives(test))) for test in _tests_around(module, node))
-    return any(given.isdisjoint(names) and all(_is_off(project, module, each) for each in names) for names in asked)
+    return any(known.isdisjoint(names) and all(_is_off(project, module, each) for each in names) for names in asked)
 
 
 def _is_off(project: Project, module: Module, option: str) -> bool:
