@@ -135,6 +135,10 @@ WITH_SETTINGS = "accelerate launch train.py --config recipes/small.yaml\n"
         # Code of the project's own reads groups, in whatever way.
         ("epochs: 3\ntrainer:\n  out:\n    save_config: small.json\n", True),
         ("- epochs\n", True),
+        ("a: &a {epochs: 3}\nb: &b [*a, *a]\nc: {one: *a, two: *a}\n", False),
+        ("a: &a {save_config: 3}\nb: {one: *a, two: *a}\n", True),
+        ("epochs: 3\nsets:\n  - name: one\n    save_config: small.json\n", True),
+        (f"epochs: 3\n{'# more' * 10_000}\n", True),
         ("{% if %}: [\n", True),
         ("", True),
     ],

@@ -14,6 +14,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from trl_lint.domain.engines import GivenOptions
@@ -24,6 +25,8 @@ from trl_lint.linter.execution.project_files import content_of
 from trl_lint.linter.execution.project_scan import ProjectScan, all_launches, is_of_one
 
 _Options = frozenset[tuple[str, str]]
+# Settings of a training have fewer bytes than this.
+_LARGEST = 50_000
 
 
 def options_given(project: ProjectScan, programs: Collection[str], folder: Path) -> GivenOptions:
@@ -68,17 +71,7 @@ def _known_options(folder: Path, file: str, launch: LaunchEngines) -> _Options |
 def _settings(folder: Path, file: PurePosixPath, named: str) -> _Options | None:
     """The settings in a file that a command of a file of the project names; None if they can't be read."""
     text = next(filter(None, (content_of(each) for each in _places(folder, file, named))), b"")
-    values = _mapping(text)
-    return None if values is None else frozenset(_options_in(values))
-
-
-def _options_in(values: dict[object, object]) -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield str(name), ""
-            yield from ((below, "") for below, _ in _options_in(value))
-        elif value not in (None, False, ""):
-            yield str(name), str(value)
+    return _options_in(text)
 
 
 def _places(folder: Path, file: PurePosixPath, named: str) -> Iterator[Path]:
@@ -91,13 +84,46 @@ def _places(folder: Path, file: PurePosixPath, named: str) -> Iterator[Path]:
         yield from (folder / around / Path(*parts[start:]) for around in file.parents)
 
 
+@lru_cache(maxsize=256)
+def _options_in(text: bytes) -> _Options | None:
+    """The options in a YAML or JSON file; None if it is no mapping, or larger than settings are."""
+    values = _mapping(text) if 0 < len(text) <= _LARGEST else None
+    if values is None:
+        return None
+    top = {(str(name), _written(value)) for name, value in values.items() if _is_given(value)}
+    below = (name for group in _groups_below(values) for name, value in group.items() if _is_given(value))
+    return frozenset(top | {(str(name), "") for name in below})
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != ""
+
+
+def _written(value: object) -> str:
+    return "" if isinstance(value, (dict, list)) else str(value)
+
+
+def _groups_below(values: dict[object, object]) -> list[dict[object, object]]:
+    """The groups in a mapping, also in lists, each once: an alias may stand for one in many places."""
+    found: list[dict[object, object]] = []
+    waiting: list[dict[object, object] | list[object]] = [values]
+    seen = {id(values)}
+    while waiting:
+        around = waiting.pop()
+        members = around.values() if isinstance(around, dict) else around
+        new = [each for each in members if isinstance(each, (dict, list)) and id(each) not in seen]
+        seen.update(map(id, new))
+        found += (each for each in new if isinstance(each, dict))
+        waiting += new
+    return found
+
+
 def _mapping(text: bytes) -> dict[object, object] | None:
-    """The values of a YAML or JSON file that is a mapping."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe", pure=True).load(text.decode("utf-8", "replace")) if text else None
+        found = YAML(typ="safe", pure=True).load(text.decode("utf-8", "replace"))
     except (YAMLError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
