@@ -26,11 +26,10 @@ LOGS = re.compile(rb"\.log(?:_dict)?\s*\(")
 # What imports one, among the last parts of the names that a file imports.
 IMPORTED = frozenset({"LightningModule", "lightning", "pytorch", "pytorch_lightning"})
 
-# A strategy that runs the program in several processes, as it is named or made.
+# A strategy that runs a module in several processes, as it is named or made: also one that starts them for `fit` only.
 NAMES_STRATEGY = re.compile(
     rb"\b(?:strategy|accelerator|distributed_backend)[ \t]*=[ \t]*[\"'](?:ddp|deepspeed|fsdp)"
-    rb"(?!\w*(?:fork|notebook|spawn))"
-    rb"|\b(?:DDP|DeepSpeed|FSDP)(?:Strategy|Plugin)\("
+    rb"|\b(?:Ray)?(?:DDP|DeepSpeed|FSDP)(?:Spawn)?(?:Strategy|Plugin)\("
 )
 
 
