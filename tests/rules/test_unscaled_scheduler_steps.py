@@ -352,3 +352,65 @@ def test_what_is_left_to_the_author(text, reason):
 def test_a_number_that_is_computed_if_none_is_given_is_said():
     (finding,) = findings(IN_STEPS.replace("BEFORE", "if not args.max_steps:\n        args.max_steps = len(loader)"))
     assert finding.message.endswith("of the training, if that setting is given")
+
+
+def test_a_range_of_accumulated_batches():
+    head, _, rest = ACCUMULATED.replace("WARMUP", "0").replace("LENGTH", "args.max_steps").partition("    global_step")
+    body = rest[rest.index("        with") : rest.index("        if accelerator")]
+    for end, number in (
+        ("args.max_steps * args.accumulation", 1),
+        ("(args.max_steps - args.start) * args.accumulation", 1),
+        ("args.accumulation * args.max_steps", 1),
+        ("args.max_steps", 0),
+        ("args.max_steps * args.epochs", 0),
+        ("args.others * args.accumulation", 0),
+    ):
+        assert len(findings(f"{head}    for step in range({end}):\n{body}")) == number
+
+
+HELPER = "def made(optimizer, args, steps):\n    {}\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "passed", "number"),
+    [
+        ("return LinearLR(optimizer, total_iters=args.max_steps)", "0", 1),
+        ("schedule = LinearLR(optimizer, total_iters=args.max_steps)\n    return schedule", "0", 1),
+        ("return LinearLR(optimizer, total_iters=args.max_steps, **args.others)", "0", 1),
+        ("return LinearLR(optimizer, total_iters=args.max_steps * args.num_processes)", "0", 0),
+        ("return wrapped(LinearLR(optimizer, total_iters=args.max_steps))", "0", 0),
+        ("unused = LinearLR(optimizer, total_iters=args.max_steps)\n    return unused.optimizer", "0", 0),
+        ("return LinearLR(optimizer, total_iters=steps)", "args.max_steps", 1),
+        ("return LinearLR(optimizer, total_iters=steps)", "steps=args.max_steps", 1),
+        ("return LinearLR(optimizer, total_iters=steps)", "args.max_steps * accelerator.num_processes", 0),
+        ("return LinearLR(optimizer, total_iters=steps)", "len(loader)", 0),
+        ("return LinearLR(optimizer, total_iters=steps)", "*others", 0),
+    ],
+)
+def test_a_schedule_that_a_function_returns(body, passed, number):
+    text = HELPER.format(body) + MAIN.replace("MADE", f"made(optimizer, args, {passed})")
+    found = findings(text)
+    assert len(found) == number
+    for finding in found:
+        assert finding.by_default
+        # Others may call the function.
+        assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
+
+
+@pytest.mark.parametrize(
+    ("default", "tests", "by_default"),
+    [
+        ("linear", 'if args.kind == "linear":', True),
+        ("constant", 'if args.kind == "linear":', False),
+        ("cosine", 'if args.kind == "constant":\n        return None\n    elif args.kind == "cosine":', True),
+        ("linear", 'if args.kind == "constant":\n        return None\n    else:', True),
+        ("constant", 'if args.kind == "constant":\n        return None\n    else:', False),
+        ("linear", "if args.kind in others:", False),
+    ],
+)
+def test_a_schedule_that_a_function_returns_for_a_setting(default, tests, by_default):
+    option = f'def parse(parser):\n    parser.add_argument("--kind", default="{default}")\n\n\n'
+    body = f"{tests}\n        return LinearLR(optimizer, total_iters=args.max_steps)\n    return None"
+    text = option + HELPER.format(body) + MAIN.replace("MADE", "made(optimizer, args, 0)")
+    (finding,) = findings(text)
+    assert finding.by_default is by_default

@@ -360,7 +360,8 @@ class SideEffect(Event):
     each of them has tested if it exists, at a moment of its own. has_run: whether only ranks with a tracker's run do
     it. early: whether one process does it before Lightning starts the others. own: whether each of them writes data
     that only it has; None if unknown. called: the call in another file that leads here. is_done: whether it has been
-    done by some ranks where the others come to it, now that all runs are known.
+    done by some ranks where the others come to it, now that all runs are known. without: the options that are off by
+    default, and without which all ranks do it.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -378,6 +379,7 @@ class SideEffect(Event):
     early: bool = False
     own: bool | None = None
     called: Step | None = None
+    without: frozenset[str] = frozenset()
     is_done: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
 
 

@@ -104,6 +104,7 @@ class EnginesInUse(NamedTuple):
             of one that imports it.
         home: The folder of the file's own project, "" if it is not known.
         lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
+        lightning_several: Whether programs that have Lightning run them name a strategy of several processes.
         parts: The classes of the file that nothing around makes but settings, and these only as parts of other models.
         others_started: Whether commands of the project start other programs on several processes, and none is known
             that starts a program that the file is part of.
@@ -127,6 +128,7 @@ class EnginesInUse(NamedTuple):
     started_from: frozenset[str] = frozenset()
     home: str = ""
     lightning: bool = True
+    lightning_several: bool = False
     parts: frozenset[str] = frozenset()
     others_started: bool = False
     given_options: GivenOptions = GivenOptions()

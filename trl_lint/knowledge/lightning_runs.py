@@ -26,6 +26,12 @@ LOGS = re.compile(rb"\.log(?:_dict)?\s*\(")
 # What imports one, among the last parts of the names that a file imports.
 IMPORTED = frozenset({"LightningModule", "lightning", "pytorch", "pytorch_lightning"})
 
+# A strategy that runs a module in several processes, as it is named or made: also one that starts them for `fit` only.
+NAMES_STRATEGY = re.compile(
+    rb"\b(?:strategy|accelerator|distributed_backend)[ \t]*=[ \t]*[\"'](?:ddp|deepspeed|fsdp)"
+    rb"|\b(?:Ray)?(?:DDP|DeepSpeed|FSDP)(?:Spawn)?(?:Strategy|Plugin)\("
+)
+
 
 def may_run(content: bytes) -> bool:
     """Whether a file may have Lightning run a model."""

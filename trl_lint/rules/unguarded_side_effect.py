@@ -71,7 +71,9 @@ such as a callback, is not reported, nor what follows a use of a value that the 
 
 - conditions on a rank's own data (`if loss < best_loss`), which may hold on several ranks; the finding names them;
 - guards before a call in which all ranks synchronise;
-- `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in;
+- `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in; so does that of `not
+  args.spawned or args.rank == 0` if `--spawned` is off by default, and none of the project's commands gives it, of
+  which some start several processes;
 - `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
   downloaded after it, that rarely happens, so it is not in the default set. Nor is what a program makes if it is
   missing, before a Trainer of Lightning (in `fit`) or a Fabric (in `launch`) starts the other processes, if no command
@@ -121,7 +123,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
     consequences = (Consequence.RACE, Consequence.CRASH, Consequence.WRONG_NUMBER, Consequence.WASTE)
 
     def check(self, event: SideEffect) -> Iterator[Violation]:
-        if event.module.one_process:
+        if event.module.one_process or _may_be_of_one_rank(event):
             return
         if event.looked:
             yield _looked(event)
@@ -138,6 +140,12 @@ class UnguardedSideEffect(Rule[SideEffect]):
             consequence=_consequence(event),
             by_default=None if _is_worth_a_look(event) else False,
         )
+
+
+def _may_be_of_one_rank(event: SideEffect) -> bool:
+    """Whether an option leaves it to one rank, and a launch may give that option."""
+    given = event.module.engines().given_options.names if event.without else frozenset[str]()
+    return given is None or not event.without.isdisjoint(given)
 
 
 def _is_worth_a_look(event: SideEffect) -> bool:

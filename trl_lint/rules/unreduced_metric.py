@@ -49,12 +49,13 @@ values.
 
 ## Limits
 What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
-that show that they are for several processes, or whose base classes' files do: Lightning also trains on one. Nor is it
-in a project whose programs do other things, and where nothing runs Lightning's `Trainer` or `LightningCLI`. What it
-logs in its training steps is that of a batch, as noisy on one rank as on all of them, and not reported. What it logs
-of a whole epoch of training (`on_epoch=True`, or at its end) and of a test, which Lightning advises to run on one
-device, is not in the default set. If all trainers that run it have `use_distributed_sampler=False`, and no program
-names a `DistributedSampler`, each process may have all of the data: nothing is reported.
+that show that they are for several processes, or whose base classes' files do, or if a program that runs it names a
+strategy like `"ddp"`: Lightning also trains on one. Nor is it in a project whose programs do other things, and where
+nothing runs Lightning's `Trainer` or `LightningCLI`. What it logs in its training steps is that of a batch, as noisy on
+one rank as on all of them, and not reported. What it logs of a whole epoch of training (`on_epoch=True`, or at its end)
+and of a test, which Lightning advises to run on one device, is not in the default set. If all trainers that run it have
+`use_distributed_sampler=False`, and no program names a `DistributedSampler`, each process may have all of the data:
+nothing is reported.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
@@ -333,12 +334,14 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
 def _may_be_of_one_process(event: Logged) -> bool:
     """Whether a library would reduce the metric, and nothing says that it is for several processes.
 
-    The file may say so, and those of the classes that the one around it inherits from; and the library must be run.
+    The file may say so, those of the classes that the one around it inherits from, and the programs that have the
+    library run it.
     """
     if not reduces(event.sink):
         return False
-    if not event.module.engines().lightning:
-        return True
+    engines = event.module.engines()
+    if not engines.lightning or engines.lightning_several:
+        return not engines.lightning
     cls = None if event.function is None else event.function.cls
     modules = [event.module, *(each.module for each in (() if cls is None else cls.project_lineage()))]
     return not any(each.mentions(KNOWS_PROCESSES) for each in modules)

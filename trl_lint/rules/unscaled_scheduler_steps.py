@@ -40,14 +40,14 @@ Or leave the scheduler out of `prepare`, and call its `step` once for each step 
 ## Fix safety
 Safe: it multiplies the lengths, which changes nothing on one process. Unsafe if it replaces the factor for
 accumulation, as it changes the schedule on one process too. A *hint* if code computes the number from the loader where
-none is given (`if args.max_train_steps is None: …`), as that number must not be multiplied, or if the call does not say
-it.
+none is given (`if args.max_train_steps is None: …`), as that number must not be multiplied, if the call does not say
+it, or if a function returns the schedule, which others may call.
 
 ## Limits
 Only reported if the file shows all of it: the call that makes the schedule, `prepare`, the Accelerator with its
 settings (`split_batches` and `step_scheduler_with_optimizer` change the steps), and the loop with its end, which makes
-a step in each turn. A schedule that is `"constant"` by default is not in the default set. Schedules whose lambda knows
-the length, and DeepSpeed's, are not known.
+a step in each turn. A schedule that is `"constant"` by default is not in the default set, nor one that a function
+returns for other settings than the default. Schedules whose lambda knows the length, and DeepSpeed's, are not known.
 
 ## References
 - https://github.com/huggingface/accelerate, `AcceleratedScheduler.step`

@@ -6,6 +6,12 @@ Events of a program whose loop does `step += 1` and ends at `if step >= args.max
     optimizer, schedule = accelerator.prepare(optimizer, schedule)    SchedulePrepared, at the call before
     other = CosineAnnealingLR(optimizer, T_max=args.max_steps)        none: it is not prepared
 
+    def schedule_for(optimizer):
+        if args.kind == "linear":
+            return LinearLR(optimizer, total_iters=args.max_steps)    SchedulePrepared; if "linear" is no default, it is
+        return None                                                   one that may be constant
+    schedule = accelerator.prepare(schedule_for(optimizer))
+
 There is none with an Accelerator whose settings may leave a schedule one step at a time, or are not in sight.
 """
 
@@ -17,8 +23,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import SchedulePrepared
-from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.definitions.named_functions import function_named
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.idioms.option_defaults import parameter_default, setting_default
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.idioms.returned_calls import returned_calls
 from trl_lint.analysis.program.idioms.step_counts import (
     CountedSchedule,
     GivenSteps,
@@ -36,14 +45,17 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     parts_of_target,
     precedes,
+    resolved,
 )
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.data.returned_rows import argument_of
 from trl_lint.domain.kinds import ProjectName
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
 from trl_lint.knowledge.schema import Parameter
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -52,13 +64,17 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """A schedule that is made: the numbers of its steps and of its warm-up, and in which code."""
+    """A schedule that is made: the numbers of its steps and of its warm-up, and in which code.
+
+    returned: whether a function returns it, which others may call as well.
+    """
 
     place: ReadAt
     length: cst.BaseExpression
     warmup: cst.BaseExpression | None
     may_be_constant: bool
     accelerator: str
+    returned: bool = False
 
 
 class Schedules:
@@ -73,7 +89,9 @@ class PreparedSchedules(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         row = schedule_of(name)
-        if row is None or args.star is not None or args.double is not None:
+        # Of settings that are passed on beside the number of steps, one could only name another kind.
+        is_open = args.double is not None and row is not None and row.kind is not None
+        if row is None or args.star is not None or is_open:
             return
         length = _written(args, row.length)
         kind = None if row.kind is None else args.get(*row.kind)
@@ -92,21 +110,27 @@ class PreparedSchedules(Observer["Frame"]):
         if name != PREPARE or not known or not isinstance(node, cst.Call) or not _steps_for_each(frame.module):
             return
         for each in node.args:
-            for call in _calls_behind(frame, each.value):
-                made = known.get(id(call))
-                schedule = None if made is None or each.star else _counted(made, node, each.value)
-                if schedule is not None:
-                    frame.emit(SchedulePrepared, call, schedule=schedule)
+            for behind in () if each.star else _calls_behind(frame, each.value):
+                for call, made in _made_by(frame, behind, known):
+                    schedule = _counted(made, node, each.value)
+                    if schedule is not None:
+                        frame.emit(SchedulePrepared, call, schedule=schedule)
 
 
 def _may_be_constant(frame: Frame, kind: cst.BaseExpression | None) -> bool:
     """Whether a schedule is the constant one by default: by that of a setting, wherever it is declared."""
     if isinstance(kind, cst.Name):
         return parameter_default(frame.root, kind) == CONSTANT
-    own = setting_default(frame.module, kind)
-    if own is not None or not isinstance(kind, cst.Attribute):
-        return own == CONSTANT
-    return any(setting_default(each, kind) == CONSTANT for each in _imported(frame))
+    return _default_of(frame, kind) == CONSTANT
+
+
+def _default_of(frame: Frame, setting: cst.BaseExpression | None) -> str | None:
+    """The text that a setting is by default, wherever it is declared."""
+    own = setting_default(frame.module, setting)
+    if own is not None or not isinstance(setting, cst.Attribute):
+        return own
+    found = (setting_default(each, setting) for each in _imported(frame))
+    return next((each for each in found if each is not None), None)
 
 
 def _imported(frame: Frame) -> Iterator[Module]:
@@ -119,6 +143,8 @@ def _imported(frame: Frame) -> Iterator[Module]:
                 yield module
         elif isinstance(value, FunctionValue):
             yield value.function.module
+        elif isinstance(value, ClassValue):
+            yield value.cls.module
 
 
 def _written(args: Arguments, parameter: Parameter | None) -> cst.BaseExpression | None:
@@ -160,6 +186,60 @@ def _calls_behind(frame: Frame, prepared: cst.BaseExpression) -> Iterator[cst.Ca
         for target, value in assignments(root):
             if type(target) is type(prepared) and target.deep_equals(prepared):
                 yield from (value,) if isinstance(value, cst.Call) else of_class(value, cst.Call)
+
+
+def _made_by(frame: Frame, call: cst.Call, known: dict[int, Made]) -> Iterator[tuple[cst.Call, Made]]:
+    """The schedules that a call makes, itself or as a function of the file that returns what other calls make."""
+    own = known.get(id(call))
+    helper = None if own is not None else _function_called(frame, call.func)
+    if own is not None:
+        yield call, own
+    elif helper is not None and helper.module is frame.module and isinstance(helper.node, cst.FunctionDef):
+        calls = [each for each in returned_calls(helper.node) if id(each) in known]
+        may_be_another = not any(_is_made_by_default(frame, helper.node, each) for each in calls)
+        for each in calls:
+            made = _as_called(frame, known[id(each)], helper, call)
+            if made is not None:
+                yield each, made._replace(may_be_constant=made.may_be_constant or may_be_another)
+
+
+def _function_called(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
+    """The function, also while the file's body is run."""
+    value = frame.engine.global_names(frame.module).get(callee.value) if isinstance(callee, cst.Name) else None
+    return value.function if isinstance(value, FunctionValue) else function_named(frame.module, frame.function, callee)
+
+
+def _is_made_by_default(frame: Frame, helper: cst.FunctionDef, call: cst.Call) -> bool:
+    """Whether a function always makes a call, or does so for the default of the setting that its tests ask for."""
+    return all(_by_default(frame, helper, branch.test) is holds for branch, holds in ifs_around(helper, call))
+
+
+def _by_default(frame: Frame, helper: cst.FunctionDef, test: cst.BaseExpression) -> bool | None:
+    """Whether a test, `args.kind == "linear"`, is true for the default of the setting; None if that is not known."""
+    match test:
+        case cst.Comparison(
+            left=asked,
+            comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.SimpleString() as text)],
+        ):
+            default = _default_of(frame, resolved(helper, asked))
+            return None if default is None else default == text.raw_value
+    return None
+
+
+def _as_called(frame: Frame, made: Made, helper: FunctionInfo, call: cst.Call) -> Made | None:
+    """What a call of a function makes: if a parameter is the number of steps, that of its argument.
+
+    The numbers belong to all callers of the function, so that they are not to be multiplied for one of them.
+    """
+    steps = given_steps(made.place, made.length)
+    parameters = {each.name for each in helper.parameters}
+    if steps is None or parameters.isdisjoint(steps.names):
+        return made._replace(returned=True)
+    passed = argument_of(helper, call, made.length.value) if isinstance(made.length, cst.Name) else None
+    if passed is None or steps.names != {last_name(made.length)}:
+        return None
+    place = ReadAt(frame.module.tree, frame.root, call)
+    return Made(place, passed, None, made.may_be_constant, made.accelerator, returned=True)
 
 
 def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> CountedSchedule | None:
@@ -212,6 +292,8 @@ def _name_of_accelerator(made: Made, prepare: cst.Call) -> str:
 def _to_scale(made: Made, steps: GivenSteps) -> tuple[cst.BaseExpression, ...]:
     """The numbers of steps to multiply: those of the warm-up as well, unless they count the processes already."""
     warmup = made.warmup
+    if made.returned:
+        return ()
     is_right = warmup is None or counts_processes(made.place, warmup) or _is_zero(warmup)
     numbers = (made.length,) if is_right or warmup is None else (warmup, made.length)
     if steps.accumulation is None:

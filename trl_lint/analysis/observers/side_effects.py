@@ -44,6 +44,7 @@ from trl_lint.analysis.transfer.processes import (
     returned_to_first,
     shell_calls,
     tracker_runs,
+    unset_options,
     wide_conditions,
 )
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
@@ -168,7 +169,7 @@ class SideEffects(Observer["Frame"]):
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
         effects = [each for each in events if isinstance(each, SideEffect)]
-        starters = [each.function for each in effects if each.name == STARTS_RUN]
+        starters = [each.function for each in effects if each.name == STARTS_RUN and not each.without]
         places = [each.notes for each in called_traces(program)] + [each.notes for each in imported]
         right = {name for notes in places for name in notes.of(RunsPerRank).logged_by}
 
@@ -295,11 +296,12 @@ def _emit(
     unset = _unset_option(frame, effect, args)
     allowed = any(makes_correct(args, keyword) for keyword in effect.unless) and not unset
     is_right = allowed or not is_the_same(effect, args, path)
-    if is_right and name == STARTS_RUN:
+    conditions = frame.memory.control.conditions
+    without = frozenset(unset_options.part_without_option(each)[1] for each in conditions) - {""}
+    if is_right and name == STARTS_RUN and not without:
         tracker_runs.note_run_per_rank(frame, args)
     if is_right or args.double is not None or not _takes_effect(frame, effect, args):
         return
-    conditions = frame.memory.control.conditions
     frame.emit(
         SideEffect,
         node,
@@ -310,6 +312,7 @@ def _emit(
         by_clock=path is not None and _is_named_by_clock(path),
         where=next((part for each in conditions if (part := _required_condition(frame, each, node))), unset),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
+        without=without,
         has_run=any(_tests_run(frame, each) for each in conditions),
         is_done=_making(frame),
     )
@@ -357,7 +360,7 @@ def _required_condition(frame: Frame, condition: Control, node: cst.CSTNode) -> 
     return (
         wide_conditions.code_of_condition(condition, node)
         if is_of_rank_data
-        else wide_conditions.part_for_all_ranks(frame, condition)
+        else wide_conditions.part_for_all_ranks(frame, condition) or unset_options.part_without_option(condition)[0]
     )
 
 
@@ -395,6 +398,8 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect) -> bool
     if isinstance(condition.provenance, OneByOne):
         return effect.fails or effect.in_turn  # the ranks that come later do what has been done
     if wide_conditions.part_for_all_ranks(frame, condition) or wide_conditions.is_no_guard(condition):
+        return True
+    if any(unset_options.part_without_option(condition)):
         return True
     if wide_conditions.depends_on_progress(frame, condition) or wide_conditions.is_of_rank_local_data(condition):
         return True

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from trl_lint.domain.engines import EnginesInUse, GivenOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
-from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
 from trl_lint.launch.judge.engines import FileEngines, Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
@@ -23,8 +22,8 @@ from trl_lint.launch.judge.starts import BareStart, LaunchEngines
 from trl_lint.linter.execution.given_options import options_given
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
+from trl_lint.linter.execution.lightning_use import with_lightning
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
-from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.own_processes import spawns
 from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.passed_over import with_uses
@@ -92,20 +91,9 @@ class ProjectEngines:
             given = GivenOptions() if around else options_given(self._known(project), programs, project)
             others = not around and start_others_only(self._known(project), programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
-            found = with_uses(found, path, self._with_around(project))
-            self._in_use[path] = self._with_lightning(found, path)
+            around_it = self._with_around(project)
+            self._in_use[path] = with_lightning(with_uses(found, path, around_it), path, around_it, self.files)
         return self._in_use[path]
-
-    def _with_lightning(self, found: EnginesInUse, path: Path) -> EnginesInUse:
-        """What is known, and whether Lightning may run what is in a file, if it may log with Lightning.
-
-        Only then is the tree searched.
-        """
-        home = Path(found.home)
-        if not self._known(home).importers.import_one_of(IMPORTED) or LOGS.search(content_of(path)) is None:
-            return found
-        parts = only_parts(path, self._with_around(home))
-        return found._replace(lightning=self.files.may_run_lightning(), parts=parts)
 
     def _with_around(self, project: Path) -> dict[Path, ProjectScan]:
         """What is known of a project, and of those around it, by folder."""

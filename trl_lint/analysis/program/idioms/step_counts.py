@@ -134,8 +134,9 @@ def ends_loop(tree: cst.Module, steps: GivenSteps, stepped: cst.Call, *, accumul
     if loop is None or not _is_made_always(loop, stepped):
         return False
     pace = accumulates or _is_on_last(loop, stepped)
-    end = _end_of_range(loop.iter) if isinstance(loop, cst.For) and not pace else None
-    if end is not None and _names(tree, tree, end) & steps.names:
+    end = _end_of_range(loop.iter) if isinstance(loop, cst.For) else None
+    counted = _unaccumulated(tree, end) if end is not None and pace else end
+    if counted is not None and _names(tree, tree, _without_start(tree, counted)) & steps.names:
         return True
     return any(_counts_ones(tree, each, loop, pace) for each in _counters(tree, steps.names))
 
@@ -295,6 +296,32 @@ def _end_of_range(iterated: cst.BaseExpression) -> cst.BaseExpression | None:
     """The end of the `range` that a loop goes through, also in a progress bar."""
     ranges = [each for each in of_class(iterated, cst.Call) if last_name(each.func) == "range"]
     return ranges[0].args[min(1, len(ranges[0].args) - 1)].value if len(ranges) == 1 and ranges[0].args else None
+
+
+def _unaccumulated(tree: cst.Module, number: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The number of steps of which a number of batches is a multiple: `steps` of `steps * args.accumulation`."""
+    match _only_value(tree, number):
+        case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right) as product:
+            place = ReadAt(tree, tree, product)
+            pairs = ((left, right), (right, left))
+            return next((number for number, factor in pairs if _is_accumulation(place, factor)), None)
+    return None
+
+
+def _without_start(tree: cst.Module, number: cst.BaseExpression) -> cst.BaseExpression:
+    """All steps, if a number is what is left of them after a start: `steps` of `left = steps - start`."""
+    match _only_value(tree, number):
+        case cst.BinaryOperation(left=left, operator=cst.Subtract()):
+            return left
+    return number
+
+
+def _only_value(tree: cst.Module, number: cst.BaseExpression) -> cst.BaseExpression:
+    """What is assigned to a name or an attribute, if it is only assigned in one place of a file."""
+    if not isinstance(number, (cst.Attribute, cst.Name)):
+        return number
+    values = [value for target, value in assignments(tree) if _is_same(number, target)]
+    return values[0] if len(values) == 1 else number
 
 
 def _counters(tree: cst.Module, names: frozenset[str]) -> Iterator[cst.BaseExpression]:

@@ -1,0 +1,77 @@
+"""What a module logs of a validation is in the default set if a program that runs it names a strategy like ddp."""
+
+from __future__ import annotations
+
+import pytest
+from started import by_default_in
+
+MODULE = """\
+import lightning
+from torch.nn.functional import mse_loss
+
+
+class Model(lightning.LightningModule):
+    def validation_step(self, batch, batch_idx):
+        self.log("val_loss", mse_loss(self(batch), batch))
+"""
+TRAIN = """\
+import lightning
+from models.model import Model
+{}
+
+if __name__ == "__main__":
+    lightning.Trainer({}).fit(Model())
+"""
+STRATEGIES = """\
+from lightning.pytorch.strategies import DDPStrategy, SingleDeviceStrategy
+
+
+def strategy_for(gpus):
+    return DDPStrategy() if gpus > 1 else SingleDeviceStrategy("cuda")
+"""
+STATIC = "from models.model import Model\n"
+BY_NAME = 'import importlib\n\nModel = importlib.import_module(f"models.{name}").Model\n'
+
+
+def is_by_default(folder, files) -> bool:
+    return by_default_in(folder, {"models/model.py": MODULE, **files}, "models/model.py", "TRL003")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "by_default"),
+    [
+        ('strategy="ddp"', True),
+        ("strategy='ddp_find_unused_parameters_true'", True),
+        ("strategy=DDPStrategy(find_unused_parameters=True)", True),
+        ('accelerator="ddp"', True),
+        ('strategy="ddp" if gpus > 1 else "auto"', True),
+        ("", False),
+        ('strategy="auto"', False),
+        ('strategy="dp"', False),
+        ('strategy="ddp_notebook" if gpus else None', True),
+        ("strategy=RayDDPStrategy()", True),
+        ("strategy=chosen", False),
+        ('# strategy="ddp"\n', False),
+    ],
+)
+def test_what_the_trainer_is_told(arguments, by_default, tmp_path):
+    assert is_by_default(tmp_path, {"train.py": TRAIN.format("", arguments)}) is by_default
+
+
+def test_a_strategy_that_another_file_makes(tmp_path):
+    told = TRAIN.format("from strategies import strategy_for", "strategy=strategy_for(2)")
+    assert is_by_default(tmp_path, {"train.py": told, "strategies.py": STRATEGIES})
+
+
+def test_a_program_that_does_not_import_the_model(tmp_path):
+    other = TRAIN.format("", 'strategy="ddp"').replace(STATIC, "from others import Model\n")
+    assert not is_by_default(tmp_path, {"train.py": TRAIN.format("", ""), "other.py": other})
+
+
+@pytest.mark.parametrize(
+    ("others", "by_default"),
+    [({}, True), ({"other.py": TRAIN.format("", "").replace(STATIC, "from others import Model\n")}, False)],
+)
+def test_a_model_that_nothing_imports_by_name(others, by_default, tmp_path):
+    told = TRAIN.format("", 'strategy="ddp"').replace(STATIC, BY_NAME)
+    assert is_by_default(tmp_path, {"train.py": told, **others}) is by_default
