@@ -24,7 +24,8 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (finding,) = api.check(folder, Settings(root=folder, select=("TRL003",)))
+    found = api.check(folder, Settings(root=folder, select=("TRL003",)))
+    (finding,) = (each for each in found if Path(each.path) == folder / where / "trainer.py")
     return finding.by_default
 
 
@@ -58,6 +59,12 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"trl/scripts/own.py": f'"""python trl/scripts/own.py"""\n{PROGRAM.format("OwnTrainer")}'}, False),
         ({"trl/scripts/own.py": PROGRAM.format("OwnTrainer"), "run.sh": "torchrun trl/scripts/own.py\n"}, True),
         ({"trl/scripts/own.py": PROGRAM.format("OwnTrainer"), "run.sh": "torchrun run.py\n"}, False),
+        # Another copy means its own.
+        ({"old/trl/trainer.py": TRAINER, "old/trl/__init__.py": INIT}, False),
+        ({"old/trl/trainer.py": TRAINER, "old/trl/__init__.py": INIT, "run.py": PROGRAM.format("OwnTrainer")}, True),
+        ({"old/trl/more.py": MORE, "old/trl/__init__.py": INIT}, False),
+        ({"old/trl/more.py": MORE}, True),  # no package
+        ({"old/peft/more.py": MORE, "old/peft/__init__.py": ""}, True),  # another library
         ({"trl-0.23.0.dist-info/METADATA": "Name: trl\n"}, True),  # a wheel, which has programs beside its package
         ({"trlx-0.7.0.dist-info/METADATA": "Name: trlx\n"}, False),
     ],
@@ -84,6 +91,9 @@ THIRD = "third_party/own"
         (THIRD, {"run.py": PROGRAM.format("SFTTrainer"), "more.py": "from third_party.own import OwnTrainer\n"}, True),
         (THIRD, {"more.py": "class OwnTrainer: pass\nOwnTrainer()\n"}, False),
         (THIRD, {"more.py": "from trainer import OwnTrainer\n"}, True),
+        # The project has a package of that name, too, which is no copy; or another copy of it.
+        (THIRD, {"own/__init__.py": "", "own/more.py": "from trainer import OwnTrainer\n"}, True),
+        (THIRD, {"old/third_party/own/more.py": "from trainer import OwnTrainer\n"}, False),
         # It is a program itself.
         (THIRD, {f"{THIRD}/trainer.py": f"{TRAINER}{MAIN}"}, False),
         (THIRD, {f"{THIRD}/trainer.py": f"{TRAINER}{MAIN}", "run.sh": f"torchrun {THIRD}/trainer.py\n"}, True),

@@ -57,7 +57,8 @@ class Copy(NamedTuple):
             return is_program(project.text(path)) and not _is_started(project, path, self.package)
         if self.checkout is not None and self.checkout in path.parents:
             return True
-        return any(each.name == self.package.name and project.has_file(each / "__init__.py") for each in path.parents)
+        other = _package_around(project, path)
+        return other is not None and other.name == self.package.name and other not in self.package.parents
 
 
 def _is_started(project: Project, program: Path, package: Path) -> bool:
@@ -143,16 +144,26 @@ def _is_import(statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -
 
 def _copy_around(project: Project, module: Module) -> Copy | None:
     """The copy of a library that contains a file, if the project is another one and has its own programs."""
-    for folder in module.path.parents:
+    folder = _package_around(project, module.path)
+    if folder is None:
+        return None
+    if FOLDER_OF_COPIES.fits(folder.parent.name):
+        return Copy(folder, None) if _has_programs_outside(project, folder.parent) else None
+    checkout = next((each for each in folder.parents if _is_of(project, each, folder.name)), None)
+    if checkout is None:
+        is_copy = _has_programs_outside(project, folder)
+    else:  # code that uses it is next to it; otherwise it is linted for itself
+        is_copy = _is_used_beside(project, checkout, folder.name)
+    return Copy(folder, checkout) if is_copy else None
+
+
+def _package_around(project: Project, path: Path) -> Path | None:
+    """The folder around a file that is called like a library, or like one of other people's code."""
+    for folder in path.parents:
         if FOLDER_OF_COPIES.fits(folder.parent.name):
-            return Copy(folder, None) if _has_programs_outside(project, folder.parent) else None
+            return folder
         if COPIED_LIBRARY.fits(folder.name) and project.has_file(folder / "__init__.py"):
-            checkout = next((each for each in folder.parents if _is_of(project, each, folder.name)), None)
-            if checkout is None:
-                is_copy = _has_programs_outside(project, folder)
-            else:  # code that uses it is next to it; otherwise it is linted for itself
-                is_copy = _is_used_beside(project, checkout, folder.name)
-            return Copy(folder, checkout) if is_copy else None
+            return folder
     return None
 
 
