@@ -33,6 +33,7 @@ def total(loss):
 
 {use}
 """
+HANDED_ON = "from .callbacks import Saver\n\n__all__ = ['Saver']\n"
 START = 'if __name__ == "__main__":\n    main()\n'
 OTHER_START = "if __name__ == '__main__':\n    pass\n"
 
@@ -75,6 +76,7 @@ def test_a_class_that_another_file_makes(tmp_path, other, expected):
         ("from callbacks import (\n    Saver,\n)\n# Saver()\n", START, False),
         ("from callbacks import Saver\nmade = Saver()\n", START, True),
         ("from callbacks import Saver as Keeper\nmade = Keeper()\n", START, True),
+        ("from callbacks import Saver\nmade = globals()[kind]()\n", START, True),
         ("from callbacks import Saver\n", "", True),  # importers of this module may create one
         ("", START, True),  # a library for others
     ],
@@ -86,6 +88,33 @@ def test_a_class_in_a_file_of_its_own(tmp_path, use, start, expected):
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL008"),))
     linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
     assert [each.by_default for each in linter.check(tmp_path / "callbacks.py", text)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("hands_on", "train", "other", "expected"),
+    [
+        (HANDED_ON, "from parts import Saver\n", "", False),
+        (HANDED_ON, "from parts import Saver\n", "from parts.callbacks import Saver\n", False),
+        (HANDED_ON, "from parts import Saver\nmade = Saver()\n", "", True),
+        (HANDED_ON, "from parts import Saver\n", "from parts import *\nmade = Saver()\n", True),
+        (HANDED_ON, "from parts import Saver\nmade = eval(kind)()\n", "", True),
+        (HANDED_ON, "from parts import Saver\n", "import parts\nmade = getattr(parts, kind)()\n", True),
+        (HANDED_ON, "from parts import Saver\n", "made = import_module(home)\n", True),
+        (HANDED_ON, "import parts\n", "", True),  # for programs elsewhere
+        (f"{HANDED_ON}KINDS = [Saver]\n", "from parts import Saver\n", "", True),
+        ('PARTS = {"callbacks": ["Saver"]}\n', "from parts import Saver\n", "", True),
+    ],
+)
+def test_a_class_that_a_package_hands_on(tmp_path, hands_on, train, other, expected):
+    text = CALLBACK.format(use="pass").encode()
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/callbacks.py").write_bytes(text)
+    (tmp_path / "parts/__init__.py").write_text(hands_on)
+    (tmp_path / "train.py").write_text(f"{train}from transformers import Trainer\ndef main(): ...\n{START}")
+    (tmp_path / "other.py").write_text(f"{other}from transformers import Trainer\n")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL008"),))
+    linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.rglob("*.py")))
+    assert [each.by_default for each in linter.check(tmp_path / "parts/callbacks.py", text)] == [expected]
 
 
 @pytest.mark.parametrize(

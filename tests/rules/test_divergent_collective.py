@@ -1213,6 +1213,15 @@ def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_fo
 
 # --- the default set ------------------------------------------------------------------------------------
 
+KIND = (
+    "if args.more:\n    {0} = {{}}\n    if args.rows:\n        {0}['rows'] = args.rows\n"
+    "    batch = {{**batch, **{0}}}\nkind = batch.get('kind', '')\nif kind == 'a':\n    accelerator.gather(loss)"
+)
+CHAIN = (
+    "if accelerator.is_main_process:\n    accelerator.gather(loss)\n"
+    "elif accelerator.process_index == 1:\n    accelerator.gather(loss)\n    accelerator.gather(mask)\n"
+)
+
 
 @pytest.mark.parametrize(
     ("body", "is_there"),
@@ -1227,6 +1236,12 @@ def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_fo
             "if accelerator.is_main_process:\n    accelerator.gather(loss)\nelse:\n    accelerator.print(loss)",
             True,
         ),
+        (KIND.format("losses"), True),
+        (KIND.format("loss_kwargs"), False),
+        (f"{CHAIN}else:\n    raise ValueError", False),
+        (f"{CHAIN}else:\n    pass", True),
+        (CHAIN, True),
+        (f"if args.skips:\n    pass\nel{CHAIN}else:\n    raise ValueError", True),
         ("if accelerator.process_index > 0:\n    accelerator.gather(loss)", True),
         ("if accelerator.process_index >= args.size:\n    accelerator.gather(loss)", False),
         ("if mask.any():\n    accelerator.gather(loss)", True),

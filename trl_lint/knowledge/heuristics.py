@@ -329,10 +329,11 @@ NOT_A_NUMBER = Guess(
 )
 TRAINED_NUMBER = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)loss|grad|norm",
-    says="Such a number may become NaN on one rank whose training goes wrong; data usually do not, on any rank.",
+    pattern=r"(?i)^(?!.*(?:args|cfg|config|name|type)s?$).*(?:loss|grad|norm)",
+    says="Such a number may become NaN on one rank whose training goes wrong; data usually do not, on any rank. One "
+    "that ends like `loss_kwargs` or `loss_type` is a setting.",
     because="dixiyao/CopyRight-via-DreamBooth, train_dreambooth_continue.py:880 (pixels); Hippogriff/lladav2, "
-    "train_llada_pretrained.py:196 (token ids)",
+    "train_llada_pretrained.py:196 (token ids); not bytedance/video-SALMONN-2, trainer.py:276 (`loss_kwargs`)",
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,

@@ -207,17 +207,27 @@ def _is_called_by_the_others(event: Divergence) -> bool:
     """Whether the ranks that seem to miss the call have one by the same name in their branch, perhaps as often."""
     if event.by is not DividedBy.CONDITION or event.function is None:
         return False
-    from libcst import Call
+    from libcst import Call, Else, Raise
 
-    from trl_lint.analysis.program.idioms.path_conditions import branch_of
+    from trl_lint.analysis.program.blocks import last_statement
+    from trl_lint.analysis.program.idioms.path_conditions import arms_before, branch_of
     from trl_lint.analysis.program.syntax import last_name, of_class
 
-    branch = branch_of(event.function.node, event.condition.node)
+    root = event.function.node
+    branch = branch_of(root, event.condition.node)
     if branch is None:
         return False
-    # Of those who leave, the branch with the exit; of those who do not make the call, the other one.
-    theirs = branch.body if event.holds is event.after else branch.orelse
-    return theirs is not None and any(last_name(each.func) == event.sync_point.name for each in of_class(theirs, Call))
+
+    def is_called_in(part: CSTNode | None) -> bool:
+        return part is not None and any(last_name(each.func) == event.sync_point.name for each in of_class(part, Call))
+
+    if event.holds is event.after:  # of those who leave, the branch with the exit
+        return is_called_in(branch.body)
+    # Of those who do not make the call, the other one, and those of the tests before it.
+    before = arms_before(root, branch)
+    if before and isinstance(branch.orelse, Else) and isinstance(last_statement(branch.orelse.body), Raise):
+        return all(is_called_in(each) for each in before)
+    return is_called_in(branch.orelse)
 
 
 def _is_made_by_members(event: Divergence) -> bool:

@@ -105,6 +105,17 @@ def branch_of(root: cst.CSTNode, test: cst.CSTNode) -> cst.If | None:
     return around if isinstance(around, cst.If) and around.test is test else None
 
 
+def arms_before(root: cst.CSTNode, branch: cst.If) -> list[cst.BaseSuite]:
+    """What is done instead of an `elif`, where a test before it is true."""
+    found: list[cst.BaseSuite] = []
+    for around in reversed(ancestors(root, branch)):
+        if not isinstance(around, cst.If) or around.orelse is not branch:
+            break
+        found.append(around.body)
+        branch = around
+    return found
+
+
 def parts_of(test: _Node) -> list[_Node | cst.BaseExpression]:
     """The parts of a condition that must all hold: `main and flag` admits no more ranks than `main`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):

@@ -106,6 +106,8 @@ def of_builtin(frame: Frame, name: str, args: Arguments, result: Value) -> Value
         return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
     if name == "len":
         return _with(result, TOTAL if fact.selected and result.rank.differs else None)
+    if result.rank.how == "count" and not (element.averaging or NOTHING).total:
+        return _with(result, None)  # sizes of batches, as if they were added one by one
     return _with(result, TOTAL if _is_of_data(result) and (result.scalar or is_number(result)) else None)
 
 
