@@ -109,6 +109,7 @@ class EnginesInUse(NamedTuple):
             that starts a program that the file is part of.
         given_options: The options that commands give to the programs that the file is part of.
         passed_over: The definitions of the file that nothing uses, beside others that programs import by name.
+        taken: What other files import from the file by name, if it mentions Lightning; None if that is not known.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -132,6 +133,7 @@ class EnginesInUse(NamedTuple):
     given_options: GivenOptions = GivenOptions()
     passed_over: frozenset[str] = frozenset()
     at_once: bool = False
+    taken: frozenset[str] | None = None
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""
