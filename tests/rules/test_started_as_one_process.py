@@ -630,3 +630,34 @@ def train():
 def test_a_program_that_lightning_may_spread_is_given_one_gpu(commands, by_default, tmp_path):
     files = {"train.py": LIGHTNING + MAIN, "run.sh": f"{commands}\n"}
     assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+WRAPPED = """
+from transformers import Trainer
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        return model(**inputs, lengths=model.get_lengths(inputs["mask"])).loss
+
+def train():
+    Own(model=make(), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py --seed 3\n"}, False),
+        ({"run.sh": "#!/bin/bash\n#SBATCH --gres=gpu:1\npython train.py\n"}, False),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python tune.py\n", "tune.py": "from train import Own" + MAIN}, False),
+        # One process that sees several GPUs wraps the model, too.
+        ({"run.sh": "python train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0,1 python train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPUS python train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py\npython train.py --seed 3\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py\ntorchrun --nproc_per_node 2 train.py\n"}, True),
+        ({"run.sh": "accelerate launch --num_processes 1 train.py\n"}, True),
+    ],
+)
+def test_a_process_that_sees_one_gpu_wraps_nothing(files, by_default, tmp_path):
+    assert by_default_in(tmp_path, {**files, "train.py": WRAPPED + MAIN}, "train.py", "TRL002") is by_default
