@@ -661,3 +661,21 @@ def train():
 )
 def test_a_process_that_sees_one_gpu_wraps_nothing(files, by_default, tmp_path):
     assert by_default_in(tmp_path, {**files, "train.py": WRAPPED + MAIN}, "train.py", "TRL002") is by_default
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"tests/data/README.md": "To create the model run `python make.py` (after the data).\n"}, False),
+        ({"tests/data/make.sh": "torchrun --nproc_per_node 1 make.py\n"}, False),
+        ({"tests/data/README.md": "Run `torchrun make.py`.\n"}, True),
+        ({"tests/data/README.md": "Run `python make.py`.\n", "run.sh": "torchrun tests/data/make.py\n"}, True),
+        # Other folders say nothing of it.
+        ({"tests/README.md": "Run `python make.py`.\n"}, True),
+        ({"tests/data/README.md": "Run `python other.py`.\n"}, True),
+        ({}, True),
+    ],
+)
+def test_a_program_in_a_folder_of_tests_is_started_as_the_files_next_to_it_say(files, by_default, tmp_path):
+    files = {"pyproject.toml": "", "tests/data/make.py": WRITES + MAIN, **files}
+    assert by_default_in(tmp_path, files, "tests/data/make.py") is by_default

@@ -32,6 +32,7 @@ from trl_lint.linter.execution.one_process_starts import (
     see_one_gpu,
 )
 from trl_lint.linter.execution.only_parts import only_parts
+from trl_lint.linter.execution.own_folders import as_started_beside
 from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.passed_over import with_uses
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
@@ -94,6 +95,7 @@ class ProjectEngines:
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
             found = with_own_stage(found, self._known(project), str(inside))
+            found = as_started_beside(found, path, project, self._known)
             programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
             given = GivenOptions() if around else options_given(self._known(project), programs, project)
             others = not around and start_others_only(self._known(project), programs)
