@@ -284,6 +284,7 @@ PREDICTS_BY_CALL = """\
 import argparse
 
 import torch
+import predicting
 from predicting import predict
 
 def main():
@@ -316,6 +317,9 @@ def write(path):
         ("predict()", True),
         ("if args.do_pred: predict()\n    predict()", True),
         ("if args.do_pred: run = predict\n    run()", True),
+        # An option of the same name is not the function, that of its module is.
+        ("args.predict = True\n    if args.do_pred: predict()", False),
+        ("predicting.predict()\n    if args.do_pred: predict()", True),
     ],
 )
 def test_what_is_only_called_with_an_option_of_one_process_is_asked_for(body, by_default, tmp_path):
