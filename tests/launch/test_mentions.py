@@ -110,3 +110,16 @@ def test_a_notebook_says_nothing_but_what_it_starts():
     cell = '{"cell_type": "code", "source": ["config = {\\"zero_optimization\\": {\\"stage\\": 3}}"]}'
     notebook = f'{{"cells": [{cell}], "metadata": {{"kernelspec": {{"name": "python3"}}}}}}'
     assert shown(notebook, "train.ipynb") == FileEngines()
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ("--seed=[a number; if blank, a random one] --do_pred", {"seed", "do_pred"}),
+        ("--image [path of an image (`[0, 1]` if [none])] --do_pred", {"image", "do_pred"}),
+        ("--rows [one,two] --do_pred", {"rows", "do_pred"}),
+    ],
+)
+def test_what_a_document_leaves_to_its_reader_is_one_word(given, options):
+    found = shown(f"```\npython train.py {given}\n```\n", "README.md")
+    assert [each.options for each in found.bare] == [options]

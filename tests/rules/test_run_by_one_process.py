@@ -461,3 +461,44 @@ def train(model):
 def test_what_runs_on_a_device_of_which_a_machine_has_one(test, by_default, tmp_path):
     text = BY_DEVICE.format(test) + MAIN
     assert by_default_in(tmp_path, {"train.py": text}, "train.py") is by_default
+
+
+FINDER = """
+import lightning
+from lightning.pytorch.accelerators import find_usable_cuda_devices
+
+class Finder(lightning.LightningModule):
+    def on_validation_epoch_end(self):
+        open("wrong.json", "w")
+
+class Trained({}):
+    def find(self, path):
+        trainer = lightning.Trainer(devices={}, strategy="ddp")
+        trainer.validate({})
+"""
+LOADED = "Finder.load_from_checkpoint(path)"
+
+
+@pytest.mark.parametrize(
+    ("devices", "made", "imported", "by_default"),
+    [
+        ("1", LOADED, "Trained", False),
+        ("find_usable_cuda_devices(1)", LOADED, "Trained", False),
+        ("find_usable_cuda_devices(1)", "Finder()", "Trained", False),
+        # Others may run it, too, or it is not what this trainer runs.
+        ("find_usable_cuda_devices(1)", LOADED, "Finder", True),
+        ("find_usable_cuda_devices(1)", LOADED, "*", True),
+        ("find_usable_cuda_devices(1)", "Trained()", "Trained", True),
+        ("find_usable_cuda_devices(2)", LOADED, "Trained", True),
+        ("find_usable_cuda_devices(count)", LOADED, "Trained", True),
+    ],
+)
+def test_a_module_that_only_a_trainer_of_one_device_runs(devices, made, imported, by_default, tmp_path):
+    files = {"part.py": FINDER.format("lightning.LightningModule", devices, made)}
+    files["train.py"] = f"import lightning\nfrom part import {imported}\n\nlightning.Trainer().fit(Trained())\n"
+    assert by_default_in(tmp_path, files, "part.py") is by_default
+
+
+def test_a_module_with_an_heir_is_run_by_those_that_run_the_heir(tmp_path):
+    files = {"part.py": FINDER.format("Finder", "1", LOADED), "train.py": "from part import Trained\n"}
+    assert by_default_in(tmp_path, files, "part.py")

@@ -284,6 +284,7 @@ PREDICTS_BY_CALL = """\
 import argparse
 
 import torch
+import predicting
 from predicting import predict
 
 def main():
@@ -316,6 +317,9 @@ def write(path):
         ("predict()", True),
         ("if args.do_pred: predict()\n    predict()", True),
         ("if args.do_pred: run = predict\n    run()", True),
+        # An option of the same name is not the function, that of its module is.
+        ("args.predict = True\n    if args.do_pred: predict()", False),
+        ("predicting.predict()\n    if args.do_pred: predict()", True),
     ],
 )
 def test_what_is_only_called_with_an_option_of_one_process_is_asked_for(body, by_default, tmp_path):
@@ -630,3 +634,52 @@ def train():
 def test_a_program_that_lightning_may_spread_is_given_one_gpu(commands, by_default, tmp_path):
     files = {"train.py": LIGHTNING + MAIN, "run.sh": f"{commands}\n"}
     assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+WRAPPED = """
+from transformers import Trainer
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        return model(**inputs, lengths=model.get_lengths(inputs["mask"])).loss
+
+def train():
+    Own(model=make(), train_dataset=rows).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py --seed 3\n"}, False),
+        ({"run.sh": "#!/bin/bash\n#SBATCH --gres=gpu:1\npython train.py\n"}, False),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python tune.py\n", "tune.py": "from train import Own" + MAIN}, False),
+        # One process that sees several GPUs wraps the model, too.
+        ({"run.sh": "python train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0,1 python train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPUS python train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py\npython train.py --seed 3\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=0 python train.py\ntorchrun --nproc_per_node 2 train.py\n"}, True),
+        ({"run.sh": "accelerate launch --num_processes 1 train.py\n"}, True),
+    ],
+)
+def test_a_process_that_sees_one_gpu_wraps_nothing(files, by_default, tmp_path):
+    assert by_default_in(tmp_path, {**files, "train.py": WRAPPED + MAIN}, "train.py", "TRL002") is by_default
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"tests/data/README.md": "To create the model run `python make.py` (after the data).\n"}, False),
+        ({"tests/data/make.sh": "torchrun --nproc_per_node 1 make.py\n"}, False),
+        ({"tests/data/README.md": "Run `torchrun make.py`.\n"}, True),
+        ({"tests/data/README.md": "Run `python make.py`.\n", "run.sh": "torchrun tests/data/make.py\n"}, True),
+        # Other folders say nothing of it.
+        ({"tests/README.md": "Run `python make.py`.\n"}, True),
+        ({"tests/data/README.md": "Run `python other.py`.\n"}, True),
+        ({}, True),
+    ],
+)
+def test_a_program_in_a_folder_of_tests_is_started_as_the_files_next_to_it_say(files, by_default, tmp_path):
+    files = {"pyproject.toml": "", "tests/data/make.py": WRITES + MAIN, **files}
+    assert by_default_in(tmp_path, files, "tests/data/make.py") is by_default

@@ -88,7 +88,8 @@ class EnginesInUse(NamedTuple):
         launched: Whether a launch is known; at_once: one that starts all processes before the program runs.
         one_process: Whether all programs that run the file are started by known commands, each of which starts one
             process.
-        some_one_process: The same, if some of these programs are started by no command.
+        one_gpu: Whether each of these sees one GPU, too, so that nothing is wrapped in DataParallel.
+        some_one_process: As `one_process`, if some of these programs are started by no command.
         chosen_by_program: The engines that the code of the programs that it is part of chooses, if each chooses some.
         single_process_options: The options that the program is given only where it is started as one process, if other
             commands start it on several.
@@ -110,6 +111,7 @@ class EnginesInUse(NamedTuple):
             that starts a program that the file is part of.
         given_options: The options that commands give to the programs that the file is part of.
         passed_over: The definitions of the file that nothing uses, beside others that programs import by name.
+        taken: What other files import from the file by name, if it mentions Lightning; None if that is not known.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -134,6 +136,8 @@ class EnginesInUse(NamedTuple):
     given_options: GivenOptions = GivenOptions()
     passed_over: frozenset[str] = frozenset()
     at_once: bool = False
+    taken: frozenset[str] | None = None
+    one_gpu: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

@@ -69,6 +69,9 @@ IMPORTS = {
 # is that of pytorch_lightning before 2.0.
 MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
 COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
+# Gives a list of as many devices as it is told.
+# Source: lightning/fabric/accelerators/cuda.py
+FIND_DEVICES = frozenset({"find_usable_cuda_devices"})
 # If one of these is False, each process gets what the loader has: nothing is shared out. The first one is that of
 # pytorch_lightning before 2.0.
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_requires_distributed_sampler`

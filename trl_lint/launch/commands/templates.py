@@ -11,6 +11,8 @@ _TEMPLATE = re.compile(r"\$?\{\{[^{}\n]*\}\}")
 # `<your-model>`: to a shell that would be a redirection.
 _BRACES = re.compile(r"(?<!\$)\{[^{}\n]*\}")
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./-]*>")
+# `--seed=[a number; if blank, a random one]`: several words, which may have brackets, marks and quotes of any kind.
+_WORDS = re.compile(r"(?<=[=\s-])\[[A-Za-z][\w'-]* (?:[^\[\]\n]|\[[^\[\]\n]*\])*\]")
 
 
 def without_templates(passage: Passage) -> Passage:
@@ -20,7 +22,8 @@ def without_templates(passage: Passage) -> Passage:
 def without_placeholders(passage: Passage) -> Passage:
     """Mask templates, and placeholders that documentation leaves to the reader."""
     passage = without_templates(passage)
-    return passage.replaced(_PLACEHOLDER, opaque) if "<" in passage.text else passage
+    passage = passage.replaced(_PLACEHOLDER, opaque) if "<" in passage.text else passage
+    return passage.replaced(_WORDS, opaque) if "[" in passage.text else passage
 
 
 def without_braces(passage: Passage) -> Passage:

@@ -81,14 +81,15 @@ class LaunchEngines:
 class BareStart(NamedTuple):
     """A program that bare python starts, as a path, and the names of the options passed to it.
 
-    sees_several: whether it is certain to see several GPUs. open: whether other options may be passed as well, or
-    other processes be started beside it.
+    sees_several, sees_one: whether it is certain to see several GPUs, or at most one. open: whether other options may
+    be passed as well, or other processes be started beside it.
     """
 
     program: str
     options: frozenset[str] = frozenset()
     sees_several: bool = False
     open: bool = False
+    sees_one: bool = False
 
 
 def starts(
@@ -119,7 +120,9 @@ def starts(
 
 def _started_bare(start: Start, path: str) -> BareStart:
     is_open = leaves_open(start.arguments) or any(each.name == "srun" for each in start.wrappers)
-    return BareStart(path, _option_names(start.arguments), gpus(start).gpus is Gpus.SEVERAL, is_open)
+    seen = gpus(start).gpus
+    is_alone = seen in (Gpus.ONE, Gpus.CPU)
+    return BareStart(path, _option_names(start.arguments), seen is Gpus.SEVERAL, is_open, is_alone)
 
 
 def _is_prose(words: Sequence[Word]) -> bool:

@@ -16,15 +16,22 @@ from typing import TYPE_CHECKING
 from trl_lint.domain.engines import EnginesInUse, GivenOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
-from trl_lint.launch.judge.engines import FileEngines, Group, is_program, may_start_group
+from trl_lint.launch.judge.engines import Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
-from trl_lint.launch.judge.starts import BareStart, LaunchEngines
+from trl_lint.launch.judge.starts import LaunchEngines
 from trl_lint.linter.execution.given_options import options_given
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
 from trl_lint.linter.execution.lightning_use import with_lightning
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
-from trl_lint.linter.execution.own_processes import spawns
+from trl_lint.linter.execution.one_process_starts import (
+    bare_starts,
+    is_one_process,
+    is_one_started_as_one,
+    is_started_on_several,
+    see_one_gpu,
+)
+from trl_lint.linter.execution.own_folders import as_started_beside
 from trl_lint.linter.execution.own_stages import with_own_stage
 from trl_lint.linter.execution.passed_over import with_uses
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
@@ -87,6 +94,7 @@ class ProjectEngines:
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
             found = with_own_stage(found, self._known(project), str(inside))
+            found = as_started_beside(found, path, project, self._known)
             programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
             given = GivenOptions() if around else options_given(self._known(project), programs, project)
             others = not around and start_others_only(self._known(project), programs)
@@ -213,9 +221,9 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     launched = any(each.shown.launches for each in found)
     at_once = any(not launch.by_program for each in found for launch in each.shown.launches)
     users = project.importers.programs_of(str(asks))
-    one_process = _is_one_process(project, str(asks), users)
-    is_one = not _is_started_on_several(project, {*programs, *users})
-    some_one_process = is_one and _is_one_started_as_one(project, programs, users)
+    one_process = is_one_process(project, str(asks), users)
+    is_one = not is_started_on_several(project, {*programs, *users})
+    some_one_process = is_one and is_one_started_as_one(project, programs, users)
     only = project.whole and are_all_known(found, {each.engine for each in shown})
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = chosen_by(found, programs)
@@ -226,7 +234,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
     use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several, elsewhere)
-    return use._replace(at_once=at_once)
+    return use._replace(at_once=at_once, one_gpu=one_process and see_one_gpu(project, str(asks), users))
 
 
 def _nearest(
@@ -239,13 +247,6 @@ def _nearest(
         for engine in each.shown.engines:
             where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
     return tuple(where[engine] for engine in TrainingEngine if engine in where)
-
-
-def _is_one_started_as_one(project: ProjectScan, programs: Collection[str], users: Collection[str]) -> bool:
-    """Whether one of these is started as a single process: the file as a program, or a program that it is part of."""
-    if any(_is_started_as_one(project, each) for each in {*programs, *users}):
-        return True
-    return any(_is_beside_bare(project, each) for each in programs) or _trains_as_one(project)
 
 
 def _have_no_group(project: ProjectScan, programs: Collection[str], *, is_one: bool) -> bool:
@@ -281,82 +282,6 @@ def _speaking_of(
     return _without(found, not_own, _named_by(others))
 
 
-def _is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> bool:
-    """Whether every known start of a file, or else of all programs that import it, starts one process.
-
-    users: the programs that import it.
-    """
-    if _is_started_on_several(project, {file, *users}):
-        return False
-    if _is_started_as_one(project, file) or _says_that_it_is_one(project, file):
-        return True
-    return bool(users) and all(_is_started_as_one(project, each) for each in users)
-
-
-def _is_started_on_several(project: ProjectScan, programs: Collection[str]) -> bool:
-    launches = launches_of(project, programs)
-    return bool(project.spread.of(programs)) or not all(is_of_one(project, launch) for launch in launches)
-
-
-def _is_started_as_one(project: ProjectScan, program: str) -> bool:
-    """Whether commands in other files start a program, and each of them as one process."""
-    started = launches_of(project, {program})
-    if not started or _bare_starts(project, program, own=False):
-        return all(is_of_one(project, launch) for launch in started) and _is_bare(project, program)
-    return all(is_of_one(project, launch) for launch in started)
-
-
-def _says_that_it_is_one(project: ProjectScan, program: str) -> bool:
-    """Whether only the program's own text says how it is started, and that is as one process.
-
-    This says nothing about the modules it imports: the scripts of a library show how it is tried out.
-    """
-    return not launches_of(project, {program}) and _is_bare(project, program, own=True)
-
-
-def _is_bare(project: ProjectScan, program: str, *, own: bool = False) -> bool:
-    """Whether a program is started with plain `python`, and nothing may start it as several processes."""
-    if any(not launch.program for launch in all_launches(project)):
-        return False  # its program may be this one
-    started = _bare_starts(project, program, own=own)
-    return bool(started) and not any(spawns(project, each, program, started) for each in project.files)
-
-
-def _is_beside_bare(project: ProjectScan, program: str) -> bool:
-    """Whether nothing starts a program, the programs next to it are started as one process, and the project shows no
-    other way. Programs in other folders count for themselves only.
-    """
-    folder = PurePosixPath(program).parent
-    shown = [each.shown for each in project.files if not each.shown.program or each.folder == folder]
-    if program not in project.importers.programs or any(each.engines or each.spawns for each in shown):
-        return False
-    if not all(is_of_one(project, launch) for launch in all_launches(project)):
-        return False
-    beside = [each for each in project.importers.programs if PurePosixPath(each).parent == folder]
-    return bool(launches_of(project, beside)) or any(_bare_starts(project, each, own=False) for each in beside)
-
-
-def _trains_as_one(project: ProjectScan) -> bool:
-    """Whether the project starts a training as one process, and shows no way to run anything as several."""
-    shown = [each.shown for each in project.files]
-    if not project.whole or any(map(_may_be_several, shown)):
-        return False
-    started = {parts_of(start.program) for each in shown for start in each.bare} - {()}
-    programs = [each for each in project.importers.programs if is_named(each, started)]
-    return any(_bare_starts(project, each, own=False) and project.importers.trains(each) for each in programs)
-
-
-def _may_be_several(shown: FileEngines) -> bool:
-    """Whether a file shows anything of a start as several processes, or on several GPUs."""
-    on_several = shown.one_process is False or any(each.sees_several for each in shown.bare)
-    return on_several or bool(shown.engines or shown.spawns) or not all(each.one_process for each in shown.launches)
-
-
-def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:
-    """The plain `python` commands that start a program. own: whether the program's own text counts."""
-    return [start for file, start in project.bare.of((program,)) if own or file != program]
-
-
 def _is_started_elsewhere(project: ProjectScan, program: str) -> bool:
     """Whether another file has a command that starts a program; of somebody else's, one outside of the copy."""
     copied = folder_of_copy(PurePosixPath(program))
@@ -371,7 +296,7 @@ def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str
     if not several or None in several:
         return frozenset()
     alone = [launch.options or frozenset() for launch in started if is_of_one(project, launch)]
-    alone += [start.options for start in _bare_starts(project, program, own=True)]
+    alone += [start.options for start in bare_starts(project, program, own=True)]
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 
 

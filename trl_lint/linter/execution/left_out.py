@@ -31,11 +31,11 @@ def is_left_out(project: Project, module: Module, found: LocatedViolation, in_ce
         return True
     if all(is_of_bare_objects(project, each.violation) for each in found.parts):
         return True
-    if found.rule.fails_in_one_process(found.violation.event):
+    engines = module.engines()
+    if found.rule.fails_in_one_process(found.violation.event) and not engines.one_gpu:
         return False
     if in_cells or is_of_one_process(module, found.violation.event):
         return True
-    engines = module.engines()
     return (
         _is_started_as_one(engines, found.finding.consequence)
         or is_behind_option(module, found.violation.node, engines.single_process_options)

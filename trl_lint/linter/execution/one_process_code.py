@@ -9,7 +9,8 @@ For example:
     class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
     class Predictor(cog.BasePredictor): …                         what a server runs, likewise
     run([..., "torch.distributed.launch", script])                a function that starts the processes
-    pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports
+    pl.Trainer(gpus=1).fit(model)                                 a number, in a program that no other imports,
+    pl.Trainer(gpus=1).validate(Finder.load_from_checkpoint(a))   or of a class that no other file takes
     fabric = Fabric(precision="bf16-true")                        which is not launched, nor handed on to be launched
     if device.type == "mps": torch.save(weights, path)            on Apple's GPU, of which a machine has one
 """
@@ -48,7 +49,9 @@ _OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
 
 def is_of_one_process(module: Module, event: Event) -> bool:
     """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
-    if is_launcher(event.function) or (trains_on_one_device(module) and not module.engines().imported):
+    if is_launcher(event.function):
+        return True
+    if trains_on_one_device(module) and (not module.engines().imported or _is_only_used_here(module, event)):
         return True
     if _launches_no_fabric(module, event) or _is_for_only_device(module, event.node):
         return True
@@ -61,6 +64,26 @@ def is_of_one_process(module: Module, event: Event) -> bool:
     if module.mentions(_TYPED) and not _tells_ranks_apart(module):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _is_only_used_here(module: Module, event: Event) -> bool:
+    """Whether an event is in a class that its file makes an object of, and that no other file takes from it.
+
+    One that has heirs is more than its own objects.
+    """
+    cls = None if event.function is None else event.function.cls
+    taken = module.engines().taken
+    if cls is None or taken is None or cls.name in taken:
+        return False
+    bases = (last_name(base.value) for each in of_class(module.tree, cst.ClassDef) for base in each.bases)
+    if cls.name in bases:
+        return False
+    return any(cls.name in _names_in(call.func) for call in of_class(module.tree, cst.Call))
+
+
+def _names_in(func: cst.BaseExpression) -> tuple[str, str]:
+    """The last two names of what is called: `Model(…)`, `Model.load_from_checkpoint(…)`."""
+    return last_name(func), last_name(func.value) if isinstance(func, cst.Attribute) else ""
 
 
 def _is_for_only_device(module: Module, node: cst.CSTNode) -> bool:

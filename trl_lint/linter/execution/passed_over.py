@@ -1,5 +1,5 @@
-"""What other files use of a file: whether those of a project around its own import it, and which definitions of it
-nothing in these projects uses, beside others that a program imports by name.
+"""What other files use of a file: whether those of a project around its own import it, what they take from one that
+mentions Lightning, and which definitions nothing in these projects uses, beside others that a program imports by name.
 
     trainers.py     class PairTrainer(Trainer): …         train.py uses this one,
                     class TripletTrainer(Trainer): …      and nothing this one: it was tried out, or left over
@@ -29,6 +29,7 @@ _DEFINED = re.compile(rb"(?m)^(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)")
 _FINDERS = ("getmembers", "hydra", "import_module", "importlib", "instantiate", "locate", "pkgutil", "pydoc")
 # Code that finds them in its own file.
 _FINDS_OWN = re.compile(rb"(?<![.\w])(?:eval|exec|globals|Fire)\(|\b(?:__dict__|__init_subclass__|__subclasses__)\b")
+_LIGHTNING = b"lightning"
 _INSTALLED = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
@@ -40,7 +41,17 @@ def with_uses(found: EnginesInUse, path: Path, projects: Mapping[Path, ProjectSc
     home = Path(found.home)
     around = {folder: scan for folder, scan in projects.items() if folder != home}
     imported = found.imported or _is_imported_from(path, around)
-    return found._replace(imported=imported, passed_over=_passed_over(path, home, projects))
+    taken = _taken(path, projects) if imported and _LIGHTNING in content_of(path) else None
+    return found._replace(imported=imported, passed_over=_passed_over(path, home, projects), taken=taken)
+
+
+def _taken(path: Path, projects: Mapping[Path, ProjectScan]) -> frozenset[str] | None:
+    """What files of these projects take from a file by name; None if one takes all of it, or the module itself."""
+    if not all(each.whole for each in projects.values()):
+        return None
+    importing = (code for folder, scan in projects.items() for code in _importing(path, folder, scan))
+    taken = [names for code in importing for names in _names_from(path.stem, code)]
+    return frozenset[str]().union(*taken) if all(taken) and "*" not in set().union(*taken) else None
 
 
 def _is_imported_from(path: Path, projects: Mapping[Path, ProjectScan]) -> bool:

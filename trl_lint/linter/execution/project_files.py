@@ -1,7 +1,8 @@
 """The projects in a tree and their files that may say how they are run; and whether all of that is as it was.
 
 A project is the nearest folder around a file that declares what it needs (`pyproject.toml`, `requirements.txt`, …),
-because the examples of a large repository each run in their own way. Nested projects and tests do not count.
+because the examples of a large repository each run in their own way. Nested projects and tests do not count; a folder
+of tests can be asked about by itself.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ class ProjectFiles:
                 continue
             folder = path.parent
             if folder not in counts:
-                counts[folder] = self.project_of(folder) == project and not is_of_tests(folder, project)
+                is_part = self.project_of(folder) == project and not is_of_tests(folder, project)
+                counts[folder] = folder == project or is_part
             if counts[folder]:
                 yield path
 

@@ -91,7 +91,7 @@ class _Row(TypedDict, total=False):
     beside: list[str]
     launches: list[_LaunchRow]
     program: bool
-    bare: list[tuple[str, list[str], bool, bool]]
+    bare: list[tuple[str, list[str], bool, bool, bool]]
     spawns: bool
     spawns_ranks: bool
     one_process: bool | None

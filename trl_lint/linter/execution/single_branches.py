@@ -37,6 +37,7 @@ from trl_lint.analysis.program.syntax import (
     identifiers,
     inwards,
     last_name,
+    names_in,
     of_class,
 )
 from trl_lint.domain.provenance import steps
@@ -101,7 +102,7 @@ def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) ->
     """Whether a function is called, and nowhere but in the branch of one process, and used for nothing else."""
     if not depth or _is_of_several(project, function):
         return False
-    uses = [(module, use) for module, use in _uses(project, function.name.value) if not _is_bound(module, use)]
+    uses = [(module, use) for module, use in _uses(project, function.name.value) if not _is_other(module, use)]
     return bool(uses) and all(
         _is_called(module, use) and _is_in_branch(project, module, use, depth) for module, use in uses
     )
@@ -223,6 +224,19 @@ def _is_bound(module: Module, use: cst.Name) -> bool:
     if isinstance(around[-1], (cst.FunctionDef, cst.ClassDef)):
         return around[-1].name is use
     return any(isinstance(each, (cst.Import, cst.ImportFrom)) for each in around)
+
+
+def _is_other(module: Module, use: cst.Name) -> bool:
+    """Whether a name is bound here, or is that of a field of an object, and not of a function: `args.predict`."""
+    outer = ancestors(module.tree, use)[-1]
+    if isinstance(outer, cst.Attribute) and outer.attr is use and isinstance(outer.value, cst.Name):
+        return not _is_imported(module, outer.value.value)
+    return _is_bound(module, use)
+
+
+def _is_imported(module: Module, name: str) -> bool:
+    imports = (*of_class(module.tree, cst.Import), *of_class(module.tree, cst.ImportFrom))
+    return any(name in names_in(each) for each in imports)
 
 
 def _is_called(module: Module, use: cst.Name) -> bool:

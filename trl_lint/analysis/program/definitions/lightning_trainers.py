@@ -7,6 +7,7 @@ For example, nothing else takes this keyword:
     trainer.fit(model, datamodule=data)
 
     trainer = Trainer(gpus=1)              one device, whoever starts the program
+    trainer = Trainer(devices=find_usable_cuda_devices(1))   the same
     trainer = Trainer(devices=args.gpus)   as many as its user wants
     trainer = Trainer(use_distributed_sampler=False)   each process gets what the loader has, which may be everything
 """
@@ -22,6 +23,7 @@ from trl_lint.analysis.program.syntax import last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.lightning import (
     COUNTS_DEVICES,
+    FIND_DEVICES,
     IMPORTS,
     MAKE_TRAINERS,
     ONLY_TRAINERS_TAKE,
@@ -92,8 +94,10 @@ def _has_one_device(call: cst.Call) -> bool:
 
 
 def _is_one(count: cst.BaseExpression) -> bool:
-    """Whether a number of devices, or a list of their numbers, is that of one."""
+    """Whether a number of devices, or a list of their numbers, is that of one; or as many as a helper finds."""
     match count:
         case cst.Integer(value="1") | cst.List(elements=[cst.Element(value=cst.Integer())]):
             return True
+        case cst.Call(func, [cst.Arg(value=cst.Integer(value="1"))]):
+            return last_name(func) in FIND_DEVICES
     return False
