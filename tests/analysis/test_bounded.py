@@ -4,15 +4,19 @@ small power of two as much, whatever its values hold.
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import pytest
 
 from trl_lint.analysis.interprocedural import contexts, summaries
 from trl_lint.domain import small_tuples
-from trl_lint.domain.kinds import IterableValue, TupleValue
+from trl_lint.domain.control import UNIFORM
+from trl_lint.domain.heap import Cell, Memory, join_cells
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import MAX_ALTERNATIVES, ContainerValue, IterableValue, TupleValue
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import SAME
+from trl_lint.domain.values import SAME, Kind
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
@@ -164,6 +168,32 @@ def test_what_helpers_make_does_not_double_with_each_of_them(tmp_path, monkeypat
 @pytest.mark.parametrize("name", FANS)
 def test_what_many_helpers_make_is_bounded(tmp_path, name):
     assert work(tmp_path, fan(name, 12)) < ENOUGH
+
+
+def layers(count, depth=3):
+    """A value that is one of as many lists, each of which holds one of as many others, and so on, on a heap."""
+    heap, value = {}, SAME
+    for level in range(depth):
+        identities = range(level * count, (level + 1) * count)
+        heap.update((each, Cell("list", {0: value})) for each in identities)
+        value = ContainerValue(SAME.rank, identities=frozenset(identities))
+    return value, Memory({}, heap, {}, UNIFORM)
+
+
+def test_lists_that_hold_each_other_are_given_to_a_shared_run_once_for_each_place(monkeypatch):
+    joined = []
+    monkeypatch.setattr(contexts, "join_cells", lambda a, b: joined.append(a) or join_cells(a, b))
+    value, memory = layers(40)
+    represented = contexts.Joined((), itertools.count(1000).__next__).join_call({"x": value}, memory)
+    assert [len(each) for each in represented.values()] == [40, 40, 40]
+    assert len(joined) == 3 * 39
+
+
+def test_one_of_too_many_lists_is_unknown():
+    few, many = (layers(count, depth=1)[0] for count in (MAX_ALTERNATIVES // 2, MAX_ALTERNATIVES + 1))
+    other = few.with_parts(frozenset(range(1000, 1000 + MAX_ALTERNATIVES // 2)))
+    assert join(few, other).kind is Kind.CONTAINER
+    assert join(many, other).kind is Kind.UNKNOWN
 
 
 def test_a_helper_that_makes_a_few_containers_gives_them_to_its_callers(tmp_path):

@@ -340,7 +340,7 @@ _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
 
 def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, ContainerValue) and isinstance(b, ContainerValue):
-        return a if b.identities <= a.identities else a.with_parts(a.identities | b.identities)
+        return a if b.identities <= a.identities else a.one_of(a.identities | b.identities)
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         items = _join_items(a.items, b.items)
         return a.with_parts(items) if is_small(items) else a.as_a(Value)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from trl_lint.domain.shapes import Shape
 
 
+# The maximum number of containers that one value may be: each use of it visits all of them, and what they hold.
+MAX_ALTERNATIVES = 64
+
 # --- what computes --------------------------------------------------------------------------------------
 
 
@@ -168,6 +171,10 @@ class ContainerValue(Value):
     parts: ClassVar[dict[str, object]] = {"identities": frozenset()}
 
     identities: frozenset[Identity] = frozenset()
+
+    def one_of(self, identities: frozenset[Identity]) -> Value:
+        """This value as one of these containers; an unknown one if they are too many to look at each of them."""
+        return self.with_parts(identities) if len(identities) <= MAX_ALTERNATIVES else self.as_a(Value)
 
 
 class MetricObject(ContainerValue):

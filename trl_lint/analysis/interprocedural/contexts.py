@@ -307,8 +307,11 @@ class Joined:
             if len(self._identities) >= MAX_CONTAINERS:
                 return UNKNOWN
             identity = self._identities[path] = self._fresh()
-        represented[identity] = (*represented.get(identity, ()), *value.identities)
-        for each in value.identities:
+        before = represented.get(identity, ())
+        # Values that hold each other lead here in many ways, twice as many at each level.
+        new = value.identities.difference(before)
+        represented[identity] = (*before, *new)
+        for each in new:
             cell = heap.get(each)
             if cell is None:
                 continue

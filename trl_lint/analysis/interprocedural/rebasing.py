@@ -84,7 +84,7 @@ def renamed_value(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]]
     if rebase is not None:
         value = rebase(value)
     if isinstance(value, ContainerValue):
-        return value.with_parts(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
+        return value.one_of(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
     if isinstance(value, TupleValue):
         items = tuple(renamed_value(item, renamed, rebase) for item in value.items)
         return value if all(a is b for a, b in zip(items, value.items, strict=True)) else value.with_parts(items)
