@@ -289,15 +289,12 @@ class Joined:
         represented: dict[Identity, tuple[Identity, ...]],
     ) -> Value:
         """An argument, with the containers of this context instead of the caller's."""
+        there = heap, represented
         if isinstance(value, TupleValue):
-            items = (
-                self._translated(item, (*path, index), heap, represented) for index, item in enumerate(value.items)
-            )
+            items = (self._translated(item, (*path, index), *there) for index, item in enumerate(value.items))
             return value.with_parts(tuple(items))
         if isinstance(value, IterableValue):
-            return value.with_parts(
-                self._translated(value.element, (*path, REST), heap, represented), value.length, None
-            )
+            return value.with_parts(self._translated(value.element, (*path, REST), *there), value.length, None)
         if not isinstance(value, ContainerValue):
             return value
         if len(path) > MAX_DEPTH:
@@ -313,15 +310,12 @@ class Joined:
         represented[identity] = (*before, *new)
         for each in new:
             cell = heap.get(each)
-            if cell is None:
-                continue
-            entries = {
-                key: self._translated(item, (*path, key), heap, represented) for key, item in cell.entries.items()
-            }
-            rest = None if cell.rest is None else self._translated(cell.rest, (*path, REST), heap, represented)
-            moved = cell.holding(entries, rest)
-            known = self.heap.get(identity)
-            self.heap[identity] = moved if known is None else _joined_cells(known, moved)
+            if cell is not None:
+                entries = {key: self._translated(item, (*path, key), *there) for key, item in cell.entries.items()}
+                rest = None if cell.rest is None else self._translated(cell.rest, (*path, REST), *there)
+                moved = cell.holding(entries, rest)
+                known = self.heap.get(identity)
+                self.heap[identity] = moved if known is None else _joined_cells(known, moved)
         return value.with_parts(frozenset((identity,)))
 
 
