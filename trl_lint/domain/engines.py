@@ -106,7 +106,8 @@ class EnginesInUse(NamedTuple):
         home: The folder of the file's own project, "" if it is not known.
         lightning: Whether Lightning may run the file's modules: False if nothing around runs them, but other things.
         lightning_several: Whether programs that have Lightning run them name a strategy of several processes.
-        parts: The classes of the file that nothing around makes but settings, and these only as parts of other models.
+        untrained: The classes of the file that nothing around makes but settings, as parts of other models, or programs
+            that have Lightning run nothing.
         others_started: Whether commands of the project start other programs on several processes, and none is known
             that starts a program that the file is part of.
         given_options: The options that commands give to the programs that the file is part of.
@@ -131,7 +132,7 @@ class EnginesInUse(NamedTuple):
     home: str = ""
     lightning: bool = True
     lightning_several: bool = False
-    parts: frozenset[str] = frozenset()
+    untrained: frozenset[str] = frozenset()
     others_started: bool = False
     given_options: GivenOptions = GivenOptions()
     passed_over: frozenset[str] = frozenset()

@@ -18,6 +18,7 @@ from pathlib import Path
 from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import EnginesInUse
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS, NAMES_STRATEGY, PACKAGE, may_run
+from trl_lint.linter.execution.made_elsewhere import made_elsewhere
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import ProjectScan
@@ -33,10 +34,10 @@ def with_lightning(
     home = Path(found.home)
     if not projects[home].importers.import_one_of(IMPORTED) or LOGS.search(content_of(path)) is None:
         return found
-    parts = only_parts(path, projects)
+    untrained = only_parts(path, projects) | made_elsewhere(path, projects, home)
     return found._replace(
         lightning=files.may_run_lightning(),
-        parts=parts,
+        untrained=untrained,
         lightning_several=_is_run_by_several(path, home, projects[home]),
     )
 

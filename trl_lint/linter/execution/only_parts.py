@@ -9,22 +9,13 @@ model:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from trl_lint.analysis.program.project.import_lines import IMPORT_LINES
-from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.launch.judge.built_classes import united
+from trl_lint.linter.execution.class_uses import classes_in, heirs_of, is_renamed, is_used
 from trl_lint.linter.execution.project_files import content_of
 from trl_lint.linter.execution.project_scan import ProjectScan
-
-# Code that names a class and makes no object of it: a test of what an object is, `super(Net, self)`.
-_ASKS = rb"\b(?:isinstance|issubclass|super)\((?:[^()]|\([^()]*\))*\)"
-_CLASSES = rb"(?m)^[ \t]*class[ \t]+(\w+)[ \t]*(?:\([^()]*\))?[ \t]*:"
-_HEIRS = rb"(?m)^[ \t]*class[ \t]+(\w+)[ \t]*\([^()]*\b%b\b[^()]*\)"
-_RENAMED = rb"\b%b[ \t]+as\b"
-_WORD = rb"\b%b\b"
 
 
 def only_parts(path: Path, projects: Mapping[Path, ProjectScan]) -> frozenset[str]:
@@ -35,7 +26,7 @@ def only_parts(path: Path, projects: Mapping[Path, ProjectScan]) -> frozenset[st
     built = united(each.built for each in projects.values())
     if not built.parts or not all(each.whole for each in projects.values()):
         return frozenset()
-    classes = {each.decode("utf-8", "replace") for each in re.findall(_CLASSES, content_of(path))}
+    classes = classes_in(content_of(path))
     # A class that is only asked for, beside one that is a part, is a part in the settings of other people.
     if built.parts.isdisjoint(classes):
         return frozenset()
@@ -45,24 +36,6 @@ def only_parts(path: Path, projects: Mapping[Path, ProjectScan]) -> frozenset[st
 
 def _may_be_whole(cls: str, whole: Collection[str], contents: Sequence[bytes]) -> bool:
     """Whether settings name a class, or one that inherits from it, as a model, or code does anything with it."""
-    waiting = [cls]
-    seen = set(waiting)
-    while waiting:
-        name = waiting.pop()
-        if name in whole:
-            return True
-        word, heirs, renamed = (re.compile(each % name.encode()) for each in (_WORD, _HEIRS, _RENAMED))
-        for code in (code_of(each) for each in contents if name.encode() in each):
-            if renamed.search(code) is not None or word.search(_without_questions(code)) is not None:
-                return True
-            new = {each.decode() for each in heirs.findall(code)} - seen
-            seen |= new
-            waiting += new
-    return False
-
-
-def _without_questions(code: bytes) -> bytes:
-    """Code without the imports, the heads of classes and the tests of what an object is."""
-    for pattern in (IMPORT_LINES, _CLASSES, _ASKS):
-        code = re.sub(pattern, b"", code)
-    return code
+    names = {cls, *heirs_of(cls, contents)}
+    is_named = not names.isdisjoint(whole) or is_renamed(names, contents)
+    return is_named or any(is_used(names, each) for each in contents)

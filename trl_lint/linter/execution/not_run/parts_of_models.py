@@ -1,4 +1,5 @@
-"""Modules of Lightning that settings only build as a part of another model: their own validation never runs.
+"""Modules of Lightning that settings only build as a part of another model, or that only programs without a Trainer
+make: their own validation never runs.
 
     model:
       target: own.LatentDiffusion
@@ -21,9 +22,9 @@ from trl_lint.knowledge.lightning import OF_TRAINER, is_module
 
 def is_of_part(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node is in a method that only a trainer calls, of a module that nothing around makes for one."""
-    parts = module.engines().parts
-    around = {id(each) for each in definitions_around(module.tree, node)} if parts else set()
-    cls = next((each for each in module.classes if id(each.node) in around and each.name in parts), None)
+    untrained = module.engines().untrained
+    around = {id(each) for each in definitions_around(module.tree, node)} if untrained else set()
+    cls = next((each for each in module.classes if id(each.node) in around and each.name in untrained), None)
     if cls is None or not is_module(cls.library_bases()):
         return False
     return any(id(method.node) in around for name in OF_TRAINER for method in methods_run_by(cls, name))
