@@ -246,6 +246,8 @@ def shown_by(findings: list[Finding]) -> tuple[str, ...]:
         ("wrap.py", "more['fsdp'] = ''  # or full_shard\n", None),
         ("wrap.py", "args = TrainingArguments('x', deepspeed='ds.json')\n", "DeepSpeed"),
         ("wrap.py", "plugin = DeepSpeedPlugin(zero_stage=2)\n", "DeepSpeed"),
+        ("wrap.py", "optimizer = DummyOptim(model.parameters(), lr=rate)\n", "DeepSpeed"),
+        ("wrap.py", "make = SGD if state.deepspeed_plugin is None else DummyOptim\nit = DummyScheduler(it)\n", None),
         ("wrap.py", "# deepspeed.initialize(model=model)\nassert not isinstance(model, FSDP)\n", None),
     ],
 )  # fmt: skip

@@ -159,6 +159,9 @@ IN_CODE = (
     Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS, (b"DeepSpeedPlugin",)),
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS,
          (b"DeepSpeedPlugin",)),
+    # Under other engines, the first step of such an optimizer raises; Accelerate's examples ask for the engine first.
+    Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDummy(?:Optim|Scheduler)\s*\(", "accelerate: utils/deepspeed.py",
+         (b"DummyOptim", b"DummyScheduler"), unless=r"\.deepspeed_plugin\b"),
     Sign(TrainingEngine.DEEPSPEED, r"^[^#\n]*\bdeepspeed\s*=\s*[\"'][^\"'\n]+\.json\b", _ARGUMENTS, (b".json",)),
     # A literal configuration, without one of another stage in the file.
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"[\"']zero_optimization[\"']\s*:\s*\{[^{}]*[\"']stage[\"']\s*:\s*3\b",

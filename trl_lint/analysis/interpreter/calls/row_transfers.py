@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, PreparedModel, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
-from trl_lint.analysis.program.idioms.samplers import kind_tests, takes_own_share
+from trl_lint.analysis.program.idioms.samplers import deals_to_one, kind_tests, takes_own_share
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
 from trl_lint.analysis.program.syntax import of_class
@@ -348,7 +348,9 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     key = "sampler" if "sampler" in args.keywords else "batch_sampler"
-    is_sharded = _shards(frame, args.keywords.get(key)) and not _is_for_one_kind(frame, args.expression(key))
+    sampler = args.expression(key)
+    is_of_all = not _is_for_one_kind(frame, sampler) and not deals_to_one(frame.root, sampler)
+    is_sharded = is_of_all and _shards(frame, args.keywords.get(key))
     taken = None if is_sharded else own_shares.batch_of(frame, args)
     is_sharded = is_sharded or taken is not None
     batch = taken or explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)

@@ -28,20 +28,22 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import of_class, self_attribute
+from trl_lint.analysis.program.syntax import of_class, resolved, self_attribute
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import LoaderValue, is_none
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.schema import LOADED_BATCH, LOADER
-from trl_lint.knowledge.torch_distributed import SAMPLER, SHARDING_SAMPLER
+from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER, SAMPLER, SHARDING_SAMPLER
 
 _ANY = rb"sampler\.set_epoch\("
+# A sampler that is told of one process only may be told the epoch as well.
+_OF_ONE = rb"\b%b\s*=\s*1\b" % RANKS_OF_SAMPLER[1].encode()
 
 
 def as_sharding(module: Module, name: str, value: Value) -> Value:
     """A value, or the sharding loader or sampler that its name in a file shows it to be if nothing else is known."""
-    if not _is_open(value) or not module.mentions(_ANY):
+    if not _is_open(value) or not module.mentions(_ANY) or module.mentions(_OF_ONE):
         return value
     word = rb"\b" + re.escape(name.encode()) + rb"\."
     if module.mentions(word + rb"(?:batch_)?" + _ANY) or module.mentions(word + rb"batch_sampler\." + _ANY):
@@ -57,6 +59,15 @@ def _is_open(value: Value) -> bool:
         batch = value.batch
         return batch is None or (batch.rank.state is State.UNKNOWN and batch.wrapping is not Wrapping.WRAPPED)
     return value.is_unknown
+
+
+def deals_to_one(root: cst.CSTNode, sampler: cst.BaseExpression | None) -> bool:
+    """Whether a sampler is told of one process only: `DistributedSampler(rows, num_replicas=1, rank=0)`."""
+    call = None if sampler is None else resolved(root, sampler)
+    if not isinstance(call, cst.Call):
+        return False
+    given = (each.value for each in call.args if each.keyword and each.keyword.value == RANKS_OF_SAMPLER[1])
+    return any(isinstance(each, cst.Integer) and each.value == "1" for each in given)
 
 
 def takes_own_share(cls: ClassInfo, rank_attribute: Callable[[str], Value | None]) -> bool:
