@@ -9,7 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import present_on_some, subscripts
 from trl_lint.analysis.program import syntax
-from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike
+from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike, is_made_there
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -79,7 +79,7 @@ def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
     control = without_awaited(frame.memory.control, frame.sync_points)
     differing = (each for each in control.conditions if each.rank.differs)
     tests = ((each, place_of(each)) for each in differing)
-    alike = {id(each.provenance) for each, test in tests if test and is_appended_alike(frame.root, test, node)}
+    alike = {id(each.provenance) for each, test in tests if test and _is_alike(frame, test, node)}
     if alike:
         control = control.without_conditions(frozenset(alike))
     differs = [each for each in control.conditions if each.rank.differs]
@@ -87,6 +87,10 @@ def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
         return differs[0].rank
     rank = ranks.nonlinear(control.rank)
     return _of_tests(frame, rank, [place_of(each) for each in differs]) if rank.is_by_rank else rank
+
+
+def _is_alike(frame: Frame, test: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return is_appended_alike(frame.root, test, node) or is_made_there(frame.root, test, node)
 
 
 def _of_tests(frame: Frame, rank: ranks.Rank, tests: Sequence[cst.CSTNode | None]) -> ranks.Rank:

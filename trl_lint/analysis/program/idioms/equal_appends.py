@@ -1,4 +1,4 @@
-"""Lists to which both branches of a condition append as often, so that its length says nothing of the branch.
+"""Lists whose length says nothing of a condition: both branches append as often, or one makes the list for itself.
 
 if rank == 0:
     parts.append(first)         the length of `parts` is the same on all ranks
@@ -6,6 +6,10 @@ else:
     parts.append(other)
 if rank == 0:
     parts.append(first)         it is one more on the first rank
+
+if rank <= 0:
+    rows = []
+    rows.append(first)          all ranks that have `rows` have as many
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import branch_of
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, of_class
 
 # Not in torch_ops: methods of lists that make them longer by one.
 _ADD_ONE = frozenset({"append", "appendleft", "insert"})
@@ -27,6 +31,19 @@ def is_appended_alike(root: cst.CSTNode, test: cst.CSTNode, call: cst.CSTNode) -
         return False
     leaves = any(any(of_class(branch, each)) for each in _LEAVES)
     return not leaves and _added(branch, receiver) is not None
+
+
+def is_made_there(root: cst.CSTNode, test: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether what this call in the branch of a test appends to is a name that is assigned to in this branch only."""
+    branch, receiver = branch_of(root, test), _receiver(call)
+    if branch is None or not isinstance(receiver, cst.Name):
+        return False
+    targets = [target for target, _ in assignments(root) if target.deep_equals(receiver)]
+    return bool(targets) and all(_is_inside(root, branch.body, each) for each in (call, *targets))
+
+
+def _is_inside(root: cst.CSTNode, body: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return any(each is body for each in ancestors(root, node))
 
 
 def _receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
