@@ -301,3 +301,41 @@ def test_a_setting_of_another_name_says_nothing_of_the_wrapper_of_a_receiver(tmp
     for setting, is_reported in (("depth", True), ("data_parallel", False), ("gpus", False)):
         folder = written(tmp_path, {"prepared.py": SETUP, "train.py": train.format(setting=setting)})
         assert found(folder) == [("train.py", 9, "TRL002")] * is_reported
+
+
+STARTED = """\
+import os
+import torch.distributed as dist
+
+
+def start():
+    dist.init_process_group("nccl")
+
+
+def run_training(config, folder):
+    start()
+    with open(os.path.join(folder, "used.json"), "w") as file:
+        file.write(config)
+"""
+WITH_OPTIONS = """\
+import argparse
+from training import run_training
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    run_training(args.config, {folder})
+"""
+
+
+def test_a_program_that_passes_its_options_on_need_not_name_a_library(tmp_path: Path) -> None:
+    for folder, is_reported in (("args.folder", True), ("'runs/' + args.name", True), ("str(os.getpid())", False)):
+        program = "import os\n" * ("os." in folder) + WITH_OPTIONS.format(folder=folder)
+        written(tmp_path, {"training.py": STARTED, "main.py": program})
+        assert found(tmp_path) == [("training.py", 11, "TRL008")] * is_reported
+    # What it does itself is not reported: it may be a tool beside the training.
+    program = "import os\n" + WITH_OPTIONS.format(folder="args.folder") + "    os.remove('x')\n"
+    written(tmp_path, {"main.py": program})
+    assert found(tmp_path) == [("training.py", 11, "TRL008")]
+    # Nothing is known of what others pass.
+    written(tmp_path, {"main.py": "from training import run_training\nfrom somewhere import folder\n"})
+    assert found(tmp_path) == []

@@ -204,6 +204,7 @@ class CodeLinter:
     def _says_of_heir(self, path: Path) -> bool:
         """Whether something was found in a file that is analysed only for what it inherits."""
         _, _, found, _ = self._tools()[0].analysed.get(path, (None, None, (), ()))
+        found = () if path in self.heirs.only_passing else found
         return bool(self._without_library(path)) or any(each[1].event.is_sure_without_library() for each in found)
 
     def _without_library(self, path: Path) -> list[RuleViolation]:
@@ -237,6 +238,7 @@ class CodeLinter:
                 self.overlay[path] = source  # its importers must see this text
                 self.analyse({path: source})
             module, found = self._analyse(path, source)
+            found = [] if path in self.heirs.only_passing else found
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]

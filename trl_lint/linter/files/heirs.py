@@ -24,6 +24,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from trl_lint import files
+from trl_lint.linter.files.option_programs import called_by_program, starting_processes
 from trl_lint.linter.files.receivers import called_by_trainer, returning_wrapped
 
 # The limits on how many heirs are analysed, and on the size of each.
@@ -67,16 +68,19 @@ def _in_lines_of_their_own(pattern: bytes, source: bytes) -> Iterator[re.Match[b
 
 
 class Heirs:
-    """The heirs and the receivers among the skipped files.
+    """The heirs, the receivers and the programs with options among the skipped files.
 
-    classes: of all skipped files. called: what each skipped file imports and calls, if it trains. contents: of those
-    that are analysed.
+    classes: of all skipped files. called: what each skipped file imports and calls, if it trains. passed_options: the
+    same, if it is a program that has options. contents: of those that are analysed. only_passing: those of them that
+    are analysed for what they pass on, and for nothing that they do themselves.
     """
 
     def __init__(self) -> None:
         self.classes: dict[Path, Classes] = {}
         self.called: dict[Path, tuple[bytes, ...]] = {}
+        self.passed_options: dict[Path, tuple[bytes, ...]] = {}
         self.contents: dict[Path, bytes] = {}
+        self.only_passing: frozenset[Path] = frozenset()
 
     def skim(self, path: Path, source: bytes) -> None:
         """Note the classes of a skipped file, and what it calls."""
@@ -86,16 +90,28 @@ class Heirs:
             self.classes[path] = classes
         if called := called_by_trainer(source):
             self.called[path] = called
+        if passed := called_by_program(source):
+            self.passed_options[path] = passed
 
     def of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        """The heirs and receivers of the files that are analysed, with their contents."""
-        self.contents = heirs(matter, self.classes) | self._receivers(matter)
+        """The heirs, receivers and programs with options of the files that are analysed, with their contents."""
+        taking, passing = heirs(matter, self.classes) | self._receivers(matter), self._programs(matter)
+        self.contents, self.only_passing = taking | passing, frozenset(passing.keys() - taking.keys())
         return self.contents
 
     def _receivers(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
         functions = returning_wrapped(matter.values()) if self.called else frozenset()
-        calling = (path for path, names in sorted(self.called.items()) if not functions.isdisjoint(names))
-        return {path: source for path in islice(calling, MOST_HEIRS) if (source := files.read_small(path, MOST_BYTES))}
+        return _calling(functions, self.called)
+
+    def _programs(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
+        functions = starting_processes(matter.values()) if self.passed_options else frozenset()
+        return _calling(functions, self.passed_options)
+
+
+def _calling(functions: frozenset[bytes], called: Mapping[Path, tuple[bytes, ...]]) -> dict[Path, bytes]:
+    """The files that call one of these functions, with their contents. called: what each file calls."""
+    calling = (path for path, names in sorted(called.items()) if not functions.isdisjoint(names))
+    return {path: source for path in islice(calling, MOST_HEIRS) if (source := files.read_small(path, MOST_BYTES))}
 
 
 def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> dict[Path, bytes]:

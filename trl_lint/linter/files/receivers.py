@@ -31,8 +31,11 @@ _WRAPS = rb"^[ \t]+(\w+)[ \t]*=[ \t]*[\w.]*(?:DataParallel|DDP)\("
 
 def called_by_trainer(source: bytes) -> tuple[bytes, ...]:
     """The names of what a file imports by `from` and calls, if it trains or evaluates something."""
-    if not any(call in source for call in _TRAINS):
-        return ()
+    return imported_and_called(source) if any(call in source for call in _TRAINS) else ()
+
+
+def imported_and_called(source: bytes) -> tuple[bytes, ...]:
+    """The names of what a file imports by `from` and calls."""
     found = (each for line in re.finditer(_IMPORT, source) for each in re.findall(_IMPORTED, line[1]))
     return tuple(dict.fromkeys(name for name, alias in found if (alias or name) + b"(" in source))
 
@@ -44,10 +47,15 @@ def returning_wrapped(sources: Iterable[bytes]) -> frozenset[bytes]:
 
 
 def _returning_wrapped(source: bytes) -> Iterator[bytes]:
-    starts = [*re.finditer(_FUNCTION, source, re.MULTILINE)]
-    for start, following in zip_longest(starts, starts[1:]):
-        end = len(source) if following is None else following.start()
-        body, _, returned = source[start.end() : end].rpartition(b"return")
+    for name, code in functions_of(source):
+        body, _, returned = code.rpartition(b"return")
         models = {each[1] for each in re.finditer(_WRAPS, body, re.MULTILINE)}
         if models and not models.isdisjoint(re.findall(rb"\w+", returned)):
-            yield start[1]
+            yield name
+
+
+def functions_of(source: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The functions of a file by name, each with the text from its parameters to the next function."""
+    starts = [*re.finditer(_FUNCTION, source, re.MULTILINE)]
+    for start, following in zip_longest(starts, starts[1:]):
+        yield start[1], source[start.end() : len(source) if following is None else following.start()]
