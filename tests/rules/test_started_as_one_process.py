@@ -12,6 +12,7 @@ from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
 IMPORTS_SPREAD = "from spread import go\n"
+ON = "import pytorch_lightning as pl\n\n\ndef go(args):\n    return pl.Trainer(callbacks=[seen()], devices={})\n"
 IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
 
 WRITES = loop('open("losses.txt", "w")')
@@ -69,6 +70,10 @@ WITH_SCRIPT = "```bash\npython train.py\n./run.sh --launcher torchrun\n```\n"
         ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPU accelerate launch train.py\n"}, True),
         ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "other.py": "import spread"}, False),
         ({"run.sh": "python train.py\n", "spread.py": "go = mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
+        ({"run.sh": "python train.py\n", "spread.py": ON.format("args.n"), "train.py": IMPORTS_SPREAD}, True),
+        ({"run.sh": "python train.py\n", "spread.py": ON.format("[0, 1]"), "train.py": IMPORTS_SPREAD}, True),
+        ({"run.sh": "python train.py\n", "spread.py": ON.format("1"), "train.py": IMPORTS_SPREAD}, False),
+        ({"run.sh": "python train.py\n", "spread.py": ON.format("[3]"), "train.py": IMPORTS_SPREAD}, False),
         ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
         ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
         ({"tune.py": ONE}, False),

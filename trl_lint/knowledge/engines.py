@@ -88,6 +88,11 @@ SPAWNS = re.compile(
     rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
+# A Trainer of Lightning that starts a process per device, of which there may be several; no other one has `devices`.
+TRAINS_ON_SEVERAL = re.compile(
+    rb"\bTrainer\((?:[^()#]|\([^()]*\))*?\bdevices[ \t]*="
+    rb"(?!\s*(?:[\"']?[01][\"']?\s*[,)]|\[\s*\d+\s*\]|None\b|[\"']?auto\b))"
+)
 # What starts processes in code that imports Lightning.
 STARTS_OF_LIGHTNING = re.compile(rb"\b(?:\w*Trainer|Fabric|\w*CLI)\b|\.(?:fit|launch|test|validate)\(")
 # The last line of every match of SPAWNS contains one of these; searching for them is many times faster.

@@ -30,6 +30,7 @@ from trl_lint.knowledge.engines import (
     STARTS,
     STARTS_GROUP,
     TRAINS,
+    TRAINS_ON_SEVERAL,
     Sign,
 )
 from trl_lint.launch.judge.one_gpu import one_gpu_variables
@@ -124,7 +125,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         return _NOTHING
     if path.suffix == ".py":
         spawns = _spawns(data)
-        ranks = spawns and SPAWNS_RANKS.search(data) is not None
+        ranks = spawns and any(each.search(data) is not None for each in (SPAWNS_RANKS, TRAINS_ON_SEVERAL))
         program = is_program(data)
         launches, bare = starts(own_commands(path, data)) if program else ((), frozenset())
         by_code, more_bare = _started_by_code(path, data)
