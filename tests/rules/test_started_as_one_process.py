@@ -123,6 +123,14 @@ def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, b
     assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
 
 
+@pytest.mark.parametrize(("runs", "by_default"), [("tune.py", True), ("other.py", False)])
+def test_a_part_of_a_program_that_is_started_and_makes_its_ranks_runs_as_several(runs, by_default, tmp_path):
+    """Whatever another program is that it is part of; nobody is known to start one that no command names."""
+    tune = "from part import train" + MAIN.replace("train()", "torch.multiprocessing.spawn(train, nprocs=8)")
+    commands = {"run.sh": f"python train.py\npython {runs}\n"}
+    assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"tune.py": tune} | commands, "part.py") is by_default
+
+
 @pytest.mark.parametrize(("runs", "by_default"), [("python train.py\n", False), ("torchrun train.py\n", True)])
 def test_a_part_of_programs_that_can_be_run_by_itself_is_one_of_theirs(runs, by_default, tmp_path):
     part = PART_OF_PROGRAMS["part.py"] + '\n\nif __name__ == "__main__":\n    print(train)\n'

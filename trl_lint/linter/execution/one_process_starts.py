@@ -35,10 +35,21 @@ def _sees_one_gpu(project: ProjectScan, program: str) -> bool:
 
 
 def is_one_started_as_one(project: ProjectScan, programs: Collection[str], users: Collection[str]) -> bool:
-    """Whether one of these is started as a single process: the file as a program, or a program that it is part of."""
+    """Whether one of these is started as a single process: the file as a program, or a program that it is part of.
+
+    Not if another one of them starts the ranks of its job itself, as it is started.
+    """
+    if any(_spawns_ranks(project, each) for each in {*programs, *users}):
+        return False
     if any(_is_started_as_one(project, each) for each in {*programs, *users}):
         return True
     return any(_is_beside_bare(project, each) for each in programs) or _trains_as_one(project)
+
+
+def _spawns_ranks(project: ProjectScan, program: str) -> bool:
+    started = bare_starts(project, program, own=True)
+    scans = (each for each in project.files if each.name == program and each.shown.spawns_ranks)
+    return bool(started) and any(spawns(project, each, program, started) for each in scans)
 
 
 def is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> bool:
