@@ -32,14 +32,15 @@ from trl_lint.analysis.events import (
     UnshardedData,
 )
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
-from trl_lint.analysis.program.syntax import resolved
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.syntax import identifiers, last_name, resolved
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING
-from trl_lint.knowledge.process_starts import SET_UP_SCRIPTS
+from trl_lint.knowledge.process_starts import MAY_START_RANKS, SET_UP_SCRIPTS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -138,7 +139,20 @@ def _is_group_of_one(frame: Frame, args: Arguments) -> bool:
     """
     size = args.keywords.get("world_size")
     is_one = size is not None and type(size.const) is int and size.const == 1
-    return is_one and all(map(_is_attempt, frame.memory.control.conditions))
+    if not is_one or not all(map(_is_attempt, frame.memory.control.conditions)):
+        return False
+    return not _is_of_this_run(frame, args.expression("world_size"))
+
+
+def _is_of_this_run(frame: Frame, given: cst.BaseExpression | None) -> bool:
+    """Whether the size of a group is given from outside, and may be another one in other runs of a function.
+
+    The function tests it (`if world_size > 1:`), or its file starts processes: `mp.spawn(main, …)`, or `main(0, 1)`.
+    """
+    if given is None or isinstance(resolved(frame.root, given), cst.Integer):
+        return False
+    tested = {name for branch, _ in ifs_around(frame.root, given) for name in identifiers(branch.test)}
+    return last_name(given) in tested or frame.module.mentions(MAY_START_RANKS)
 
 
 def _is_attempt(condition: Control) -> bool:
