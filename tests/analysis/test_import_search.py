@@ -27,6 +27,15 @@ FILES = (
     "part/signal.py",
     "part/package/__init__.py",
     "part/package/lists.py",
+    "part/tools/my-models/setup.py",
+    "part/tools/my-models/my_models/__init__.py",
+    "part/tools/my-models/my_models/parts.py",
+    "layers/pyproject.toml",
+    "layers/src/layers/__init__.py",
+    "layers/src/layers/attention.py",
+    "undeclared/undeclared/__init__.py",
+    "deepspeed/setup.py",
+    "deepspeed/deepspeed/__init__.py",
 )
 
 
@@ -53,6 +62,13 @@ FILES = (
         ("part/tools/train.py", "signal", None),
         ("part/tools/train.py", "lists", None),
         ("programs/run/main.py", "parts", None),
+        # A project of the name of its package is installed from where it is; the copy of a library means the library.
+        ("part/tools/train.py", "my_models.parts", "part/tools/my-models/my_models/parts.py"),
+        ("part/tools/inner/eval.py", "my_models", "part/tools/my-models/my_models/__init__.py"),
+        ("programs/run/main.py", "my_models.parts", None),
+        ("part/tools/train.py", "layers.attention", "layers/src/layers/attention.py"),
+        ("part/tools/train.py", "undeclared", None),
+        ("programs/run/main.py", "deepspeed", None),
     ],
 )
 def test_the_file_that_is_meant(tmp_path: Path, importer: str, dotted: str, found: str | None):

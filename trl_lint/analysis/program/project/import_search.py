@@ -85,7 +85,8 @@ class ImportSearch:
             return nearby
         found = self._first_in((root for root in self.roots if root not in near), relative, path, top)
         if found is None and self.roots and relative.parts[0] not in sys.stdlib_module_names:
-            return self._first_in(self._project_of(path.parent), relative, path, top)
+            bases = (*self._project_of(path.parent), *self._distributions(path, relative.parts[0]))
+            return self._first_in(bases, relative, path, top)
         # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
         return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
 
@@ -95,9 +96,24 @@ class ImportSearch:
         The programs in its folders (`part/tools/train.py`) are started in it, with its path in `PYTHONPATH`.
         """
         if folder not in self._projects:
-            around = takewhile(lambda each: each.is_relative_to(self.roots[0]), (folder, *folder.parents))
-            self._projects[folder] = tuple(islice(filter(self._names_project, around), 1))
+            self._projects[folder] = tuple(islice(filter(self._names_project, self._below_first_root(folder)), 1))
         return self._projects[folder]
+
+    def _below_first_root(self, folder: Path) -> Iterator[Path]:
+        """The folder and those around it, up to the first root."""
+        return takewhile(lambda each: each.is_relative_to(self.roots[0]), (folder, *folder.parents))
+
+    def _distributions(self, path: Path, package: str) -> Iterator[Path]:
+        """The projects beside the folders around a file that have its name: `my-models/my_models/`, or in `src`.
+
+        They are installed from there: `pip install -e my-models`.
+        """
+        if _is_library(package):
+            return
+        named = dict.fromkeys((package, package.replace("_", "-")))
+        for project in (folder / name for folder in self._below_first_root(path.parent) for name in named):
+            holders = [each for each in (project, project / "src") if self.has_file(each / package / "__init__.py")]
+            yield from holders if holders and self._names_project(project) else ()
 
     def _names_project(self, folder: Path) -> bool:
         return any(self.has_file(folder / mark) for mark in files.PROJECT_MARKS)
