@@ -89,7 +89,7 @@ def _bring_cells(frame: Frame, scope: Frame, value: Value) -> None:
 def _name(frame: Frame, node: cst.Name) -> Value:
     value = lookup(frame, node.value)
     if value is None:
-        return UNKNOWN
+        return attributes.of_options(frame, node)
     if value.absence is not None:
         value = present_on_some.of_name(frame, node, value)
     # A constant that says how the job is run is compared directly, so it has to be resolved now.

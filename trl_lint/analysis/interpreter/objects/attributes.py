@@ -22,7 +22,7 @@ from trl_lint.analysis.interpreter.objects import (
 )
 from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
-from trl_lint.analysis.program.definitions import wrapper_attributes
+from trl_lint.analysis.program.definitions import names_of_options, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
@@ -153,6 +153,13 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
     of_agreed = Value(ranks.AGREED) if receiver.rank == ranks.AGREED else UNKNOWN
     value = SAME if receiver.rank.state is State.SAME else of_agreed
     return of_drawn_table(receiver, value) if name in PARTS_OF_TABLES else value
+
+
+def of_options(frame: Frame, node: cst.Name) -> Value:
+    """A name that nothing binds but all options of the module at once: `globals().update(vars(args))`."""
+    owners = names_of_options.owners(frame.module)
+    owner = frame.engine.global_name(frame.module, owners[0], frame) if len(owners) == 1 else None
+    return UNKNOWN if owner is None else read(frame, owner, node.value, node)
 
 
 def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
