@@ -55,10 +55,7 @@ def test_an_heir_that_programs_only_sample_from(tmp_path):
     "others",
     [
         {"sample.py": SAMPLE, "second.py": TRAIN.replace("AutoEncoder", "Prior")},
-        {
-            "sample.py": SAMPLE,
-            "second.py": TRAIN.replace("AutoEncoder\n", "Prior as Own\n").replace("AutoEncoder", "Own"),
-        },
+        {"sample.py": SAMPLE, "second.py": RENAMED},
         {"sample.py": SAMPLE, "config.yaml": "model:\n  target: models.Prior\n"},
         {"sample.py": SAMPLE, "train.py": f"{TRAIN}    print(build('models.Prior'))\n"},
         {"sample.py": SAMPLE, "models.py": f"{MODELS}\n\ndef make():\n    return Prior()\n"},

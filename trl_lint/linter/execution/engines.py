@@ -22,6 +22,7 @@ from trl_lint.launch.judge.starts import LaunchEngines
 from trl_lint.linter.execution.given_options import options_given
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
+from trl_lint.linter.execution.lightning_code import LightningCode
 from trl_lint.linter.execution.lightning_use import with_lightning
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.one_process_starts import (
@@ -73,6 +74,7 @@ class ProjectEngines:
     asked: dict[Path, ProjectScan] = field(default_factory=dict)
     looks: ScanCache = field(default_factory=ScanCache)
     _in_use: dict[Path, EnginesInUse] = field(default_factory=dict)  # by file
+    _lightning: LightningCode | None = None  # of the project that was asked about last
 
     @classmethod
     def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectEngines:
@@ -100,8 +102,15 @@ class ProjectEngines:
             others = not around and start_others_only(self._known(project), programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
             around_it = self._with_around(project)
-            self._in_use[path] = with_lightning(with_uses(found, path, around_it), path, around_it, self.files)
+            self._in_use[path] = with_lightning(
+                with_uses(found, path, around_it), path, around_it, self.files, self._lightning_code
+            )
         return self._in_use[path]
+
+    def _lightning_code(self, project: Path) -> LightningCode:
+        if self._lightning is None or self._lightning.home != project:
+            self._lightning = LightningCode(project, self._known(project))
+        return self._lightning
 
     def _with_around(self, project: Path) -> dict[Path, ProjectScan]:
         """What is known of a project, and of those around it, by folder."""

@@ -13,21 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from trl_lint.knowledge.lightning_runs import may_run
-from trl_lint.launch.judge.built_classes import united
 from trl_lint.linter.execution.class_uses import classes_in, heirs_of, is_renamed, is_used
-from trl_lint.linter.execution.project_files import content_of
+from trl_lint.linter.execution.lightning_code import LightningCode
 from trl_lint.linter.execution.project_scan import ProjectScan
 
 
-def made_elsewhere(path: Path, projects: Mapping[Path, ProjectScan], home: Path) -> frozenset[str]:
-    """The names of these classes. projects: the project of the file (home), and those around it, by folder."""
-    if len(projects) > 1 or not projects[home].whole:
+def made_elsewhere(path: Path, projects: Mapping[Path, ProjectScan], code: LightningCode) -> frozenset[str]:
+    """The names of these classes. projects: the project of the file, with this code, and those around it, by folder."""
+    project = projects[code.home]
+    if len(projects) > 1 or not project.whole:
         return frozenset()
-    built, importers = united(each.built for each in projects.values()), projects[home].importers
-    contents = {each: content_of(home / each) for each in sorted(importers.code)}
-    running = {each for each, content in contents.items() if may_run(content)}
-    running |= {program for each in running for program in importers.programs_of(each)}
+    built, importers, contents = project.built, code.importers, code.contents
+    running = {user for each in code.running for user in (each, *importers.programs_of(each))}
 
     def has_trainer(user: str) -> bool:
         """Whether a file that makes objects may have Lightning run them, or gives them to others."""
@@ -35,7 +32,7 @@ def made_elsewhere(path: Path, projects: Mapping[Path, ProjectScan], home: Path)
         return not programs or user in running or not running.isdisjoint(programs)
 
     found: set[str] = set()
-    for cls in classes_in(contents.get(path.relative_to(home).as_posix(), b"")):
+    for cls in classes_in(contents.get(path.relative_to(code.home).as_posix(), b"")):
         names = {cls, *heirs_of(cls, contents.values())}
         if names.isdisjoint({*built.whole, *built.parts}) and not is_renamed(names, contents.values()):
             users = [each for each, content in contents.items() if is_used(names, content)]

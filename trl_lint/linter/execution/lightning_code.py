@@ -1,0 +1,38 @@
+"""The code of a project in which Lightning runs something: read once for all files that log with Lightning.
+
+train.py         Trainer(strategy=strategy_for(gpus)).fit(model)     has Lightning run something
+strategies.py    DDPStrategy()                                       names a strategy of several processes
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from trl_lint.analysis.program.project.source_text import code_of
+from trl_lint.knowledge.lightning_runs import NAMES_STRATEGY, PACKAGE, may_run
+from trl_lint.linter.execution.project_files import content_of
+from trl_lint.linter.execution.project_scan import ProjectScan
+
+
+class LightningCode:
+    """The Python files of a project, by their paths in it. home: its folder."""
+
+    def __init__(self, home: Path, project: ProjectScan) -> None:
+        self.home = home
+        self.importers = project.importers
+        self.contents = {each: content_of(home / each) for each in sorted(self.importers.code)}
+
+    @cached_property
+    def running(self) -> frozenset[str]:
+        """The files that may have Lightning run something."""
+        return frozenset(each for each, content in self.contents.items() if may_run(content))
+
+    @cached_property
+    def naming(self) -> frozenset[str]:
+        """The files whose code names a strategy of several processes."""
+        return frozenset(
+            each
+            for each, content in self.contents.items()
+            if PACKAGE.search(content) is not None and NAMES_STRATEGY.search(code_of(content)) is not None
+        )
