@@ -191,10 +191,11 @@ def _calls_behind(frame: Frame, prepared: cst.BaseExpression) -> Iterator[cst.Ca
 def _made_by(frame: Frame, call: cst.Call, known: dict[int, Made]) -> Iterator[tuple[cst.Call, Made]]:
     """The schedules that a call makes, itself or as a function of the file that returns what other calls make."""
     own = known.get(id(call))
-    helper = None if own is not None else _function_called(frame, call.func)
     if own is not None:
         yield call, own
-    elif helper is not None and helper.module is frame.module and isinstance(helper.node, cst.FunctionDef):
+        return
+    helper = _function_called(frame, call.func)
+    if helper is not None and helper.module is frame.module and isinstance(helper.node, cst.FunctionDef):
         calls = [each for each in returned_calls(helper.node) if id(each) in known]
         may_be_another = not any(_is_made_by_default(frame, helper.node, each) for each in calls)
         for each in calls:

@@ -179,6 +179,8 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if WORLD_KIND in (left.const, right.const):
         return _kind_of_run(left, operator, right)
     kind_of_test = type(operator)
+    if isinstance(left.const, bool) and isinstance(right.const, bool) and kind_of_test in _EQUALITY:
+        return flag(_same_constant(left, right, kind_of_test))  # `plot is True`, `plot == True`
     if kind_of_test is cst.Is or kind_of_test is cst.IsNot or _is_missing_module(left, right):
         return _identity(left, operator, right)
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
@@ -237,12 +239,10 @@ def _compared_on_one_process(left: Value, operator: type, right: Value) -> OnOne
 def _same_text(left: Value, right: Value, operator: type) -> Any:
     """The constant result of comparing two strings: the `mode` argument of a call decides what the function does.
 
-    So does a flag, `plot == True`. Also of comparing `None` with a number or a string (`rank == 0` if a function is
-    called without a rank), and a list with a string: `training_args.report_to == "wandb"`.
+    Also of comparing `None` with a number or a string (`rank == 0` if a function is called without a rank), and a list
+    with a string: `training_args.report_to == "wandb"`.
     """
     texts = (left.const, right.const)
-    if all(isinstance(each, bool) for each in texts):
-        return _same_constant(left, right, operator)
     if Kind.NONE in (left.kind, right.kind) and any(type(const) in (int, str) for const in texts):
         return operator is cst.NotEqual
     if Kind.ITERABLE in (left.kind, right.kind) and any(isinstance(const, str) for const in texts):
@@ -250,6 +250,9 @@ def _same_text(left: Value, right: Value, operator: type) -> Any:
     if not all(isinstance(text, str) and WILDCARD not in text for text in texts):
         return MISSING  # part of such a string is unknown
     return _same_constant(left, right, operator)
+
+
+_EQUALITY = (cst.Equal, cst.Is, cst.IsNot, cst.NotEqual)
 
 
 def _same_constant(left: Value, right: Value, operator: type) -> bool:
@@ -276,8 +279,6 @@ def _is_missing_module(left: Value, right: Value) -> bool:
 def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     if right.kind is Kind.NONE and right.const is None:
         return none_tests.answer(left, isinstance(operator, (cst.IsNot, cst.NotEqual)))
-    if isinstance(left.const, bool) and isinstance(right.const, bool):
-        return flag(_same_constant(left, right, type(operator)))
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     value = derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
     return with_single_process_value(value, _compared_on_one_process(left, type(operator), right))

@@ -27,7 +27,7 @@ _LEAVES = (cst.Break, cst.Continue, cst.Return)
 def is_appended_alike(root: cst.CSTNode, test: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether the `if` with this test appends as often in all of its branches to what this call in one appends to."""
     branch, receiver = branch_of(root, test), _receiver(call)
-    if branch is None or receiver is None or not any(each is branch for each in ancestors(root, call)):
+    if branch is None or receiver is None or not ancestors(branch, call):
         return False
     leaves = any(any(of_class(branch, each)) for each in _LEAVES)
     return not leaves and _added(branch, receiver) is not None
@@ -39,11 +39,7 @@ def is_made_there(root: cst.CSTNode, test: cst.CSTNode, call: cst.CSTNode) -> bo
     if branch is None or not isinstance(receiver, cst.Name):
         return False
     targets = [target for target, _ in assignments(root) if target.deep_equals(receiver)]
-    return bool(targets) and all(_is_inside(root, branch.body, each) for each in (call, *targets))
-
-
-def _is_inside(root: cst.CSTNode, body: cst.CSTNode, node: cst.CSTNode) -> bool:
-    return any(each is body for each in ancestors(root, node))
+    return bool(targets) and all(ancestors(branch.body, each) for each in (call, *targets))
 
 
 def _receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
