@@ -14,7 +14,7 @@ from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.kinds import BLANKS, NumberValue, flag
 from trl_lint.domain.provenance import NameOfOneRank, SharedName, source_step
-from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Rank, State
+from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
 # A value that is computed from these kinds only has no gradient.
@@ -56,7 +56,10 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
 def _may_be_of_one_rank(part: Value) -> bool:
     """Whether a part of a name may be another one on each rank: it is unknown, or such a part was added to it."""
     if part.rank.differs:
-        return isinstance(source_step(part.provenance), NameOfOneRank)
+        source = source_step(part.provenance)
+        return isinstance(source, NameOfOneRank) or (
+            part.rank.origins == Origin.CLOCK and not isinstance(source, SharedName)
+        )
     return part.rank.state is State.UNKNOWN and not part.rank.how
 
 

@@ -216,8 +216,27 @@ DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "settings", "tags"})
 PLACES_RUN = frozenset({"dir"})
 # A file that keeps nothing.
 NOWHERE = "/dev/null"
-# Functions that list a folder, and that format the time; a format with one of these parts differs between ranks.
+# Functions that list a folder.
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
-STAMPS = frozenset({"strftime", "time.strftime"})
+# Functions and methods that format the time; a format with one of these parts differs between ranks. `__format__` is
+# called for what stands behind the colon in `f"{now:%H-%M}"`.
+STAMPS = frozenset({"__format__", "strftime", "time.strftime"})
 PARTS_OF_A_SECOND = ("%f",)
+# What tells the time in whole seconds or in days: functions, methods and attributes of a time.
+CLOCKS_OF_SECONDS = frozenset({"datetime.date.today", "time.asctime", "time.ctime", "time.gmtime", "time.localtime"})
+METHODS_OF_SECONDS = frozenset({"ctime", "date", "isocalendar", "timetuple", "toordinal", "weekday"})
+FIELDS_OF_SECONDS = frozenset({"day", "hour", "minute", "month", "second", "year"})
+# Arguments with which a time has no parts of a second: `now.replace(microsecond=0)`.
+WITHOUT_PARTS_OF_A_SECOND = {
+    "isoformat": ("timespec", frozenset({"hours", "minutes", "seconds"})),
+    "replace": ("microsecond", frozenset({0})),
+}
+# Functions that cut the parts of a second off when they get the time itself, and what reads the time as a number.
+WHOLE_NUMBERS = frozenset({"int", "round"})
+READ_AS_NUMBER = frozenset({"time", "timestamp"})
+# What reads the time as an object whose text has its parts of a second behind this many characters:
+# "2026-01-31 12:00:00.123456".
+READ_AS_DATE = frozenset({"now", "today", "utcnow"})
+BEFORE_PARTS_OF_A_SECOND = 19
+AFTER_WHOLE_SECONDS = 7
 # fmt: on

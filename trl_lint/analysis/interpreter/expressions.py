@@ -147,7 +147,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             parts.append(part.value)
         elif type(part) is cst.FormattedStringExpression:
             value = settings.count_by_name(part.expression, evaluate(frame, part.expression))
-            values.append(pure_calls.text_of(value))
+            values.append(operators.formatted(frame, part, pure_calls.text_of(value)))
             known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
             parts.append(str(value.const) if known else WILDCARD)
     rank = ranks.combine_all(value.rank for value in values)

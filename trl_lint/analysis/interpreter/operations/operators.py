@@ -17,6 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.operations import paths, pure_calls
 from trl_lint.analysis.state import containers, settings
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
@@ -25,6 +26,7 @@ from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TR
 from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
+from trl_lint.domain.kinds import StringValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import items_or_itself
@@ -53,6 +55,16 @@ def made_of(frame: Frame, parts: Sequence[Value], text: Value) -> Value:
     for refine in frame.domains.text:
         text = refine(frame, parts, text)
     return text
+
+
+def formatted(frame: Frame, part: cst.FormattedStringExpression, value: Value) -> Value:
+    """A value in an f-string, with what the domains know of it by what stands behind the colon: `f"{now:%H-%M}"`."""
+    if part.format_spec is None or not all(isinstance(each, cst.FormattedStringText) for each in part.format_spec):
+        return value
+    form = "".join(each.value for each in part.format_spec if isinstance(each, cst.FormattedStringText))
+    for refine in frame.domains.method:
+        value = refine(frame, value, "__format__", Arguments([StringValue(ranks.SAME, const=form)]), part, value)
+    return value
 
 
 # A field of `"cuda:%d" % rank`.
