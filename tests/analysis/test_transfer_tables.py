@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from reveals import fact
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind
-from trl_lint.knowledge import launcher_variables, library, schema
+from trl_lint.knowledge import computing_libraries, launcher_variables, library, schema
 from trl_lint.knowledge import torch as table
 from trl_lint.knowledge.torch_ops import OPERATIONS, InPlace, RankTransfer, operation
 
@@ -439,3 +439,32 @@ def test_variables_of_the_world(name: str, tmp_path: Path) -> None:
 
 def test_no_table_of_origins_says_bottom() -> None:
     assert ranks.BOTTOM not in table.ORIGINS.values()
+
+
+@pytest.mark.parametrize("root", sorted(computing_libraries.FUNCTIONS))
+def test_functions_of_libraries_that_only_compute(root: str, tmp_path: Path) -> None:
+    wanted = {"loss": "local(data)", "x, 2": "shard", "same, 2": "same", "unknown, 2": "unknown"}
+    all_in_hook({f"{root}({given})": each for given, each in wanted.items()}, tmp_path, imported(root))
+
+
+@pytest.mark.parametrize("name", sorted(computing_libraries.OTHERS))
+def test_functions_of_these_libraries_that_do_more(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"{name}(loss)", tmp_path, imported(name)) == "unknown"
+
+
+@pytest.mark.parametrize("prefix", computing_libraries.CLASSES)
+def test_objects_of_libraries_that_only_compute(prefix: str, tmp_path: Path) -> None:
+    name = f"{prefix}Loss" if prefix.endswith(".") else prefix
+    made = f"{name}(2)"
+    wanted = {
+        f"{made}(loss)": "local(data)",
+        f"{made}.to('cuda').eval()(x)": "shard",
+        f"{made}.score(x)": "shard",
+        f"{made}(same)": "same",
+        f"{made}(unknown)": "unknown",
+    }
+    all_in_hook(wanted, tmp_path, imported(name))
+
+
+def imported(name: str) -> str:
+    return f"import {name.rpartition('.')[0] or name}"

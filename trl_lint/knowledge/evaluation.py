@@ -97,6 +97,8 @@ ROWS: tuple[Row, ...] = (
 # Methods that update such a metric, and that compute its result.
 FEEDS = frozenset({"add", "add_batch"})
 COMPUTES = frozenset({"compute"})
+# The metrics of `evaluate` that are computed as a number, and not as a dict (metrics/wer/wer.py, cer.py `_compute`).
+GIVE_NUMBERS = frozenset({"cer", "wer"})
 # The method that updates a running mean, `update(value, n=1)`, and the attributes with its results.
 UPDATES = frozenset({"update"})
 RESULTS = frozenset({"avg", "sum", "val"})

@@ -18,6 +18,7 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge import (
     accelerate,
     composer,
+    computing_libraries,
     datasets,
     engines,
     evaluation,
@@ -564,7 +565,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
             return instance("torch.optim.lr_scheduler.LRScheduler")
         if name.startswith("torch.optim."):
             return instance("torch.optim.Optimizer")
-        if _is_noise_scheduler(name) or name.startswith(model_libraries.PURE_CLASSES):
+        if _is_noise_scheduler(name) or name.startswith((*model_libraries.PURE_CLASSES, *computing_libraries.CLASSES)):
             return PURE
         if heuristics.PIPELINE.fits(name):
             return instance(model_libraries.PIPELINE)
@@ -590,9 +591,9 @@ def _is_pure(name: str) -> bool:
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         prefix = ".".join(parts[:end])
-        if prefix in torch.IMPURE:
+        if prefix in torch.IMPURE or prefix in computing_libraries.OTHERS:
             return False
-        if prefix in torch.PURE_ROOTS:
+        if prefix in torch.PURE_ROOTS or prefix in computing_libraries.FUNCTIONS:
             return True
     return len(parts) == 1 and name in torch.PURE_BUILTINS
 

@@ -20,3 +20,8 @@ reveal_rank(local.compute())  # revealed: unknown
 reveal_rank(gathered.compute()["accuracy"])  # revealed: same
 reveal_rank(shared.compute())  # revealed: unknown
 reveal_rank(local.compute(predictions=batch["x"], references=labels)["accuracy"])  # revealed: local(data)
+
+errors = evaluate.load("wer")
+reveal_rank(errors.compute(predictions=preds, references=labels))  # revealed: same
+for batch in loader:
+    reveal_rank(100 * errors.compute(predictions=model(batch["x"]), references=labels))  # revealed: local(data)

@@ -380,9 +380,10 @@ def _call_on_library_instance(
     cls = library_name_of(receiver)
     if cls == ENVIRON:
         return environment_variables.environment(frame, args.positional[0]) if args.positional else SAME
-    if cls.startswith("torch.nn.") and name in models.RETURN_THE_MODEL and name != "requires_grad_":
+    only_computes = cls.startswith("torch.nn.") or isinstance(receiver, PureObject)
+    if only_computes and name in models.RETURN_THE_MODEL and name != "requires_grad_":
         return receiver  # `nn.MSELoss().to(device)`; what is frozen is no longer known to be trained
-    if cls.startswith("torch.nn.") or isinstance(receiver, PureObject):
+    if only_computes:
         return pure_result(pure_calls.spread(frame, args))
     return library_calls.call_method(frame, receiver, cls, name, args, node)
 

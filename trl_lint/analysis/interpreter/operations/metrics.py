@@ -5,6 +5,7 @@ For example:
     metric = evaluate.load("accuracy")
     metric.add_batch(predictions=preds, references=labels)     preds: shard
     metric.compute()["accuracy"]                               local(data)
+    evaluate.load("wer").compute(predictions=texts, …)          texts: shard; local(data)
     meter = timm.utils.AverageMeter()
     meter.update(loss.item(), len(batch))                      loss.item(): partial(mean)
     meter.avg                                                  local(data)
@@ -26,7 +27,7 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import NONE, MetricObject, NumberValue, TensorValue
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.evaluation import COMPUTES, FEEDS, UPDATES
+from trl_lint.knowledge.evaluation import COMPUTES, FEEDS, GIVE_NUMBERS, UPDATES
 from trl_lint.knowledge.lightning import is_module
 
 
@@ -52,8 +53,9 @@ def _combined(one: Rank, other: Rank) -> Rank:
 
 
 def new_metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A metric without any samples."""
-    return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities)
+    """A metric without any samples. `const` is its name."""
+    name = args.positional[0].const if args.positional else None
+    return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities).replace(const=name)
 
 
 def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -70,7 +72,10 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
     fed_now = _counted(frame, args, node)
     found = [*_fed(frame, receiver), *([] if fed_now is None else [fed_now])]
     frame.update(receiver, lambda cell: Cell("list"))
-    return frame.allocate(node, Cell("dict", rest=reduce(_merged, found))) if found else UNKNOWN
+    if not found:
+        return UNKNOWN
+    computed = reduce(_merged, found)
+    return computed if receiver.const in GIVE_NUMBERS else frame.allocate(node, Cell("dict", rest=computed))
 
 
 def of_batch(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
