@@ -27,6 +27,7 @@ from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import api
 from trl_lint.findings import Finding, Position
 from trl_lint.launch.parsers.notebook_places import CellPlaces
+from trl_lint.pins import pinned_releases
 from trl_lint.rules import find_rule
 from trl_lint.settings import EVERY_RULE, Settings
 
@@ -141,7 +142,7 @@ def lint(code_base: CodeBase, tree: Path) -> Outcome:
 def settings_for(code_base: CodeBase, tree: Path) -> Settings:
     everything = Settings(root=tree, select=(EVERY_RULE,), preview=True)
     if isinstance(code_base, Checkout):
-        return everything
+        return everything.with_targets(pinned_releases(tree))
     return replace(everything, target_trl=code_base.trl, target_transformers=code_base.transformers)
 
 

@@ -41,12 +41,26 @@ PINS = "transformers==4.29.2\n"
         ({"requirements.txt": "transformers==4.29.*\n"}, {}),
         ({"requirements.txt": "sentence-transformers==4.29.2\ntrl-lint==0.1.0\n"}, {}),
         ({"requirements.txt": "# transformers==4.29.2\n"}, {}),
+        ({"requirements-train.txt": PINS, "pyproject.toml": ""}, {"transformers": "4.29.2"}),
+        ({"requirements/train.txt": PINS}, {"transformers": "4.29.2"}),
+        ({"requirements.txt": "", "requirements/notes.md": PINS}, {}),
+        # Folders in the folder, where its own files say nothing.
+        ({"requirements.txt": "torch\n", "factory/requirements.txt": PINS}, {"transformers": "4.29.2"}),
+        (
+            {"setup.py": "", "apps/factory/setup.py": f'setup(install_requires=["{PINS.strip()}"])'},
+            {"transformers": "4.29.2"},
+        ),
+        ({"setup.py": "", "apps/factory/deep/requirements.txt": PINS}, {}),
+        ({"requirements.txt": PINS, "factory/requirements.txt": "transformers==4.51.3\n"}, {"transformers": "4.29.2"}),
+        ({"setup.py": "", "a/requirements.txt": PINS, "b/requirements.txt": "transformers==4.51.3\n"}, {}),
+        ({"setup.py": "", ".hidden/requirements.txt": PINS}, {}),
         # Two releases.
         ({"requirements.txt": PINS, "setup.cfg": "install_requires =\n    transformers==4.51.3\n"}, {}),
     ],
 )
 def test_the_nearest_files_pin_releases(files, pinned, tmp_path):
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "src").mkdir()
     assert pinned_releases(tmp_path / "src" / "train.py") == pinned_releases(tmp_path) == pinned
