@@ -88,6 +88,7 @@ __all__ = [
     "mro",
     "of_any_release",
     "origin",
+    "reaches",
     "reduces",
     "rows",
     "shown_only_in",
@@ -329,6 +330,11 @@ def _release(version: str) -> tuple[int, ...]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
+
+
+def reaches(version: str, other: str) -> bool:
+    """Whether a release is this one or a later one."""
+    return _release(version) >= _release(other)
 
 
 def in_span(row: Row, version: str | None) -> bool | None:

@@ -18,6 +18,7 @@ from trl_lint.analysis.interpreter.conditions import (
     own_tests,
     reduced_branches,
     unwrapped_beside,
+    version_tests,
     wrapping_tests,
 )
 from trl_lint.analysis.interpreter.conditions.conditions import (
@@ -345,7 +346,8 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
     from trl_lint.analysis.interpreter.conditions.conditions import compare
 
     left = evaluate(frame, node.left)
-    return own_tests.compared(frame, node, left) or compare(frame, left, node, evaluate)
+    known = own_tests.compared(frame, node, left) or version_tests.compared(frame, node)
+    return known or compare(frame, left, node, evaluate)
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
