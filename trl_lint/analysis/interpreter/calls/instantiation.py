@@ -25,7 +25,7 @@ from trl_lint.domain.kinds import ContainerValue, LibraryName, NumberValue, Stor
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 
-# Larger classes are whole programs, with a single object.
+# Larger classes are whole programs, with a single object. Properties do not count: counters have many.
 MAX_METHODS = 12
 
 
@@ -123,7 +123,8 @@ def _may_be_apart(frame: Frame, cls: ClassInfo) -> bool:
 
 def _has_site_facts(frame: Frame, cls: ClassInfo) -> bool:
     """Whether objects of a class are distinguished by allocation site: small ones, such as counters, and records."""
-    if len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
+    methods = [each for each in cls.methods.values() if "property" not in each.decorators]
+    if len(methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
         return False
     if "__init__" in cls.methods:
         return not cls.bases
