@@ -150,7 +150,10 @@ MAKE_NAMES = frozenset({
     "xxhash.xxh64",
 })  # fmt: skip
 # Functions that draw a text, another one in each process, and those that tell the time.
-DRAW_NAMES = frozenset({"secrets.token_hex", "secrets.token_urlsafe", "uuid.uuid1", "uuid.uuid4"})
+DRAW_NAMES = frozenset({
+    "coolname.generate_slug", "secrets.token_hex", "secrets.token_urlsafe", "shortuuid.uuid", "uuid.uuid1",
+    "uuid.uuid4",
+})  # fmt: skip
 READ_CLOCKS = frozenset({
     "datetime.datetime.now", "datetime.datetime.utcnow", "time.monotonic", "time.perf_counter", "time.time",
     "time.time_ns",
