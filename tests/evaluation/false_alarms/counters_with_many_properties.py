@@ -1,6 +1,7 @@
 # Two objects of a class of counters with many properties: what one counts is not what the other does.
 import torch
 import torch.distributed as dist
+from somewhere import load
 from torch.utils.data import DataLoader, DistributedSampler
 from torch.utils.tensorboard import SummaryWriter
 
