@@ -172,7 +172,8 @@ def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: s
 
 
 def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
-    if value.kind is Kind.CONTAINER:
+    is_filled = how == "broadcast" and value.kind is Kind.NONE  # the place of what another rank sends
+    if value.kind is Kind.CONTAINER or is_filled:
         return Value(ranks.REDUCED)
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST) else value.kind
     result = derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
@@ -208,7 +209,8 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
             element = containers.iterate(frame, result)[0]
         frame.update(receiver, lambda cell: _filled(cell, element))
         for listed in target.elements if isinstance(target, cst.List) else ():  # `all_reduce_coalesced([x, y])`
-            assignment.rebind(frame, listed.value, element)
+            if frame.node_values.get(id(listed.value), UNKNOWN).kind is not Kind.NONE:  # that name stays None
+                assignment.rebind(frame, listed.value, element)
     else:
         if result.kind is Kind.CONTAINER:
             result = Value(ranks.REDUCED)
