@@ -276,17 +276,20 @@ def _same_constant(a: object, b: object) -> bool:
 
 
 def _none_on_some(a: Value, b: Value, divided: Rank) -> object:
-    """NONE_ON_SOME for a number or a tensor that may be None on some ranks only, else MISSING.
+    """NONE_ON_SOME for a value whose contents may differ, and which may be None on some ranks only, else MISSING.
 
-    That the number itself differs does not matter: it is a number on all ranks.
+    That a number itself differs does not matter: it is a number on all ranks.
     """
     if NONE_ON_SOME in (a.const, b.const):
         return NONE_ON_SOME
     is_none_on_one = _asks_for_rank(divided) and (a.kind is Kind.NONE) is not (b.kind is Kind.NONE)
-    return NONE_ON_SOME if is_none_on_one and {a.kind, b.kind} & _DIFFERS_BY_ITSELF else MISSING
+    return NONE_ON_SOME if is_none_on_one and {a.kind, b.kind} & CONTENTS_DIFFER else MISSING
 
 
-_DIFFERS_BY_ITSELF = frozenset({Kind.NUMBER, Kind.TENSOR})
+# Values of these kinds may differ between ranks that all have one.
+CONTENTS_DIFFER = frozenset({
+    Kind.BATCH, Kind.CONTAINER, Kind.ITERABLE, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.TUPLE, Kind.UNKNOWN,
+})  # fmt: skip
 
 
 def _same_object(a: Value, b: Value) -> bool:

@@ -6,6 +6,7 @@ For example:
     writer = make_writer() if rank == 0 else None     None on some ranks
     self.dist = dist if size > 1 else None            there on all of several ranks
     sampler = DistributedSampler(rows)                so is this, and whoever asks means the number of processes
+    part = parts[rank] if args.parts else None        contents of each rank, or None on all: not known
     target = target.to(device)                        there: None has no such method
     total(values, reduce=all_sum)                     `if reduce is not None`: there, as is every function
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT, WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.derived import derived, presence_of
+from trl_lint.domain.joins import CONTENTS_DIFFER
 from trl_lint.domain.kinds import LibraryName, flag
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
@@ -24,6 +26,8 @@ from trl_lint.knowledge.torch_distributed import MODULE
 # Values of these kinds that depend on the rank exist on all ranks or on none, unless known to be None on some: a
 # variable that the launcher sets, the number of the rank.
 _ON_ALL_OR_NONE = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR})
+# Values of these kinds do not differ by themselves: one that does is None on some ranks.
+_SAME_UNLESS_NONE = frozenset(Kind) - CONTENTS_DIFFER
 _DEFINITIONS = frozenset({Kind.BOUND, Kind.CLASS, Kind.FUNCTION})
 _NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
 # What is known of values of these kinds does not say whether they are None.
@@ -59,7 +63,9 @@ def answer(value: Value, negated: bool) -> Value:
     by_rank = value.rank.is_by_rank
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
         return flag()
-    if by_rank and value.const in (MISSING, NONE_ON_SOME):
+    if by_rank and value.const is MISSING and value.kind is Kind.UNKNOWN:
+        return flag(rank=ranks.UNKNOWN)  # its contents differ, and whether it is there is not known
+    if by_rank and (value.const is NONE_ON_SOME or (value.const is MISSING and value.kind in _SAME_UNLESS_NONE)):
         # Created on some ranks only: a tracker, a writer.
         return derived(ranks.nonlinear(value.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
     if isinstance(value.provenance, NoneWhere):
