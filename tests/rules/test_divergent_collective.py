@@ -1610,18 +1610,22 @@ SKIPS_BATCH = "if not torch.isfinite(loss):\n                continue"
         ),
         (
             f"{SKIPS_BATCH}\n            if batch.more:\n                loss = more_of(batch)",
-            "self.optimise(loss)",
+            "self.optimise(loss, divide=2)",
             True,
         ),
         (
             f"{SKIPS_BATCH}\n            if batch.more:\n                loss = more_of(batch)\n"
             "            else:\n                loss = less_of(batch)",
-            "self.optimise(loss)",
+            "self.optimise(loss, divide=2)",
             False,
         ),
         # A method of the same name, of another object.
-        (SKIPS_BATCH, "self.other.optimise(loss)", False),
-        ("loss = reduce_loss(loss)\n            if loss > 9:\n                continue", "self.optimise(loss)", False),
+        (SKIPS_BATCH, "self.other.optimise(loss, divide=2)", False),
+        (
+            "loss = reduce_loss(loss)\n            if loss > 9:\n                continue",
+            "self.optimise(loss, divide=2)",
+            False,
+        ),
     ],
 )
 def test_a_backward_pass_of_fabric_in_a_method_of_its_own(before, call, is_found):

@@ -334,7 +334,7 @@ def main(names, model):
     datasets = build(names)
 
 if __name__ == "__main__":
-    main(parsed())
+    main(*parsed())
 """
 
 

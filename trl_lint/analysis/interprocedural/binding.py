@@ -14,12 +14,14 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interprocedural import annotated_only
+from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
 from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default
 from trl_lint.analysis.program.idioms.helper_numbers import only_shares_work
 from trl_lint.analysis.program.idioms.never_none import is_never_none
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
+from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
@@ -81,6 +83,17 @@ def lacks_argument(function: FunctionInfo, args: Arguments, receiver: Value | No
     required = [each for each in function.parameters if each.default is None and not each.star]
     lacking = [each for index, each in enumerate(required) if not each.positional or index >= given]
     return any(each.name not in args.keywords for each in lacking)
+
+
+def is_refused(function: FunctionInfo, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> bool:
+    """Whether Python refuses a call by name, as it leaves out an argument or has one too many.
+
+    A constructor may be given others by the class of its class.
+    """
+    if not args.are_those_of(node) or last_name(callee_of(node)) != function.name or function.name == CONSTRUCTOR:
+        return False
+    is_bound = receiver is not None and bool(function.parameters) and not function.parameters[0].star
+    return not function.decorators - _CALLED_AS_WRITTEN and not args.fit(function.parameters[is_bound:])
 
 
 def expression_of(

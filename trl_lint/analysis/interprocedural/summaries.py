@@ -22,7 +22,7 @@ from trl_lint.analysis.interprocedural import (
     stored_containers,
     wrapped_returns,
 )
-from trl_lint.analysis.interprocedural.binding import bind, expression_of, lacks_argument
+from trl_lint.analysis.interprocedural.binding import bind, expression_of, is_refused, lacks_argument
 from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
     MAX_CONTEXTS,
@@ -135,7 +135,7 @@ class Runs(Definitions):
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> Value:
         """Call a function whose source is available: by its summary for these facts, or by running it."""
-        if self.depth > MAX_DEPTH:
+        if self.depth > MAX_DEPTH or is_refused(function, args, node, receiver):
             return UNKNOWN
         if self.custom:
             rows = self.custom_rows(function)

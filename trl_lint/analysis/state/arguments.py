@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.classes import Parameter
 from trl_lint.domain import ranks
 from trl_lint.domain.values import SAME, Kind, Value
 
@@ -56,6 +57,24 @@ class Arguments:
         others = Arguments(positional, {key: SAME if key in keys else each for key, each in self.keywords.items()})
         others.star, others.double, others.nodes = self.star, self.double, self.nodes
         return others
+
+    def fit(self, parameters: Sequence[Parameter]) -> bool:
+        """Whether a function with these parameters may be called with them: otherwise Python raises a TypeError."""
+        if self.star is not None:
+            return True
+        stars = {each.star for each in parameters}
+        places = [each.name for each in parameters if each.positional and not each.star]
+        given = {*places[: len(self.positional)], *self.keywords}
+        fits = "*" in stars or len(self.positional) <= len(places)
+        known = "**" in stars or given <= {each.name for each in parameters}
+        needed = {each.name for each in parameters if not each.star and each.default is None}
+        return fits and known and (self.double is not None or needed <= given)
+
+    def are_those_of(self, node: cst.CSTNode) -> bool:
+        """Whether they are the arguments that a call writes out, and no others: `f(*x)`, `partial(f, x)()`."""
+        if not isinstance(node, cst.Call) or len(self.positional) + len(self.keywords) != len(node.args):
+            return False
+        return {id(each) for each in self.nodes.values()} == {id(each) for each in node.args}
 
     def named(self) -> Iterator[tuple[int | str, Value]]:
         """The arguments that are not starred, by position or name."""

@@ -45,16 +45,7 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
 def takes(cls: Value, args: Arguments) -> bool:
     """Whether a class may be called with these arguments, as far as its own `__init__` tells."""
     init = cls.cls.find("__init__") if isinstance(cls, ClassValue) else None
-    if init is None or args.star is not None:
-        return True
-    parameters = init.parameters[1:]
-    stars = {each.star for each in parameters}
-    places = [each.name for each in parameters if each.positional and not each.star]
-    given = {*places[: len(args.positional)], *args.keywords}
-    fits = "*" in stars or len(args.positional) <= len(places)
-    known = "**" in stars or given <= {each.name for each in parameters}
-    needed = {each.name for each in parameters if not each.star and each.default is None}
-    return fits and known and (args.double is not None or needed <= given)
+    return init is None or args.fit(init.parameters[1:])
 
 
 def _instantiate(
