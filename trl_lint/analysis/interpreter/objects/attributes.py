@@ -22,7 +22,7 @@ from trl_lint.analysis.interpreter.objects import (
 )
 from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
-from trl_lint.analysis.program.definitions import names_of_options, wrapper_attributes
+from trl_lint.analysis.program.definitions import flags_given_alike, names_of_options, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
@@ -36,6 +36,7 @@ from trl_lint.analysis.transfer.models import frozen_models, paces, wrapped_mode
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
@@ -303,12 +304,24 @@ def _as_annotated(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Valu
     return annotated if isinstance(annotated, ProjectInstance) else value
 
 
+def _as_given_alike(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
+    """A flag that all objects of the class are made with, if what is known of it leaves it open."""
+    if value.const is not MISSING or value.kind not in _MAY_BE_FLAGS or value.rank.differs:
+        return value
+    given = flags_given_alike.flag_given(frame.engine.project, cls.origin, name)
+    return value if given is None else flag(given)
+
+
+_MAY_BE_FLAGS = frozenset({Kind.NUMBER, Kind.UNKNOWN})
+
+
 # What other code than the assignments that reach a read shows of an attribute of `self`: each gets the value so far.
 _KNOWN_FROM_OTHER_CODE = (
     method_order.value_left,
     passed_models.passed_model,
     passed_models.model_of_loss,
     _as_annotated,
+    _as_given_alike,
 )
 
 

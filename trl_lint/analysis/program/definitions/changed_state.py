@@ -58,6 +58,13 @@ def is_set_outside_any_class(project: Project, name: str) -> bool:
 
 
 @noted_of_linted
+def is_set_on_other_object(project: Project, name: str) -> bool:
+    """Whether code of the project sets an attribute of this name of anything but `self`: `self.hook.active = False`."""
+    pattern = re.compile(rb"(?<!\bself)\.%b%b" % (name.encode(), _ASSIGNED))
+    return any(pattern.search(code) for _, code in project.linted_code(name))
+
+
+@noted_of_linted
 def is_set_once_outside_class(project: Project, name: str) -> bool:
     """Whether code of the project does so in one place."""
     files = [code for _, code in project.linted_code(name)]

@@ -22,9 +22,9 @@ from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import attribute_values, of_class, self_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from trl_lint.analysis.program.project.classes import ClassInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo, Parameter
     from trl_lint.analysis.program.project.project import Project
 
 _LITERALS = frozenset({"False", "True"})
@@ -37,18 +37,25 @@ def flags_of(project: Project, cls: ClassInfo) -> frozenset[str]:
     return frozenset(name for name in _kept(cls) if not is_set_outside_any_class(project, name))
 
 
-@noted_in_file
 def _kept(cls: ClassInfo) -> frozenset[str]:
     """The attributes that only the constructor sets, once, to a parameter that is True or False by default."""
+    return frozenset(name for name, each in kept_parameters(cls).items() if _is_flag(each.default))
+
+
+@noted_in_file
+def kept_parameters(cls: ClassInfo) -> Mapping[str, Parameter]:
+    """The parameters of the constructor, by the attribute that only it sets, once and always, to one of them."""
     init = cls.methods.get(CONSTRUCTOR)
-    flags = set() if init is None else {each.name for each in init.parameters if _is_flag(each.default)}
-    if init is None or not flags or any(each.value in _SET_ANY for each in of_class(cls.node, cst.Name)):
-        return frozenset()
+    if init is None or any(each.value in _SET_ANY for each in of_class(cls.node, cst.Name)):
+        return {}
+    parameters = {each.name: each for each in init.parameters[1:] if not each.star}
     given = {
-        name for name, value in attribute_values(init.node) if isinstance(value, cst.Name) and value.value in flags
+        name: parameters[value.value]
+        for name, value in attribute_values(init.node)
+        if isinstance(value, cst.Name) and value.value in parameters
     }
-    targets = list(_targets(cls.node))
-    return frozenset(name for name in given & cls.certain_attributes() if targets.count(name) == 1)
+    targets = list(_targets(cls.node)) if given else []
+    return {name: each for name, each in given.items() if name in cls.certain_attributes() and targets.count(name) == 1}
 
 
 def _is_flag(default: cst.BaseExpression | None) -> bool:
