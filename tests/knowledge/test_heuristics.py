@@ -971,6 +971,13 @@ CASES = {
     "MODEL_OBJECT": Case(changed, "self.ref_model.config = other", ["*"], "self.args.config = other", []),
     "CLOCK_METRIC": Case(compared, "step_time", 0, "timestep", 1),
     "METRIC_OF_ONE_RANK": Case(compared, "rank_0/loss", 0, "ranking/loss", 1),
+    "COST_OF_MODEL": Case(
+        rule("TRL003"),
+        loop(SHOWN.format("").replace("'loss'", "'gflops_per_sample'")),
+        0,
+        loop(SHOWN.format("").replace("'loss'", "'flops_loss'")),
+        1,
+    ),
     "TRAINER_CLASS": Case(
         trained_with,
         "from trl import MyTrainer\nMyTrainer().train()\n",

@@ -816,6 +816,17 @@ METRIC_OF_ONE_RANK = Guess(
     "src/trainer/lvr_trainer.py: `tokens_per_device`; lzy37ld/attack_sql, run_tst.py: `rewards_main_process`; "
     "CompVis/zigma, train_acc.py: `bs_1gpu`",
 )
+COST_OF_MODEL = Guess(
+    group=METRICS,
+    pattern=r"(?i)^(?!.*(?:loss|penalty|(?<![a-z])reg))(?:.*[_\-/. ])?"
+    r"(?:(?:[kmgtp]|giga|tera|peta)?(?:flops?|macs)(?:$|[_\-/. (])"
+    r"|(?:n|nb|no|num|number|total|trainable)[_\- ](?:of[_\- ])?(?:trainable[_\- ])?param(?:eter)?s$"
+    r"|param(?:eter)?s?[_\- ]count$)",
+    says="A metric with such a name is counted from the shapes of a model and its inputs, which are the same on all "
+    "ranks.",
+    because="tidiane-camaret/ic_segmentation, scripts/eval.py: `gflops_per_sample`, counted on the first batch of the "
+    "loader; a FLOPS regularizer, `flops_loss`, is computed from the data",
+)
 
 # --- launch commands --------------------------------------------------------------------------------------
 

@@ -66,13 +66,13 @@ put into is to have another one reduce it so. Whoever writes that has thought of
 beside others of the same statement that are in the default set.
 
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
-comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
-memory figures, learning rates, counters that all ranks share, what `Trainer` and torchmetrics reduce themselves (a
-metric that is logged, and its `compute()`, but not what a call of it in a `LightningModule` returns for a batch), a
-metric store whose `log` reduces it, values printed or written during training, values printed next to the rank, in a
-file of each rank or logged under a name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that
-each process has for itself as one of a `group`, what only the processes beside the first one log (`if rank != 0:`), and
-models loaded with `device_map="auto"`, which one process trains.
+comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings, memory
+figures, learning rates, counters that all ranks share, FLOPs and numbers of parameters, what `Trainer` and torchmetrics
+reduce themselves (a metric that is logged, and its `compute()`, but not what a call of it in a `LightningModule`
+returns for a batch), a metric store whose `log` reduces it, values printed or written during training, values printed
+next to the rank, in a file of each rank or logged under a name that contains it (`rank0/loss`, `tokens_per_device`) or
+to a wandb run that each process has for itself as one of a `group`, what only the processes beside the first one log
+(`if rank != 0:`), and models loaded with `device_map="auto"`, which one process trains.
 Of a file, the path must be the same on all ranks, or only some of them write to it. A metric that is shown in several
 ways is reported once in each function that prints it, and not again for a helper or a file.
 
@@ -93,7 +93,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
+from trl_lint.knowledge.heuristics import COST_OF_MODEL, METRIC_OF_ONE_RANK
 from trl_lint.knowledge.library import reduces
 from trl_lint.knowledge.lightning import KNOWS_PROCESSES, STEPS, is_of_fabric
 from trl_lint.rules.base import Rule, Site, Violation
@@ -127,7 +127,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
         if event.module.one_process:
             return
         if isinstance(event, MetricShown):
-            yield _shown(event)
+            if not COST_OF_MODEL.fits(event.what):
+                yield _shown(event)
         else:
             yield from self._logged(event)
 
@@ -136,8 +137,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
             return
         # Sets have no order, but the message must not differ between runs.
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
-            if _is_reported(write.rank):
-                what = write.name or event.what
+            what = write.name or event.what
+            if _is_reported(write.rank) and not COST_OF_MODEL.fits(what):
                 is_minor = _does_little_harm(event, write) or _may_be_of_one_process(event)
                 in_doubt = not is_minor and _may_be_reduced(event, write)
                 # A call that can reduce what it logs is the place to mend, wherever its metrics are from.
