@@ -319,11 +319,14 @@ def test_a_model_that_torchscript_has_made(made, is_reported):
 
 def test_cache_files_that_others_may_be_reading():
     text = (
-        "from datasets import load_dataset\n" + IMPORTS + loop("data = load_dataset('a')\n{}data.cleanup_cache_files()")
+        "from datasets import load_dataset\n"
+        + IMPORTS
+        + loop("data = load_dataset('a').map(tokenize)\n{}data.cleanup_cache_files()")
     )
     assert SNIPPETS.places(text.format("")) == ["data.cleanup_cache_files()"]
     assert SNIPPETS.places(text.format("with accelerator.main_process_first(): ")) == ["data.cleanup_cache_files()"]
     assert SNIPPETS.places(text.format("if accelerator.is_main_process: ")) == []
+    assert SNIPPETS.places(text.format("").replace(".map(tokenize)", "")) == []  # it leaves no cache files
 
 
 @pytest.mark.parametrize(

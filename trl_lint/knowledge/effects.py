@@ -14,6 +14,13 @@ from trl_lint.knowledge.schema import Effect, Parameter
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
+# What leaves cache files beside those of a data set: its methods here (arrow_dataset.py), an argument that names such a
+# file, and the trainers of TRL, which call `map`.
+_LEAVES_CACHE_FILES = (
+    rb"\.(?:map|filter|shuffle|sort|train_test_split|cast|cast_column|class_encode_column|flatten_indices"
+    rb"|align_labels_with_mapping)\s*\(|cache_file_names?\b|\btrl\b"
+)
+
 # Methods by their own name: only data frames, data sets, arrays, archives, figures, films, profiles, configs and
 # tokenizers have these.
 METHODS: dict[str, Effect] = {
@@ -29,7 +36,8 @@ METHODS: dict[str, Effect] = {
         )
     },
     # Of a data set (arrow_dataset.py): removes all files but its own, so also those of other ranks.
-    "cleanup_cache_files": Effect("removes the cache files that the others may be reading", in_turn=True),
+    "cleanup_cache_files": Effect("removes the cache files that the others may be reading", in_turn=True,
+                                  left_by=_LEAVES_CACHE_FILES),
     # Of a pipeline of diffusers (loaders/lora_base.py).
     "save_lora_weights": Effect("writes the same files", (0, "save_directory")),
     # Of a config and a tokenizer of transformers, however they were loaded (configuration_utils.py,

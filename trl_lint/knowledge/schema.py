@@ -104,6 +104,7 @@ class Effect(NamedTuple):
         in_hooks: The result in a class that a library runs, if it is another one there.
         in_turn: Whether it also does harm if the ranks do it one after the other, as a call that fails does.
         fetches: Whether it gets something that all ranks then read, so that the others have to wait for it.
+        left_by: A regular expression for the code that leaves what it changes; empty if that may be there anyway.
     """
 
     does: str
@@ -121,6 +122,7 @@ class Effect(NamedTuple):
     in_hooks: Consequence | None = None
     in_turn: bool = False
     fetches: bool = False
+    left_by: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -365,7 +365,9 @@ def _required_condition(frame: Frame, condition: Control, node: cst.CSTNode) -> 
 
 
 def _takes_effect(frame: Frame, effect: Effect, args: Arguments) -> bool:
-    """Whether a call does what it may do: it is told to, and finds that nobody has done so."""
+    """Whether a call does what it may do: it is told to, finds that nobody has done so, and something to change."""
+    if effect.left_by and not frame.module.project_mentions(effect.left_by):
+        return False
     argument = args.keywords.get(effect.given)
     is_relevant = not effect.given or (argument is not None and argument.const is True)
     return is_relevant and not (effect.looks and frame.memory.control.first_rank is not None)
