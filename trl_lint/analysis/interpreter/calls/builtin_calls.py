@@ -129,7 +129,10 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
         return NumberValue(ranks.SAME, scalar=True, dtype="int")
     rows = containers.rows_of_full_batches(value) if value.rank.differs else None
-    return _counted(frame, rows or value.rank, value, node)
+    counted = _counted(frame, rows or value.rank, value, node)
+    for refine in frame.domains.size:
+        counted = refine(frame, value, NumberValue(const=0), counted)
+    return counted
 
 
 def _is_written_out(cells: Sequence[Cell]) -> bool:

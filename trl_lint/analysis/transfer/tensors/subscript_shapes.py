@@ -6,7 +6,7 @@ For example:
     (SAME, RAGGED)[:, :8]        -> (SAME, unknown)      it may be shorter
     (SAME, RAGGED)[:, 1:]        -> (SAME, RAGGED)
     (SAME, RAGGED)[mask]         -> (RAGGED,)            the number of elements that the mask selects
-    rows[start : start + n]      -> n rows               wherever it starts
+    rows[start : start + n]      -> n rows               wherever it starts, also of rows that are the same on all ranks
     batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
 """
 
@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.fixed_masks import selects_as_many
+from trl_lint.analysis.program.syntax import assignments, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors.batch_shapes import of_field
 from trl_lint.analysis.transfer.tensors.operands import is_number, size_of
@@ -39,11 +41,13 @@ from trl_lint.domain.values import Kind, Value
 def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The value of `container[…]`, with its shape."""
     # A batch with an additional entry is a dict on the heap, with its fields as before.
-    is_field = value.shape in (shapes.FIELD, shapes.OWN_LENGTH) or (
-        role_of(value) is BatchRole.FIELD and value.shape is None
-    )
+    is_unnamed = value.shape is shapes.FIELD or value.shape is shapes.OWN_LENGTH
+    is_field = is_unnamed or (role_of(value) is BatchRole.FIELD and value.shape is None)
     if not is_field and container.is_unknown:
         return _selected_of_unknown(frame, container, value, node)
+    is_part = not is_field and container.kind is Kind.TENSOR and value.rank.differs
+    if is_part and _is_as_long_on_all(frame, container, node):
+        return shaped(value, Shape((SAME,), open=True))
     if not is_field and (container.kind not in TENSORS or not container.rank.differs):
         return value
     if is_field:
@@ -102,6 +106,61 @@ def _dimension(frame: Frame, container: Value, indices: Sequence[cst.BaseSlice])
     if container.shape is None or len(indices) != 1 or not isinstance(indices[0], cst.Index):
         return None
     return size_along(container.shape, _value(frame, indices[0].value))
+
+
+def _is_as_long_on_all(frame: Frame, container: Value, node: cst.Subscript) -> bool:
+    """Whether a part of a tensor is as long on all ranks, as far as is known, although its elements differ."""
+    index = node.slice[0].slice
+    if container.rank.differs:
+        if not isinstance(index, cst.Index) or _value(frame, index.value).kind is not Kind.TENSOR:
+            return False
+        return selects_as_many(frame.root, index.value)
+    return _is_part_of_common_length(frame, node)
+
+
+def _is_part_of_common_length(frame: Frame, node: cst.Subscript) -> bool:
+    """Whether a subscript cuts a part that is equally long on all ranks, as far as is known, wherever it starts.
+
+    rewards[rank * n : (rank + 1) * n], rewards[own] with own = slice(rank * n, (rank + 1) * n)
+
+    Where a loop cuts one part after the other, `rewards[start : start + n]`, some ranks may be left with fewer.
+    """
+    index = node.slice[0].slice
+    cuts = [index] if isinstance(index, cst.Slice) else _made_slices(frame.root, index)
+    loops = [each for each in of_class(frame.root, cst.For) if _is_range(each.iter)]
+    steps = {name for each in loops for name in names_in(each.target)}
+    return bool(cuts) and all(
+        each is not None and _is_of_common_length(frame, each) and names_in(each).isdisjoint(steps) for each in cuts
+    )
+
+
+def _is_range(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and last_name(node.func) == "range"
+
+
+def _made_slices(root: cst.CSTNode, index: cst.BaseSlice) -> Sequence[cst.Slice | None]:
+    """The slices that a name stands for, wherever it is assigned; None for anything else."""
+    if not isinstance(index, cst.Index) or not isinstance(index.value, cst.Name):
+        return []
+    return [_as_slice(value) for target, value in assignments(root) if target.deep_equals(index.value)]
+
+
+def _as_slice(value: cst.BaseExpression) -> cst.Slice | None:
+    match value:
+        case cst.Call(func=cst.Name("slice"), args=[cst.Arg(value=lower), cst.Arg(value=upper)]):
+            return cst.Slice(lower, upper)
+    return None
+
+
+def _is_of_common_length(frame: Frame, index: cst.Slice) -> bool:
+    """Whether a slice has the same length on all ranks, as far as is known, wherever each of them starts."""
+    factors = _factors_of_length(frame.root, index)
+    return bool(factors) and all(_is_common(_value(frame, each)) for each in factors)
+
+
+def _is_common(number: Value) -> bool:
+    """Whether a number is the same on all ranks, as far as is known: it may be the number of this rank's samples."""
+    return not number.rank.differs or (number.rank.how == "count" and size_of(number) is not RAGGED)
 
 
 class _Walk:
@@ -164,7 +223,7 @@ class _Walk:
             return UNKNOWN
         if lower is None and upper is None:
             return UNKNOWN if dim is None else dim
-        if self._is_of_common_length(index):
+        if _is_of_common_length(self.frame, index):
             self.is_cut = True
             return UNKNOWN
         if dim is None:
@@ -183,11 +242,6 @@ class _Walk:
         if isinstance(negative, cst.UnaryOperation) and isinstance(negative.operator, cst.Minus):
             return size_of(_value(self.frame, negative.expression))
         return UNKNOWN
-
-    def _is_of_common_length(self, index: cst.Slice) -> bool:
-        """Whether the slice has the same length on all ranks, as far as is known, wherever each of them starts."""
-        factors = _factors_of_length(index)
-        return bool(factors) and not any(_value(self.frame, each).rank.differs for each in factors)
 
     def _new(self, none: Value, behind: int) -> bool:
         """`x[None]`: a new dimension of one element."""
@@ -258,11 +312,13 @@ def _is_shift(lower: Value | None, upper: Value | None) -> bool:
     return upper is None and type(lower.const) is int and lower.const == 1
 
 
-def _factors_of_length(index: cst.Slice) -> Sequence[cst.BaseExpression]:
-    """The factors of the length of a slice; empty if its bounds don't show it."""
+def _factors_of_length(root: cst.CSTNode, index: cst.Slice) -> Sequence[cst.BaseExpression]:
+    """The factors of the length of a slice; empty if its bounds don't show it. root: the function around it."""
     if index.lower is None or index.upper is None or index.step is not None:
         return ()
-    return _distance(index.lower, index.upper)
+    lower, upper = resolved(root, index.lower), resolved(root, index.upper)
+    pairs = ((start, end) for end in (index.upper, upper) for start in (index.lower, lower))
+    return next((found for start, end in pairs if (found := _distance(start, end))), ())
 
 
 def _distance(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
@@ -272,10 +328,16 @@ def _distance(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[
         return _added(lower, upper)
     if not isinstance(upper.operator, cst.Multiply) or not isinstance(lower, cst.BinaryOperation):
         return ()
-    if not isinstance(lower.operator, cst.Multiply) or not _are_equal(lower.right, upper.right):
+    if not isinstance(lower.operator, cst.Multiply):
         return ()
-    found = _distance(lower.left, upper.left)
-    return [*found, upper.right] if found else ()
+    for one, other, common, same in (
+        (lower.left, upper.left, lower.right, upper.right),
+        (lower.right, upper.right, lower.left, upper.left),
+    ):
+        found = _distance(one, other) if _are_equal(common, same) else ()
+        if found:
+            return [*found, common]
+    return ()
 
 
 def _added(lower: cst.BaseExpression, upper: cst.BinaryOperation) -> Sequence[cst.BaseExpression]:
