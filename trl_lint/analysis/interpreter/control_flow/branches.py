@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.conditions import (
     loaders_with_sampler,
     one_or_list,
     own_tests,
+    refused_runs,
     switched_off,
     unwrapped_beside,
     wrapped_beside,
@@ -129,7 +130,8 @@ def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
         return None if value is None else truth(frame, value)
 
     known = truth(frame, test)
-    return set_before.decided(frame.root, node.test, of_part) if known is None else known
+    known = set_before.decided(frame.root, node.test, of_part) if known is None else known
+    return refused_runs.decided(frame, node.test) if known is None else known
 
 
 def _note_leader(

@@ -1,0 +1,134 @@
+# What a check refuses where there are several processes, only a single process does after it.
+import argparse
+import sys
+
+import torch
+import torch.distributed as dist
+
+
+def is_distributed():
+    return dist.is_initialized()
+
+
+def check(condition, message):
+    if not condition:
+        raise ValueError(message)
+
+
+def warn(condition, message):
+    if not condition:
+        print(message)
+
+
+def refused_at_once(args):
+    if is_distributed() and args.prepared is None:
+        raise ValueError("prepare the rows first")
+    if args.prepared is not None:
+        print(torch.load(args.prepared))
+    else:
+        torch.save([1], "refused_at_once.pt")
+
+
+def refused_inside(args):
+    if dist.get_world_size() > 1:
+        print("several processes")
+        if args.plot:
+            sys.exit("draw on one process")
+    if args.plot:
+        torch.save([1], "refused_inside.pt")
+
+
+def refused_by_assert(args):
+    assert not is_distributed() or args.prepared is not None
+    if args.prepared is None:
+        torch.save([1], "refused_by_assert.pt")
+
+
+def refused_by_helper(args):
+    if is_distributed():
+        message = "prepare the rows first"
+        check(args.prepared is not None, message)
+    if args.prepared is not None:
+        print(torch.load(args.prepared))
+    else:
+        torch.save([1], "refused_by_helper.pt")
+
+
+def refused_by_helper_as_a_whole(args):
+    check(not (is_distributed() and args.plot), "draw on one process")
+    if args.plot:
+        torch.save([1], "refused_by_helper_as_a_whole.pt")
+
+
+def only_warned(args):
+    if is_distributed():
+        warn(args.prepared is not None, "prepare the rows first")
+    if args.prepared is None:
+        torch.save([1], "only_warned.pt")  # expect: TRL008
+
+
+def other_outcome(args):
+    if is_distributed():
+        check(args.prepared is None, "only raw rows")
+    if args.prepared is None:
+        torch.save([1], "other_outcome.pt")  # expect: TRL008
+
+
+def other_setting(args):
+    if is_distributed() and args.plot:
+        raise ValueError("draw on one process")
+    if args.prepared is None:
+        torch.save([1], "other_setting.pt")  # expect: TRL008
+
+
+def not_in_that_case_alone(args):
+    if is_distributed() and args.plot and args.other:
+        raise ValueError("draw on one process")
+    if args.plot:
+        torch.save([1], "not_in_that_case_alone.pt")  # expect: TRL008
+
+
+def set_after_the_check(args, plot):
+    if is_distributed() and plot:
+        raise ValueError("draw on one process")
+    plot = args.draw
+    if plot:
+        torch.save([1], "set_after_the_check.pt")  # expect: TRL008
+
+
+def set_elsewhere(args):
+    if is_distributed() and args.changed:
+        raise ValueError("draw on one process")
+    change(args)
+    if args.changed:
+        torch.save([1], "set_elsewhere.pt")  # expect: TRL008
+
+
+def change(args):
+    args.changed = args.draw
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--prepared")
+    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--draw", action="store_true")
+    parser.add_argument("--other", action="store_true")
+    parser.add_argument("--plot", action="store_true")
+    args = parser.parse_args()
+    dist.init_process_group("gloo")
+    refused_at_once(args)
+    refused_inside(args)
+    refused_by_assert(args)
+    refused_by_helper(args)
+    refused_by_helper_as_a_whole(args)
+    only_warned(args)
+    other_outcome(args)
+    other_setting(args)
+    not_in_that_case_alone(args)
+    set_after_the_check(args, args.plot)
+    set_elsewhere(args)
+
+
+if __name__ == "__main__":
+    main()
