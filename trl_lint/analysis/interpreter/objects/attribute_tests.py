@@ -14,6 +14,7 @@ from trl_lint.analysis.events import AttributeAsked
 from trl_lint.analysis.interpreter.objects import options, own_wrappers
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
+from trl_lint.analysis.program.idioms import bare_by_setting
 from trl_lint.analysis.program.idioms.result_uses import only_guards_uses
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
 from trl_lint.analysis.state.frame import Frame
@@ -64,6 +65,14 @@ def is_wrapped_later(frame: Frame, model: Value) -> bool:
         or (cls is not None and call_order.comes_after_construction(cls, method, step.node))
         for step in steps(model.provenance)
     )
+
+
+def may_be_left_bare(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether the settings under which this runs may be those under which the code that wraps the model has not."""
+    if frame.cls is None or frame.function is None or not isinstance(node, cst.Attribute):
+        return False
+    places = [each.node for each in steps(model.provenance)]
+    return bare_by_setting.may_be_bare_at(frame.engine.project, frame.cls, frame.function, node, places)
 
 
 def is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:

@@ -20,7 +20,7 @@ from trl_lint.analysis.interpreter.objects import (
     present_on_some,
     restored_attributes,
 )
-from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later
+from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later, may_be_left_bare
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
 from trl_lint.analysis.program.definitions import flags_given_alike, names_of_options, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
@@ -191,7 +191,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if own_wrappers.has(frame, model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, name, node)
-    if not is_there and not is_wrapped_later(frame, model) and not is_set_on_wrapper(frame, model, name, node):
+    is_there = is_there or is_wrapped_later(frame, model) or is_set_on_wrapper(frame, model, name, node)
+    if not is_there and not may_be_left_bare(frame, model, node):
         frame.emit(
             AttributeRead,
             node,
