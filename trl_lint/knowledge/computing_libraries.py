@@ -49,7 +49,7 @@ OTHERS = frozenset({
 CLASSES = (
     "geomloss.", "info_nce.", "jiwer.", "kornia.losses.", "liger_kernel.chunked_loss.",
     "liger_kernel.transformers.LigerCrossEntropyLoss", "liger_kernel.transformers.LigerFusedLinearCrossEntropyLoss",
-    "lpips.LPIPS", "monai.losses.", "monai.transforms.Activations", "monai.transforms.AsDiscrete",
+    "monai.losses.", "monai.transforms.Activations", "monai.transforms.AsDiscrete",
     "monai.transforms.Compose", "monai.transforms.EnsureType", "nltk.translate.bleu_score.SmoothingFunction", "piq.",
     "pycocoevalcap.bleu.bleu.Bleu", "pycocoevalcap.cider.cider.Cider", "pycocoevalcap.meteor.meteor.Meteor",
     "pycocoevalcap.rouge.rouge.Rouge", "pycocoevalcap.spice.spice.Spice",

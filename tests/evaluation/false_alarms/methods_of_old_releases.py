@@ -14,7 +14,7 @@ class Net(torch.nn.Module):
 
 
 def buffers_of(model):
-    if torch.__version__ < "1.0":
+    if torch.__version__ in ("0.4.0", "0.4.1"):
         buffers = [each.data for each in model._all_buffers()]
         print(model.all_rows())  # expect: TRL002
     else:
