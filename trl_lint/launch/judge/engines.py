@@ -14,14 +14,17 @@ from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.engines import (
     ACCELERATE,
+    ASKING_FOR_GROUP,
     ASKS_FOR_GROUP,
     BUILT,
+    DROPS_LAST,
     DROPS_LAST_IN_CODE,
     DROPS_LAST_IN_SETTINGS,
     IN_CODE,
     IN_CONFIGURATION,
     LAUNCHES,
     MENTIONS,
+    NEEDING_GROUP,
     NEEDS_GROUP,
     SEVERAL_PROCESSES,
     SPAWN_WORDS,
@@ -29,7 +32,7 @@ from trl_lint.knowledge.engines import (
     SPAWNS_RANKS,
     STARTS,
     STARTS_GROUP,
-    TRAINS,
+    TRAINING,
     TRAINS_ON_SEVERAL,
     Sign,
 )
@@ -116,7 +119,7 @@ _BEFORE = 40
 @lru_cache(maxsize=64)
 def is_program(data: bytes) -> bool:
     """Whether Python code is a program: `if __name__ == "__main__":`."""
-    return _MAIN.search(data) is not None
+    return b"__name__" in data and _MAIN.search(data) is not None
 
 
 def of_file(path: PurePath, data: bytes) -> FileEngines:
@@ -129,8 +132,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         program = is_program(data)
         launches, bare = starts(own_commands(path, data)) if program else ((), frozenset())
         by_code, more_bare = _started_by_code(path, data)
-        drops_last = DROPS_LAST_IN_CODE.search(data) is not None
-        stage, group, trains = own_stage(data), _group_of(data), TRAINS.search(data) is not None
+        drops_last = DROPS_LAST.encode() in data and DROPS_LAST_IN_CODE.search(data) is not None
+        stage, group, trains = own_stage(data), _group_of(data), any(each in data for each in TRAINING)
         engines = _of_code(data) | ({TrainingEngine.DEEPSPEED_ZERO3} if stage is OwnStage.SHARDED else set())
         shown = FileEngines(
             _in_order(engines), launches, program, bare | more_bare, spawns, ranks, drops_last=drops_last
@@ -170,8 +173,8 @@ def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
 
 def _group_of(data: bytes) -> Group:
     """What code does about process groups; if it uses none, it is not searched for starting one."""
-    needs = NEEDS_GROUP.search(data) is not None
-    if not needs and ASKS_FOR_GROUP.search(data) is None:
+    needs = any(word in data for word in NEEDING_GROUP) and NEEDS_GROUP.search(data) is not None
+    if not needs and not (ASKING_FOR_GROUP in data and ASKS_FOR_GROUP.search(data) is not None):
         return Group.NONE
     return Group.STARTS if may_start_group(data) else Group.NEEDS if needs else Group.ASKS
 
