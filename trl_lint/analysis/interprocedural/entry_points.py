@@ -259,9 +259,8 @@ class Engine(Runs):
         self.in_rounds = True
         for _ in range(MAX_ROUNDS):
             self.round += 1
-            outdated: list[Summary] = []
-            summaries = list(self._class_roots(cls, outdated))
-            if all(summary.is_current() for summary in (*summaries, *outdated)):
+            summaries = list(self._class_roots(cls))
+            if all(summary.is_current() for summary in summaries):
                 break
         self.in_rounds = False
         run_by_all.note(self, cls)
@@ -270,11 +269,7 @@ class Engine(Runs):
         cls.traces.extend(self._returned_metrics(cls))
         cls.state = "done"
 
-    def _class_roots(self, cls: ClassInfo, outdated: list[Summary]) -> Iterator[Summary]:
-        """Enter the methods of a class that no known code calls.
-
-        outdated: gets the runs of others whose attributes have changed. Those still in use are among their callers'.
-        """
+    def _class_roots(self, cls: ClassInfo) -> Iterator[Summary]:
         hooks = self._hooks_of(cls)
         first = ("__init__",)
         order = sorted(cls.methods, key=lambda name: (name not in first, name not in hooks, name in ("log",)))
@@ -298,7 +293,7 @@ class Engine(Runs):
             if not contexts and not method.reached:
                 yield self._enter_with(method, cls, *epoch_outputs.arguments(self, cls, method, self._enter_with))
             elif not contexts:
-                outdated.extend(summary for summary in method.summaries.values() if not summary.is_current())
+                yield from (summary for summary in method.summaries.values() if not summary.is_current())
         yield from self._enter_inherited(cls)
         self._repeat_early_runs(cls)
         for name, rows in hooks.items():
