@@ -87,8 +87,8 @@ __all__ = [
     "method",
     "mro",
     "of_any_release",
+    "order_of",
     "origin",
-    "reaches",
     "reduces",
     "rows",
     "shown_only_in",
@@ -332,9 +332,10 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def reaches(version: str, other: str) -> bool:
-    """Whether a release is this one or a later one."""
-    return _release(version) >= _release(other)
+def order_of(version: str, other: str) -> int:
+    """-1, 0 or 1 if a release is older than another one, the same, or newer."""
+    mine, others = _release(version), _release(other)
+    return (mine > others) - (mine < others)
 
 
 def in_span(row: Row, version: str | None) -> bool | None:
@@ -571,7 +572,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
             return instance("torch.optim.lr_scheduler.LRScheduler")
         if name.startswith("torch.optim."):
             return instance("torch.optim.Optimizer")
-        if _is_noise_scheduler(name) or name.startswith((*model_libraries.PURE_CLASSES, *computing_libraries.CLASSES)):
+        if _is_noise_scheduler(name) or name.startswith(_COMPUTING_CLASSES):
             return PURE
         if heuristics.PIPELINE.fits(name):
             return instance(model_libraries.PIPELINE)
@@ -580,6 +581,9 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
         if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(last):
             return LOADED
     return None
+
+
+_COMPUTING_CLASSES = (*model_libraries.PURE_CLASSES, *computing_libraries.CLASSES)
 
 
 # --- functions by their roots ---------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.conditions.number_tests import ORDER
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName, flag
@@ -39,11 +40,12 @@ def compared(frame: Frame, node: cst.Comparison) -> Value | None:
     if read.attr.value == _OF_PYTHON:
         return flag(is_at_least) if module.name == "sys" else None
     known = frame.engine.versions.get(module.name)
+    if not known:
+        return flag(is_at_least)
     text = _text_in(target.comparator)
-    if known and text is None:
+    if text is None or "." not in known:  # of some libraries, only the first number is known
         return None
-    reaches = not known or text is None or library.reaches(known, text)
-    return flag(is_at_least is reaches)
+    return flag(ORDER[type(target.operator)](library.order_of(known, text), 0))
 
 
 def _release_in(node: cst.BaseExpression) -> cst.Attribute | None:
