@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from snippets import Snippets, loop, shown, trainer
+from started import findings_in
 
 from trl_lint.findings import Applicability
 from trl_lint.linter.linter import Linter
@@ -241,3 +242,28 @@ def test_code_that_knows_an_engine_leaves_the_choice_to_its_users(name, text, sp
     script.write_text(step("model.generate(**inputs)"), encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))
     assert bool(linter.check(script, script.read_bytes())) is speaks
+
+
+STARTS = '\n\nif __name__ == "__main__":\n    MyTrainer(load()).train()\n'
+ONE_GPU = 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "launch", "where", "by_default"),
+    [
+        ("prediction_step", "python train.py", "under DataParallel", True),
+        ("prediction_step", "torchrun --nproc_per_node 8 train.py", "under DataParallel", False),
+        ("compute_loss", "torchrun --nproc_per_node 8 train.py", "under DDP and DataParallel", True),
+    ],
+)
+def test_a_model_that_is_evaluated_is_wrapped_on_several_gpus_of_one_process(name, launch, where, by_default, tmp_path):
+    text = trainer(f"def {name}(self, model, inputs):\n    return model.generate(**inputs)") + STARTS
+    (found,) = findings_in(tmp_path, {"run.sh": f"{launch}\n", "train.py": text}, "train.py", "TRL010")
+    assert found.message.endswith(where) and found.by_default is by_default
+
+
+@pytest.mark.parametrize(("launch", "speaks"), [("", False), ("torchrun --nproc_per_node 8 train.py", True)])
+def test_a_program_that_makes_one_gpu_visible_wraps_nothing(launch, speaks, tmp_path):
+    text = ONE_GPU + trainer("def compute_loss(self, model, inputs):\n    return model.generate(**inputs)") + STARTS
+    found = findings_in(tmp_path, {"run.sh": f"{launch}\n", "train.py": text}, "train.py", "TRL010")
+    assert bool(found) is speaks

@@ -158,6 +158,11 @@ class EnginesInUse(NamedTuple):
             return self.are_only(engines)
         return all(engine in engines for engine in in_settings)
 
+    @property
+    def always_several(self) -> bool:
+        """Whether launches are known, all of several processes with a GPU each: nothing is wrapped in DataParallel."""
+        return self.launched and not (self.one_process or self.some_one_process)
+
     def are_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain that only these are used."""
         return self.only and all(each.engine in engines for each in self.shown)

@@ -44,6 +44,10 @@ names no other. This is correct under FSDP 2, where ranks with shorter outputs r
 (shown at run time). FSDP 1 fails there with an error of its own, and ZeRO-3 is slow with its hooks on; neither is
 reported. The bare model for `unwrap_model_for_generation` is reported in all projects.
 
+For `prediction_step`, Trainer wraps the model in DataParallel only. If all known launches start several processes, only
+`--extend-select TRL010` reports `generate` there. In a program that makes one GPU visible
+(`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`) nothing is reported, if no launch in the project starts several processes.
+
 ## References
 - https://github.com/huggingface/trl/pull/2871 (GRPO gave the bare model to `unwrap_model_for_generation`)
 - https://huggingface.co/docs/trl/en/deepspeed_integration
@@ -57,7 +61,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES
-from trl_lint.domain.model_roles import is_data_parallel, is_trained, may_be_data_parallel
+from trl_lint.domain.model_roles import is_data_parallel, is_evaluated, is_trained, may_be_data_parallel
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import either, named
@@ -82,7 +86,7 @@ class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
 
     def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
         if isinstance(event, AttributeRead):
-            if event.attribute in GENERATES and not _is_handed_on(event):
+            if event.attribute in GENERATES and not _is_handed_on(event) and not event.module.sees_one_gpu:
                 yield _generates(event)
         elif _is_trained(event):
             yield _unwraps(event)
@@ -90,13 +94,14 @@ class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
 
 def _generates(event: AttributeRead) -> Violation:
     model = owner_of(event)
+    evaluated = is_evaluated(event.model)
+    where = "DataParallel" if evaluated else "DDP and DataParallel"
     return Violation(
         event=event,
-        message=(
-            f"`.{event.attribute}` is called on `{model}`, a wrapped model: AttributeError under DDP and DataParallel"
-        ),
+        message=f"`.{event.attribute}` is called on `{model}`, a wrapped model: AttributeError under {where}",
         provenance=event.model.provenance,
         help=said("generate", event, model=model),
+        by_default=False if evaluated and event.module.engines().always_several else None,
     )
 
 

@@ -91,7 +91,6 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead, PassedToPipe
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.domain.model_roles import is_data_parallel, is_evaluated, may_be_data_parallel
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.backends import SEES_ONE_GPU
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import AS_SEQUENCE, COMPILED, GENERATES
@@ -157,7 +156,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         return may_be_data_parallel(event.model)
 
     def check(self, event: AttributeRead | AttributeAsked | PassedToPipeline) -> Iterator[Violation]:
-        if _sees_one_gpu(event):
+        if event.module.sees_one_gpu:
             return
         if isinstance(event, PassedToPipeline):
             if not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
@@ -178,7 +177,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         verb = "called on" if event.called else "read from"
         evaluated = is_evaluated(event.model)
         where = f"{'' if evaluated else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
-        is_left_out = _is_handed_on(event, likely=True) or (evaluated and _is_started_as_several(event))
+        is_left_out = _is_handed_on(event, likely=True) or (evaluated and event.module.engines().always_several)
         yield Violation(
             event=event,
             message=f"`.{name}` is {verb} `{model}`, a wrapped model: AttributeError under {where}",
@@ -188,18 +187,6 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
             # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
             cause=(id(event.function), event.module.path, model, event.called or name),
         )
-
-
-def _sees_one_gpu(event: AttributeRead | AttributeAsked | PassedToPipeline) -> bool:
-    """Whether a program makes one GPU visible, and no known launch starts several processes: nothing is wrapped."""
-    module = event.module
-    return module.one_process and module.mentions(SEES_ONE_GPU) and not module.engines().launched
-
-
-def _is_started_as_several(event: AttributeRead) -> bool:
-    """Whether all known launches start several processes, each with one GPU."""
-    engines = event.module.engines()
-    return engines.launched and not (engines.one_process or engines.some_one_process)
 
 
 def _help(event: AttributeRead, bare: str) -> str:

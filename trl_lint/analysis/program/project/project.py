@@ -24,6 +24,7 @@ from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
+from trl_lint.knowledge.backends import SEES_ONE_GPU
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -107,6 +108,11 @@ class Module:
         if known is None:
             known = self._mentions[pattern] = word.encode() in self.code and re.search(pattern, self.code) is not None
         return known
+
+    @property
+    def sees_one_gpu(self) -> bool:
+        """Whether it makes one GPU visible, and no known launch starts several processes: no model is wrapped."""
+        return self.one_process and self.mentions(SEES_ONE_GPU) and not self.engines().launched
 
     def absolute(self, relative_level: int, dotted: str) -> str:
         """The absolute name that `from ...dotted import` means in this file."""
