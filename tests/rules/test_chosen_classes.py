@@ -145,6 +145,35 @@ def test_a_module_that_a_setting_names_is_one_of_the_files_with_such_a_name(tmp_
     assert found(written(tmp_path, files)) == [("nets/large_net.py", 12, "TRL008"), ("nets/plain_net.py", 12, "TRL008")]
 
 
+@pytest.mark.parametrize(
+    ("default", "expected"),
+    [
+        # `nets` has no such file: this import raises.
+        ("nets.default", [("nets/plain_net.py", 12, "TRL008")]),
+        # A module that another project installs, or that is compiled, may be there.
+        ("others.default", []),
+        ("nets._compiled", []),
+    ],
+)
+def test_a_module_that_the_project_lacks_is_no_choice(default, expected, tmp_path):
+    started = "import torch.distributed as dist\n" + KINDS
+    pick = f"""\
+import importlib
+
+
+def pick(name):
+    try:
+        module = importlib.import_module(f"nets.{{name}}_net")
+    except ModuleNotFoundError:
+        module = importlib.import_module("{default}")
+    return getattr(module, "Plain")
+"""
+    train = "from nets import pick\n" + TRAIN.replace("CHOICE", "pick(args.kind)(args)")
+    plain = started.split("class Large")[0]
+    files = {"train.py": train, "kinds.py": KINDS, "nets/__init__.py": pick, "nets/plain_net.py": plain}
+    assert found(written(tmp_path, files)) == expected
+
+
 def test_of_too_many_classes_nothing_is_known(tmp_path):
     more = "".join(f"\n\nclass Plain{number}(Plain):\n    pass\n" for number in range(8))
     train = TRAIN.replace("def build", "import kinds\n\ndef build", 1)

@@ -4,6 +4,7 @@
     getattr(models, args.kind + "Trainer")                      the same, of the names that end in `Trainer`
     importlib.import_module("models.small")                     the module, as if it had been imported
     importlib.import_module(f"models.{args.kind}_model")        one of the linted modules whose names fit
+    importlib.import_module("models.default")                   nothing: it raises, if `models` has no such module
     for name, cls in module.__dict__.items():                   `cls` is what the module binds to some name
 
 What each rank names for itself is unknown.
@@ -22,7 +23,7 @@ from trl_lint.domain.choices import MAX_OPTIONS, NamedIn, NamesOfFile, SomeFile
 from trl_lint.domain.heap import WILDCARD, names_like
 from trl_lint.domain.kinds import IterableValue, LibraryName, ProjectName, StringValue, TupleValue
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 
 
 def member(module: Value, name: Value) -> Value | None:
@@ -71,10 +72,21 @@ def imported_module(frame: Frame, name: Value) -> Value | None:
         return None
     if WILDCARD not in text:
         path = frame.engine.project.find(text, frame.module)
-        return LibraryName(text) if path is None else ProjectName(path)
+        if path is not None:
+            return ProjectName(path)
+        return BOTTOM if _is_missing(frame, text) else LibraryName(text)
     found = partial(_files_named, frame.engine.project, frame.module, text)
     paths = frame.engine.project.notes.cached((_files_named, frame.module.path, text), found)
     return SomeFile(paths) if 0 < len(paths) <= MAX_OPTIONS else None
+
+
+def _is_missing(frame: Frame, dotted: str) -> bool:
+    """Whether a package of the project lacks a module, so that its import raises; `package._C` may be compiled."""
+    package, _, rest = dotted.partition(".")
+    if not rest or rest.rpartition(".")[2].startswith("_"):
+        return False
+    own = frame.module.name.partition(".")[0]
+    return package == own or frame.engine.project.find(package, frame.module) is not None
 
 
 def _files_named(project: Project, importer: Module, pattern: str) -> tuple[Path, ...]:
