@@ -108,15 +108,84 @@ def change(args):
     args.changed = args.draw
 
 
+def refused_in_block(args):
+    args.rows = 8
+    if args.cached:
+        torch.save([1], "before_it_is_refused.pt")
+        if args.distributed:
+            raise NotImplementedError
+        args.rows = 4
+    else:
+        print("nothing cached")
+    if args.cached:
+        torch.save([1], "behind_refusing_block.pt")
+
+
+def refused_in_block_by_call(args):
+    if args.cached:
+        print("from the cache")
+        if is_distributed():
+            raise NotImplementedError
+    if not args.cached:
+        print("nothing cached")
+    else:
+        torch.save([1], "behind_refusing_call.pt")
+
+
+def not_refused_in_block(args):
+    if args.cached:
+        torch.save([1], "not_refused.pt")  # expect: TRL008
+        if args.distributed:
+            print("several processes")
+    if args.cached:
+        torch.save([1], "behind_what_is_not_refused.pt")  # expect: TRL008
+
+
+def refused_on_one_process(args):
+    if args.cached:
+        torch.save([1], "not_refused_on_several.pt")  # expect: TRL008
+        if not args.distributed:
+            raise NotImplementedError
+
+
+def set_behind_the_block(args, cached):
+    if cached:
+        print("from the cache")
+        if args.distributed:
+            raise NotImplementedError
+    cached = args.draw
+    if cached:
+        torch.save([1], "set_behind_the_block.pt")  # expect: TRL008
+
+
+def left_before(args):
+    if args.cached:
+        torch.save([1], "left_before.pt")  # expect: TRL008
+        if args.plot:
+            return
+        if args.distributed:
+            raise NotImplementedError
+
+
+def distributed_is_set_inside(args, distributed):
+    if args.cached:
+        torch.save([1], "set_inside.pt")  # expect: TRL008
+        distributed = args.draw
+        if distributed:
+            raise NotImplementedError
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--prepared")
+    parser.add_argument("--cached", action="store_true")
     parser.add_argument("--changed", action="store_true")
     parser.add_argument("--draw", action="store_true")
     parser.add_argument("--other", action="store_true")
     parser.add_argument("--plot", action="store_true")
     args = parser.parse_args()
     dist.init_process_group("gloo")
+    args.distributed = dist.get_world_size() > 1
     refused_at_once(args)
     refused_inside(args)
     refused_by_assert(args)
@@ -128,6 +197,13 @@ def main():
     not_in_that_case_alone(args)
     set_after_the_check(args, args.plot)
     set_elsewhere(args)
+    refused_in_block(args)
+    refused_in_block_by_call(args)
+    not_refused_in_block(args)
+    refused_on_one_process(args)
+    set_behind_the_block(args, args.plot)
+    left_before(args)
+    distributed_is_set_inside(args, args.distributed)
 
 
 if __name__ == "__main__":

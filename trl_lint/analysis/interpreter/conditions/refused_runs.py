@@ -9,6 +9,9 @@ For example:
     assert args.world_size == 1 or not args.plot
     if args.plot: …                         the same
     if args.other is None: …                not known
+    if args.plot:
+        if is_distributed(): raise ValueError
+    if args.plot: …                         one process, and so is the branch before
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from functools import lru_cache
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import truth
+from trl_lint.analysis.interpreter.conditions.refused_blocks import ENDS, Evaluate, refusals_in, refuses_several
 from trl_lint.analysis.program.blocks import ends_outside, last_statement
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_other_object, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.objects import FunctionValue
@@ -26,29 +30,33 @@ from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.idioms.path_conditions import (
     Condition,
     alternatives,
-    bindings,
     is_bound,
+    is_kept,
     is_lasting,
     outcomes_of_parts,
     parts_of,
 )
 from trl_lint.analysis.program.idioms.refused_starts import follows
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import holder_name, inwards, last_name, names_in, of_class, operands, precedes
+from trl_lint.analysis.program.syntax import inwards, last_name, names_in, of_class, operands
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import World
 from trl_lint.domain.kinds import ProjectName
-from trl_lint.knowledge.python import ENDS_PROCESS, ENDS_PROCESS_UNBOUND
 
 _CONSTANTS = frozenset({"False", "None", "True"})
-_ENDS = ENDS_PROCESS_UNBOUND | {each.rpartition(".")[2] for each in ENDS_PROCESS}
 
 
-def decided(frame: Frame, test: cst.BaseExpression) -> bool | None:
-    """The result that a test has in every run with several processes that gets to it; None if none is known."""
+def decided(frame: Frame, branch: cst.If, evaluate: Evaluate) -> bool | None:
+    """The result that a test has in every run with several processes that gets past it; None if none is known.
+
+    evaluate: gives the value of a test that has not been run yet.
+    """
+    if refuses_several(frame, branch, evaluate):
+        return False
+    test = branch.test
     for check in _checks_before(frame.root, test):
-        known = list(_required(frame, check, False))
+        known = list(_required(frame, check, False, evaluate))
         for outcome in (True, False) if known else ():
             if follows(Condition(test, outcome), known) and _lasts(frame, check, test):
                 return outcome
@@ -79,8 +87,8 @@ def _subjects(test: cst.BaseExpression) -> list[cst.Attribute | cst.Name]:
 
 def _may_check(statement: cst.CSTNode) -> bool:
     match statement:
-        case cst.If(orelse=None):
-            return True
+        case cst.If(orelse=orelse, body=body):
+            return orelse is None or bool(refusals_in(body))
         case cst.SimpleStatementLine(body=[cst.Assert() | cst.Expr(value=cst.Call())]):
             return True
     return False
@@ -90,10 +98,7 @@ def _lasts(frame: Frame, check: cst.CSTNode, test: cst.BaseExpression) -> bool:
     """Whether what a test asks for is the same as where the check was made."""
     root, project = frame.root, frame.engine.project
     for each in _subjects(test):
-        holder = cst.Name(holder_name(each))
-        if not is_lasting(root, each) or not is_lasting(root, holder):
-            return False
-        if not all(precedes(root, bound, check) for bound in bindings(root, holder)):
+        if not is_lasting(root, each) or not is_kept(root, each, check):
             return False
         if isinstance(each, cst.Attribute):
             name = each.attr.value
@@ -103,13 +108,15 @@ def _lasts(frame: Frame, check: cst.CSTNode, test: cst.BaseExpression) -> bool:
     return True
 
 
-def _required(frame: Frame, statement: cst.CSTNode, where_several: bool) -> Iterator[Condition]:
+def _required(frame: Frame, statement: cst.CSTNode, where_several: bool, evaluate: Evaluate) -> Iterator[Condition]:
     """What holds after a statement in a run with several processes. where_several: no other run gets there."""
     match statement:
+        case cst.If(test=test) if refuses_several(frame, statement, evaluate):
+            yield from _implied(frame, Condition(test, False), True)
         case cst.If(test=test, body=body, orelse=None):
             if _is_true(frame, test):
                 for inner in body.body:
-                    yield from _required(frame, inner, True)
+                    yield from _required(frame, inner, True, evaluate)
             elif _never_goes_on(body):
                 yield from _implied(frame, Condition(test, False), where_several)
         case cst.SimpleStatementLine(body=[cst.Assert(test=test)]):
@@ -158,7 +165,7 @@ def _ends_run(body: cst.BaseSuite) -> bool:
         case cst.Raise():
             return True
         case cst.Expr(value=cst.Call(func=func)):
-            return last_name(func) in _ENDS
+            return last_name(func) in ENDS
     return False
 
 

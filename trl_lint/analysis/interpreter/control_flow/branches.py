@@ -131,7 +131,7 @@ def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
 
     known = truth(frame, test)
     known = set_before.decided(frame.root, node.test, of_part) if known is None else known
-    return refused_runs.decided(frame, node.test) if known is None else known
+    return refused_runs.decided(frame, node, evaluate) if known is None else known
 
 
 def _note_leader(

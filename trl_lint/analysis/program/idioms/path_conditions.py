@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before
-from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, inwards
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, holder_name, inwards, parts_of_target, precedes
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
@@ -209,6 +209,26 @@ def bindings(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.CST
     for node, parts in _all_bindings(root):
         if any(type(each) is kind and each.deep_equals(subject) for each in parts):
             yield node
+
+
+def is_kept(root: cst.CSTNode, subject: cst.BaseExpression, since: cst.CSTNode) -> bool:
+    """Whether a name, or the object with an attribute, is the same from a place of a function (or module) on.
+
+    Other attributes of that object may be set: `args.batch_size` says nothing of `args.cached`.
+    """
+    found = [each for each, _ in _all_bindings(root) if _replaces(_target(each), subject)]
+    in_loop = any(isinstance(each, LOOPS) for one in found for each in ancestors(root, one))
+    return len(found) <= 1 and not in_loop and all(precedes(root, each, since) for each in found)
+
+
+def _replaces(target: cst.CSTNode, subject: cst.BaseExpression) -> bool:
+    """Whether an assignment may give a name, or something before the last dot of an attribute, another object."""
+    owner = subject.value if isinstance(subject, cst.Attribute) else subject
+    parts = list(parts_of_target(target)) if isinstance(target, cst.BaseExpression) else []
+    if any(isinstance(each, cst.Subscript) and holder_name(each) == holder_name(owner) for each in parts):
+        return True
+    owners = [each for each in below(owner) if isinstance(each, (cst.Attribute, cst.Name))]
+    return any(each.deep_equals(one) for each in parts for one in owners)
 
 
 # Queried name by name, on trees that are never changed.
