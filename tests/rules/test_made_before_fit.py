@@ -42,7 +42,31 @@ def masks(folder, rows):
     return rows
 
 
+def counts(rows, path=None):
+    if path is not None and os.path.exists(path):
+        return np.load(path)
+    if path is not None:
+        np.save(path, rows)  # on request
+    return rows
+
+
+def sums(rows, path=None):
+    if path is not None and os.path.exists(path):
+        rows = np.load(path)
+    else:
+        rows = rows.sum()
+        if path is not None:
+            np.save(path, rows)  # on request
+    return rows
+
+
 def train(args, model, rows):
+    counts(rows, args.counts)
+    sums(rows, args.sums)
+    if args.use_cache and os.path.exists("used.npy"):
+        rows = np.load("used.npy")
+    else:
+        np.save("used.npy", rows)  # reported
     table("before.npy", rows)
     statistics("cache", rows)
     masks("cache", rows)
@@ -216,6 +240,59 @@ def test_a_program_that_is_given_gpus_starts_the_others_itself(tmp_path, command
 def test_so_does_what_runs_several_tasks(tmp_path):
     files = {"train.py": PROGRAM, "run.sh": "srun --ntasks=4 python train.py\n"}
     assert len([each for each in findings_in(tmp_path, files, "train.py") if each.by_default]) > 5
+
+
+DATA = """
+import os
+
+import numpy as np
+import lightning.pytorch as pl
+
+
+def table(rows, path=None):
+    if path is not None and os.path.exists(path):
+        return np.load(path)
+    if path is not None:
+        np.save(path, rows)
+    return rows
+
+
+class Rows(pl.LightningDataModule):
+    def __init__(self, args):
+        super().__init__()
+        self.table = table(args.rows, args.path)
+"""
+FITS = """
+import lightning.pytorch as pl
+
+from data import Rows
+
+
+def main(args, model):
+    rows = Rows(args)
+    trainer = pl.Trainer(devices=args.devices, {}strategy="ddp")
+    trainer.fit(model, datamodule=rows)
+
+
+if __name__ == "__main__":
+    main(read_arguments(), read_model())
+"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "command", "is_default"),
+    [
+        ("", "python train.py", False),
+        ("num_nodes=1, ", "python train.py", False),
+        ("num_nodes=2, ", "python train.py", True),
+        ("", "python train.py --gpus 2 --num_nodes 2", True),
+        ("", "torchrun --nproc_per_node 4 train.py", True),
+    ],
+)
+def test_what_the_constructor_of_a_data_module_makes(tmp_path, nodes, command, is_default):
+    """Each node has a first process: with several nodes, these get there at the same time."""
+    files = {"train.py": FITS.format(nodes), "data.py": DATA, "run.sh": f"{command}\n"}
+    assert [each.by_default for each in findings_in(tmp_path, files, "data.py")] == [is_default]
 
 
 LIBRARY = """

@@ -68,7 +68,8 @@ IMPORTS = {
 # What creates a Trainer, by the last part of its name, and the keywords that say on how many devices it trains. `gpus`
 # is that of pytorch_lightning before 2.0.
 MAKE_TRAINERS = frozenset({"LightningCLI", "Trainer", "from_argparse_args"})
-COUNTS_DEVICES = frozenset({"devices", "gpus", "num_nodes"})
+NODES = "num_nodes"
+COUNTS_DEVICES = frozenset({"devices", "gpus", NODES})
 # Gives a list of as many devices as it is told.
 # Source: lightning/fabric/accelerators/cuda.py
 FIND_DEVICES = frozenset({"find_usable_cuda_devices"})

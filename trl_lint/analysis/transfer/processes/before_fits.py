@@ -12,6 +12,7 @@ For example:
         np.save(path, scores)         but not this: in the second turn, all are there
 
     torchrun --nproc_per_node 4 …     all of them are started at once, and may get there
+    Trainer(num_nodes=2)              so is the first one of each node
 
 A Fabric starts them in its `launch`.
 
@@ -28,7 +29,8 @@ import libcst as cst
 from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer
-from trl_lint.analysis.program.idioms.path_conditions import branch_of
+from trl_lint.analysis.program.idioms.path_conditions import Condition, branch_of, parts_of
+from trl_lint.analysis.program.idioms.refused_starts import follows, known_at
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -45,7 +47,7 @@ from trl_lint.domain.control import Control
 from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
-from trl_lint.knowledge.lightning import FABRIC, LAUNCHES, MAKE_TRAINERS, RUNS_OF_TRAINER, TRAINERS
+from trl_lint.knowledge.lightning import FABRIC, LAUNCHES, MAKE_TRAINERS, NODES, RUNS_OF_TRAINER, TRAINERS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -67,7 +69,7 @@ def note(frame: Frame, receiver: Value, name: str, call: cst.CSTNode) -> None:
     if found.is_started or not (_starts_others(receiver, name) or _runs_model(frame, name, call)):
         return
     found.is_started = True
-    if not _is_left_to_trainer(frame.trace):
+    if not _is_left_to_trainer(frame.trace) or _asks_for_nodes(frame.root):
         return
     early = _reached_once(frame.trace, _turns_around(frame, call))
     found.nodes = set(map(id, early))
@@ -170,11 +172,12 @@ def _is_without_file(condition: Control, node: cst.CSTNode) -> bool:
     branch = branch_of(root, test) if test is not None else None
     if branch is None or not isinstance(branch.test, cst.BaseExpression):
         return False
-    if ancestors(branch, node):
-        return _is_negated(branch.test) if ancestors(branch.body, node) else _is_plain(branch.test)
+    if ancestors(branch.body, node):
+        return _is_negated(branch.test)
     leaves = ends_outside(branch.body)
-    if ancestors(root, node) and definitions_around(root, node) == definitions_around(root, branch):
-        return leaves and _is_plain(branch.test)
+    is_beside = ancestors(root, node) and definitions_around(root, node) == definitions_around(root, branch)
+    if is_beside or ancestors(branch, node):
+        return bool(leaves or ancestors(branch, node)) and _is_plain_where(branch.test, root, node)
     return _is_negated(branch.test) or ((leaves or branch.orelse is not None) and _is_plain(branch.test))
 
 
@@ -193,6 +196,16 @@ def _is_plain(test: cst.BaseExpression) -> bool:
     return isinstance(test, (cst.Attribute, cst.Call, cst.Name)) or _counts_files(test, cst.Equal, cst.GreaterThanEqual)
 
 
+def _is_plain_where(test: cst.BaseExpression, root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """The same; other parts of a test must hold at a place, too: `path is not None and exists(path)`."""
+    if not isinstance(test, cst.BooleanOperation):
+        return _is_plain(test)
+    around = definitions_around(root, node)
+    known = list(known_at(around[-1] if around else root, node))
+    left = [each for each in parts_of(test) if not follows(Condition(each, True), known)]
+    return len(left) == 1 and _is_plain(left[0])
+
+
 def _counts_files(test: cst.BaseExpression, *operators: type[cst.BaseCompOp]) -> bool:
     """Whether a number of files is compared with the wanted one, in one of these ways."""
     match test:
@@ -209,6 +222,14 @@ def _is_left_to_trainer(trace: EventTrace) -> bool:
     """Whether nothing before has shown that there are several processes, but that a Trainer or a Fabric is made."""
     node = None if trace.start is None else trace.start.node
     return node is None or (isinstance(node, cst.Call) and last_name(node.func) in _MAKE_THEM)
+
+
+@lru_cache(maxsize=64)
+def _asks_for_nodes(root: cst.CSTNode) -> bool:
+    """Whether code makes a Trainer, or a Fabric, for several nodes by number."""
+    made = (each for each in of_class(root, cst.Call) if last_name(each.func) in _MAKE_THEM)
+    given = (arg for each in made for arg in each.args if arg.keyword is not None and arg.keyword.value == NODES)
+    return any(isinstance(arg.value, cst.Integer) and arg.value.evaluated_value > 1 for arg in given)
 
 
 _MAKE_THEM = MAKE_TRAINERS | {FABRIC.rpartition(".")[2]}
