@@ -108,6 +108,7 @@ class EnginesInUse(NamedTuple):
         lightning_several: Whether programs that have Lightning run them name a strategy of several processes.
         untrained: The classes of the file that nothing around makes but settings, as parts of other models, or programs
             that have Lightning run nothing.
+        unvalidated: The classes of the file that Lightning only runs without a validation.
         others_started: Whether commands of the project start other programs on several processes, and none is known
             that starts a program that the file is part of.
         given_options: The options that commands give to the programs that the file is part of.
@@ -133,6 +134,7 @@ class EnginesInUse(NamedTuple):
     lightning: bool = True
     lightning_several: bool = False
     untrained: frozenset[str] = frozenset()
+    unvalidated: frozenset[str] = frozenset()
     others_started: bool = False
     given_options: GivenOptions = GivenOptions()
     passed_over: frozenset[str] = frozenset()

@@ -26,6 +26,15 @@ LOGS = re.compile(rb"\.log(?:_dict)?\s*\(")
 # What imports one, among the last parts of the names that a file imports.
 IMPORTED = frozenset({"LightningModule", "lightning", "pytorch", "pytorch_lightning"})
 
+# What makes a Trainer by its own name, the number of batches that it validates on, and what sets that, too.
+# Source: lightning/pytorch/trainer/setup.py `_init_debugging_flags`
+MAKE_OWN = frozenset({"Trainer", "from_argparse_args"})
+VALIDATED_BATCHES, VALIDATES = "limit_val_batches", "validate"
+OTHER_LIMITS = ("fast_dev_run", "overfit_batches")
+CLI = "LightningCLI"
+LIMITS_VALIDATION = re.compile(rb"\blimit_val_batches[ \t]*=[ \t]*0")
+CHANGES_LIMIT = re.compile(rb"\.limit_val_batches[ \t]*=(?!=)")
+
 # A strategy that runs a module in several processes, as it is named or made: also one that starts them for `fit` only.
 NAMES_STRATEGY = re.compile(
     rb"\b(?:strategy|accelerator|distributed_backend)[ \t]*=[ \t]*[\"'](?:ddp|deepspeed|fsdp)"

@@ -46,6 +46,13 @@ def is_renamed(names: Collection[str], contents: Iterable[bytes]) -> bool:
     return any(renamed.search(each) is not None and renamed.search(code_of(each)) is not None for each in contents)
 
 
+def other_names(names: Collection[str], contents: Iterable[bytes]) -> frozenset[str]:
+    """The names that imports give one of these classes: `from nets import Net as Own`."""
+    renamed = _any_of(_RENAMED + rb"[ \t]+(\w+)", names)
+    codes = (code_of(each) for each in contents if renamed.search(each) is not None)
+    return frozenset(each.decode("utf-8", "replace") for code in codes for each in renamed.findall(code))
+
+
 def is_used(names: Collection[str], content: bytes) -> bool:
     """Whether the code of a file does anything with one of these classes but to ask for it, or to inherit from it."""
     word = _any_of(_WORD, names)

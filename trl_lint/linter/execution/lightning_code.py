@@ -10,9 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from trl_lint.analysis.program.project.source_text import code_of
-from trl_lint.knowledge.lightning_runs import NAMES_STRATEGY, PACKAGE, may_run
+from trl_lint.knowledge.lightning_runs import CHANGES_LIMIT, LIMITS_VALIDATION, NAMES_STRATEGY, PACKAGE, may_run
+from trl_lint.linter.execution.class_uses import classes_in
 from trl_lint.linter.execution.project_files import content_of
 from trl_lint.linter.execution.project_scan import ProjectScan
+from trl_lint.linter.execution.trainer_runs import TrainerRuns, runs_in
 
 
 class LightningCode:
@@ -22,6 +24,25 @@ class LightningCode:
         self.home = home
         self.importers = project.importers
         self.contents = {each: content_of(home / each) for each in sorted(self.importers.code)}
+        self._runs: dict[str, TrainerRuns] = {}
+
+    def runs(self, path: str) -> TrainerRuns:
+        """What a file has Lightning run."""
+        if path not in self._runs:
+            self._runs[path] = runs_in(self.contents[path])
+        return self._runs[path]
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """The names of all classes."""
+        return frozenset().union(*map(classes_in, self.contents.values()))
+
+    @cached_property
+    def limits_validation(self) -> bool:
+        """Whether a file may have Lightning run something without a validation, and none changes that for a Trainer."""
+        if not any(LIMITS_VALIDATION.search(self.contents[each]) is not None for each in self.running):
+            return False
+        return not any(CHANGES_LIMIT.search(each) is not None for each in self.contents.values())
 
     @cached_property
     def running(self) -> frozenset[str]:

@@ -22,6 +22,7 @@ from trl_lint.linter.execution.made_elsewhere import made_elsewhere
 from trl_lint.linter.execution.only_parts import only_parts
 from trl_lint.linter.execution.project_files import ProjectFiles, content_of
 from trl_lint.linter.execution.project_scan import ProjectScan
+from trl_lint.linter.execution.unvalidated import unvalidated
 
 
 def with_lightning(
@@ -43,6 +44,7 @@ def with_lightning(
     return found._replace(
         lightning=files.may_run_lightning(),
         untrained=only_parts(path, projects) | made_elsewhere(path, projects, code),
+        unvalidated=unvalidated(path, projects, code),
         lightning_several=_is_run_by_several(path, code),
     )
 

@@ -1,9 +1,10 @@
-"""Programs that give Lightning no data to validate on: the validation hooks of their modules never run.
+"""Programs that have Lightning validate nothing, or give it no data for that: the validation hooks never run.
 
     class Data(LightningDataModule):
         def val_dataloader(self): pass          nothing: Lightning skips the validation
     trainer.fit(Net(), Data())
     trainer.fit(Net(), loader)                  not known, if it is no data module of this file
+    Trainer(limit_val_batches=0).fit(…)         nothing, if all programs that train a `Net` say so (`unvalidated.py`)
 
 Source: lightning/pytorch/loops/evaluation_loop.py `_EvaluationLoop.skip`, of lightning 2.6.0
 """
@@ -34,15 +35,23 @@ _VALIDATES = rb"\bval_dataloaders\b|\.validate\("
 
 
 def is_without_validation(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether a node is in a method of a module that is only called in a validation, in a program without any data for
-    that. Another file that imports it may have some.
-    """
-    if not is_program(module.source or b"") or module.engines().imported or module.mentions(_VALIDATES):
+    """Whether a node is in a method of a module that is only called in a validation, and no program has any."""
+    unvalidated, may_have_no_data = module.engines().unvalidated, _may_have_no_data(module)
+    if not unvalidated and not may_have_no_data:
         return False
     around = {id(each) for each in definitions_around(module.tree, node)}
     cls = next((each for each in module.classes if id(each.node) in around), None)
     if cls is None or not is_module(cls.library_bases()) or not _is_only_in(cls, around):
         return False
+    return cls.name in unvalidated or (may_have_no_data and _has_none(module, cls))
+
+
+def _may_have_no_data(module: Module) -> bool:
+    """Whether a file is a program that gives no loader for a validation. Another file that imports it may have one."""
+    return is_program(module.source or b"") and not module.engines().imported and not module.mentions(_VALIDATES)
+
+
+def _has_none(module: Module, cls: ClassInfo) -> bool:
     return module.notes.cached((is_without_validation, cls), lambda: _has_no_data(module, cls))
 
 
