@@ -122,3 +122,74 @@ def test_a_callback_may_have_a_trainer_validate(tmp_path):
 def test_a_program_that_only_names_another_model_says_nothing(tmp_path):
     train = changed("import Net", "import Head").replace("Net()", "Head(args.net)")
     assert VALIDATED in in_project(tmp_path, train=train, sample="from models import Net\n\nprint(build(Net))\n")
+
+
+TRAINED = """\
+import lightning as pl
+from torch.utils.data import DataLoader
+
+from models import Net
+
+
+class Data(pl.LightningDataModule):
+    def train_dataloader(self):
+        return DataLoader(self.rows)
+
+
+def main(args):
+    trainer = build_trainer(args)
+    data = DataLoader(args.rows)
+    trainer.fit(Net(), data)
+
+
+if __name__ == "__main__":
+    main(read_arguments())
+"""
+HAS_DATA = '''\
+class Rows:
+    def val_dataloader(self):
+        """Passed on by a factory."""
+'''
+
+
+def trained(before: str = "", after: str = "") -> str:
+    return changed(before, after, TRAINED)
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        trained(),
+        trained("(Net(), data)", "(Net(), DataLoader(args.rows), ckpt_path=args.path)"),
+        trained("(Net(), data)", "(Net(), train_dataloaders=data)"),
+        trained("(Net(), data)", "(model=Net(), datamodule=Data())"),
+        trained("= DataLoader(args", "= Data(args"),
+        # Which model it is, settings say: it may be this one.
+        trained("Net()", "create_model(args)"),
+        trained("(Net(), data)", "(Net(), data)\n    sklearn_model.predict(rows)"),
+    ],
+)
+def test_a_project_without_data_to_validate_on(train, tmp_path):
+    assert in_project(tmp_path, train=train) == []
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        trained("(Net(), data)", "(Net(), data, DataLoader(args.others))"),
+        trained("(Net(), data)", "(Net(), data, val_dataloaders=args.others)"),
+        trained("(Net(), data)", "(Net(), data, **args.more)"),
+        trained("(Net(), data)", "(Net(), *args.data)"),
+        trained("(Net(), data)", "(Net())"),
+        trained("= DataLoader(args", "= build(args"),
+        trained("= DataLoader(args", "= ImageDataModule.from_datasets(args"),
+        trained("    trainer.fit", "    data = args.data\n    trainer.fit"),
+        trained("(Net(), data)", "(Net(), data)\n    trainer.validate(Net(), data)"),
+    ],
+)
+def test_data_that_may_be_for_a_validation(train, tmp_path):
+    assert in_project(tmp_path, train=train) == [VALIDATED]
+
+
+def test_another_file_has_data_to_validate_on(tmp_path):
+    assert in_project(tmp_path, train=TRAINED, rows=HAS_DATA) == [VALIDATED]

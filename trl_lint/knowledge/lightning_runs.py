@@ -34,6 +34,14 @@ OTHER_LIMITS = ("fast_dev_run", "overfit_batches")
 CLI = "LightningCLI"
 LIMITS_VALIDATION = re.compile(rb"\blimit_val_batches[ \t]*=[ \t]*0")
 CHANGES_LIMIT = re.compile(rb"\.limit_val_batches[ \t]*=(?!=)")
+# What gives a Trainer data to validate on; without it, a loader or a data module is for training only, as is what a
+# `fit` is passed with these keywords.
+# Source: lightning/pytorch/trainer/trainer.py `Trainer.fit`, core/hooks.py `DataHooks.val_dataloader`
+GIVES_VALIDATION_DATA = re.compile(rb"(?:\bdef[ \t]+|\.)val_dataloader\b|\bval_dataloaders\b")
+DATA_MODULE = re.compile(rb"(?m)^[ \t]*class[ \t]+(\w+)[ \t]*\([^()]*\bLightningDataModule[ \t]*[,)]")
+PLAIN_LOADER = "DataLoader"
+TRAINING_DATA = frozenset({"datamodule", "train_dataloader", "train_dataloaders"})
+OTHERS_OF_FIT = frozenset({"ckpt_path", "model"})
 
 # A strategy that runs a module in several processes, as it is named or made: also one that starts them for `fit` only.
 NAMES_STRATEGY = re.compile(

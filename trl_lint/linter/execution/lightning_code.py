@@ -10,7 +10,16 @@ from functools import cached_property
 from pathlib import Path
 
 from trl_lint.analysis.program.project.source_text import code_of
-from trl_lint.knowledge.lightning_runs import CHANGES_LIMIT, LIMITS_VALIDATION, NAMES_STRATEGY, PACKAGE, may_run
+from trl_lint.knowledge.lightning_runs import (
+    CHANGES_LIMIT,
+    DATA_MODULE,
+    GIVES_VALIDATION_DATA,
+    LIMITS_VALIDATION,
+    NAMES_STRATEGY,
+    PACKAGE,
+    PLAIN_LOADER,
+    may_run,
+)
 from trl_lint.linter.execution.class_uses import classes_in
 from trl_lint.linter.execution.project_files import content_of
 from trl_lint.linter.execution.project_scan import ProjectScan
@@ -29,7 +38,7 @@ class LightningCode:
     def runs(self, path: str) -> TrainerRuns:
         """What a file has Lightning run."""
         if path not in self._runs:
-            self._runs[path] = runs_in(self.contents[path])
+            self._runs[path] = runs_in(self.contents[path], self.makers_of_training_data)
         return self._runs[path]
 
     @cached_property
@@ -38,9 +47,18 @@ class LightningCode:
         return frozenset().union(*map(classes_in, self.contents.values()))
 
     @cached_property
+    def makers_of_training_data(self) -> frozenset[str]:
+        """The names of what makes data that is surely for training only: no file has any to validate on."""
+        if any(GIVES_VALIDATION_DATA.search(each) is not None for each in self.contents.values()):
+            return frozenset()
+        modules = (name for each in self.contents.values() for name in DATA_MODULE.findall(each))
+        return frozenset({PLAIN_LOADER, *(each.decode("utf-8", "replace") for each in modules)})
+
+    @cached_property
     def limits_validation(self) -> bool:
         """Whether a file may have Lightning run something without a validation, and none changes that for a Trainer."""
-        if not any(LIMITS_VALIDATION.search(self.contents[each]) is not None for each in self.running):
+        limits = any(LIMITS_VALIDATION.search(self.contents[each]) is not None for each in self.running)
+        if not limits and not self.makers_of_training_data:
             return False
         return not any(CHANGES_LIMIT.search(each) is not None for each in self.contents.values())
 

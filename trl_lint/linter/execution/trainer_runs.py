@@ -3,6 +3,8 @@
 trainer = Trainer(limit_val_batches=0)
 trainer.fit(Net(), data)                  it runs a `Net`, and never validates it
 trainer = build(settings)
+trainer.fit(Net(), DataLoader(rows))      nor does it here, in a project that has no data to validate on
+trainer = build(settings)
 trainer.fit(Net(), data)                  it may validate
 run(trainer.fit)                          what it runs is not known
 
@@ -13,11 +15,19 @@ Source: lightning/pytorch/trainer/trainer.py `Trainer.enable_validation`, `Train
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from trl_lint import quiet_ast
-from trl_lint.knowledge.lightning_runs import CLI, MAKE_OWN, OTHER_LIMITS, VALIDATED_BATCHES, VALIDATES
+from trl_lint.knowledge.lightning_runs import (
+    CLI,
+    MAKE_OWN,
+    OTHER_LIMITS,
+    OTHERS_OF_FIT,
+    TRAINING_DATA,
+    VALIDATED_BATCHES,
+    VALIDATES,
+)
 
 _RUNS = frozenset({"fit", VALIDATES})
 
@@ -33,12 +43,12 @@ class TrainerRuns(NamedTuple):
     made: frozenset[str] | None = None
 
 
-def runs_in(content: bytes) -> TrainerRuns:
-    """What the code of a file has Lightning run."""
+def runs_in(content: bytes, makers_of_training_data: Collection[str] = ()) -> TrainerRuns:
+    """What the code of a file has Lightning run. makers_of_training_data: the names of what makes no other data."""
     tree = quiet_ast.parsed(content)
     if tree is None:
         return TrainerRuns()
-    file = _BoundNames(tree)
+    file = _BoundNames(tree, makers_of_training_data)
     runs = [each for each in file.calls if isinstance(each.func, ast.Attribute) and each.func.attr in _RUNS]
     named = sum(isinstance(each, ast.Attribute) and each.attr in _RUNS for each in file.nodes)
     if named > len(runs) or any(_last_name(each) == CLI for each in file.nodes):
@@ -51,7 +61,8 @@ def runs_in(content: bytes) -> TrainerRuns:
 class _BoundNames:
     """The code of a file: its calls, and what it assigns."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, makers_of_training_data: Collection[str]) -> None:
+        self._makers_of_training_data = makers_of_training_data
         self.nodes = list(ast.walk(tree))
         self.calls = [each for each in self.nodes if isinstance(each, ast.Call)]
         self._values: dict[str, list[ast.expr | None]] = {}
@@ -59,12 +70,26 @@ class _BoundNames:
             self._values.setdefault(target, []).append(value)
 
     def never_validates(self, run: ast.Call) -> bool:
-        """Whether a run is a `fit` of a Trainer that is made here, for no batches of a validation."""
+        """Whether a run is a `fit` of a Trainer that is made here for no validation, or on no data for one."""
         func = run.func
         if not isinstance(func, ast.Attribute) or func.attr == VALIDATES:
             return False
+        if self._is_on_training_data(run):
+            return True
         makers = self._calls_that_make(func.value)
         return bool(makers) and all(each is not None and _is_without_validation(each) for each in makers)
+
+    def _is_on_training_data(self, run: ast.Call) -> bool:
+        """`trainer.fit(model, DataLoader(rows))`"""
+        keywords = {each.arg or "**": each.value for each in run.keywords}
+        data = [*run.args[1:], *(value for name, value in keywords.items() if name in TRAINING_DATA)]
+        if len(data) != 1 or any(isinstance(each, ast.Starred) for each in run.args):
+            return False
+        if not keywords.keys() <= TRAINING_DATA | OTHERS_OF_FIT:
+            return False
+        makers = self._calls_that_make(data[0])
+        names = (each is not None and _last_name(each.func) in self._makers_of_training_data for each in makers)
+        return bool(makers) and all(names)
 
     def maker_of_model(self, run: ast.Call) -> str | None:
         """The name of what makes the object that is run; None if it is not known, or not always the same."""

@@ -2,6 +2,7 @@
 
     train.py      Trainer(limit_val_batches=0).fit(Net(), data)      `Net.validation_step` never runs
     finetune.py   Trainer().fit(Head(Net.load_from_checkpoint(a)))   nor does it here, where it is a part of a `Head`
+    small.py      Trainer().fit(build(args), DataLoader(rows))       nor here, if no file has data to validate on
 
 Not if another program may have it run by its own Trainer, as far as the code tells.
 """
@@ -39,13 +40,20 @@ def _is_unvalidated(code: LightningCode, users: Collection[str], cls: str) -> bo
     open_users = [each for each in users if code.runs(each).validates]
     if any(not _runs_others_only(code, each, names) for each in open_users):
         return False
-    return any(is_used(names, code.contents[each]) for each in users if each not in open_users)
+    others = (each for each in users if each not in open_users)
+    return any(is_used(names, code.contents[each]) or _runs_unknown(code, each) for each in others)
 
 
 def _runs_others_only(code: LightningCode, user: str, names: Collection[str]) -> bool:
     """Whether all that a file has Lightning run is of other classes of the project."""
     made = code.runs(user).made
     return made is not None and made <= code.classes and made.isdisjoint(names)
+
+
+def _runs_unknown(code: LightningCode, user: str) -> bool:
+    """Whether a file has Lightning run something that no class of the project makes in it: `create_model(settings)`."""
+    made = code.runs(user).made
+    return made is None or not made <= code.classes
 
 
 def _names_of(cls: str, contents: Collection[bytes]) -> frozenset[str]:
