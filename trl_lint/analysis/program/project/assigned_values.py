@@ -5,7 +5,8 @@ A writer is the key of a run of a method, which begins with the id of the method
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping
+from functools import reduce
 from itertools import accumulate, islice
 
 from trl_lint.domain import ranks
@@ -61,10 +62,17 @@ def method_of(writer: Hashable) -> Hashable:
 
 def joined_without(by_writer: Mapping[Hashable, Value], methods: Container[Hashable]) -> Value:
     """The join of what methods other than these have left; BOTTOM if nothing."""
-    merged: Value = BOTTOM
-    for writer, value in by_writer.items():
-        if method_of(writer) not in methods:
-            merged = join(merged, value)
+    left = [value for writer, value in by_writer.items() if method_of(writer) not in methods]
+    return in_any_order(reduce(join, left, BOTTOM), left)
+
+
+def in_any_order(merged: Value, left: Iterable[Value]) -> Value:
+    """The join of what methods have left in an attribute: if one of them has reduced it, after which calls is unknown.
+
+    `update` adds this rank's own numbers, `sync` reduces them: a later call may read either.
+    """
+    if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left):
+        return merged.replace(rank=ranks.UNKNOWN)
     return merged
 
 

@@ -14,6 +14,7 @@ from trl_lint.analysis.program.blocks import is_blank
 from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_after_base
 from trl_lint.analysis.program.project.assigned_values import (
     ValuesByRun,
+    in_any_order,
     join_reduced,
     joined_without,
     may_be_wrapped,
@@ -327,8 +328,7 @@ class ClassInfo:
         merged = by_writer.join_with(writer, kept)
         if merged.kind is Kind.UNKNOWN and "__init__" in self.methods:
             merged = rank_from_some(by_writer, self.methods["__init__"].node) or merged
-        if merged.rank.differs and any(each.rank == ranks.REDUCED for each in by_writer.values()):
-            merged = merged.replace(rank=ranks.UNKNOWN)  # the same on all ranks, but after which calls is unknown
+        merged = in_any_order(merged, by_writer.values())
         known = self.attributes.get(name)
         if known is None or not same_facts(known, merged):
             is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
