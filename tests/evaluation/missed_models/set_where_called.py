@@ -112,6 +112,61 @@ class HasDefault:
         self.shown("trains")
 
 
+class Saves:
+    def __init__(self, rank):
+        self.rank = rank
+
+    def keep(self, step):
+        self.best = f"best-{step}"
+
+    def train(self):
+        for step in range(3):
+            if self.rank == 0 and step % 2:
+                self.keep(step)
+
+    def test(self):
+        self.tested = open(self.best).read()  # expect: TRL017
+
+
+class SavesOnAll:
+    def __init__(self, rank):
+        self.rank = rank
+
+    def keep(self, step):
+        self.last = f"last-{step}"
+
+    def train(self):
+        self.keep(3)
+
+    def test(self):
+        self.tested = open(self.last).read()
+
+
+class Shows:
+    def __init__(self, rank):
+        self.rank = rank
+
+    def draw(self):
+        self.drawn = "drawn"
+
+    def train(self):
+        if self.rank == 0:
+            self.draw()
+        self.end()
+
+    def end(self):
+        self.tested = open(self.drawn).read()
+
+
+class ShowsOnAll(Shows):
+    def draw(self):
+        super().draw()
+
+    def train(self):
+        self.draw()
+        super().train()
+
+
 def main():
     dist.init_process_group("nccl")
     rank = dist.get_rank()
@@ -124,6 +179,12 @@ def main():
     Heir(rank).train()
     HasDefault(rank).train()
     SetInPair(rank).train()
+    saves, on_all = Saves(rank), SavesOnAll(rank)
+    saves.train()
+    saves.test()
+    on_all.train()
+    on_all.test()
+    ShowsOnAll(rank).train()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects.prepared_on_one import attribute_targets
 from trl_lint.analysis.program.definitions.call_order import methods_run_by
-from trl_lint.analysis.program.definitions.changed_state import is_set_only_in, uses_of_method
+from trl_lint.analysis.program.definitions.changed_state import is_set_only_in, uses_of_method_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import attribute_values, is_literal_none, of_class
@@ -44,7 +44,7 @@ def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence
     if variable is not None and variable.kind is not Kind.NONE:
         return None
     project, classes = frame.engine.project, cls.project_lineage()
-    if uses_of_method(project, setter.name) != 1 or not is_set_only_in(project, classes, name):
+    if uses_of_method_of(project, classes, setter.name) != 1 or not is_set_only_in(project, classes, name):
         return None
     is_none = variable is not None or any(_sets_none(each, name) for each in _methods(cls))
     return absence.as_none() if is_none else absence

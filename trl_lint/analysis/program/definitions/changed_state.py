@@ -9,6 +9,7 @@ For example:
     Run.started = True                        is_set_on_class: `started` of `Run`
     trainer.writer = writer                   is_set_outside_class: `writer`
     self.start()                              uses_of_method: one of `start`
+    class Other: … self.start()               uses_of_method_of: none, if `Other` has a `start` of its own
 
 Their values depend on when they are read.
 """
@@ -17,11 +18,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+
+import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import code_of
+from trl_lint.analysis.program.syntax import of_class
 
 _GLOBAL = rb"(?m)^\s+global\s"
 _ASSIGNED = rb"\s*(?:[-+*/|&]|//)?=[^=]"
@@ -77,6 +82,30 @@ def uses_of_method(project: Project, name: str) -> int:
     """How often code of the project reads an attribute of this name, or has the name as a text."""
     wanted = re.compile(rb"\.%b\b|[\"']%b[\"']" % (name.encode(), name.encode()))
     return sum(len(wanted.findall(code)) for _, code in project.linted_code(name))
+
+
+def uses_of_method_of(project: Project, classes: Sequence[ClassInfo], name: str) -> int:
+    """The same for a method of some classes: without `self.name` in other classes that have a method of this name."""
+    uses = uses_of_method(project, name)
+    mine = frozenset((each.module.path, each.name) for each in classes)
+    return uses - _uses_of_namesakes(project, name, mine) if uses > 1 else uses
+
+
+@noted_of_linted
+def _uses_of_namesakes(project: Project, name: str, mine: frozenset[tuple[Path, str]]) -> int:
+    wanted = re.compile(rb"\bself\.%b\b" % name.encode())
+    files = ((path, project.module(path)) for path, _ in project.linted_code(name))
+    return sum(
+        len(wanted.findall(code_of(module.tree.code_for_node(cls).encode())))
+        for path, module in files
+        if module is not None
+        for cls in of_class(module.tree, cst.ClassDef)
+        if (path, cls.name.value) not in mine and any(_defines(each, name) for each in cls.body.body)
+    )
+
+
+def _defines(statement: cst.CSTNode, name: str) -> bool:
+    return isinstance(statement, cst.FunctionDef) and statement.name.value == name
 
 
 def is_set_only_in(project: Project, classes: Sequence[ClassInfo], name: str) -> bool:
