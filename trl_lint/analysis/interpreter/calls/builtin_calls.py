@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.objects import (
     attribute_tests,
     chosen_names,
     own_wrappers,
+    present_on_some,
     sequences,
     settings_objects,
 )
@@ -356,9 +357,9 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return flag(found)
     if isinstance(receiver, ProjectInstance):
         known = frame.read_attribute(receiver.cls, name)
-        if known is not None and known.absence is not None and not known.absence.is_none:
-            provenance = known.absence.condition
-            return flag(rank=ranks.RANK_LOCAL, provenance=provenance)
+        absence = None if known is None else present_on_some.of_question(frame, receiver.cls, name, known)
+        if absence is not None:
+            return flag(rank=ranks.RANK_LOCAL, provenance=absence.condition)
     if isinstance(receiver, PreparedObject):
         # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES

@@ -79,6 +79,14 @@ def _of_called_on_some(frame: Frame, cls: ClassInfo, name: str, value: Value, no
     return value
 
 
+def of_question(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence | None:
+    """Why `hasattr` is false on some ranks for an attribute with this value; None if it is not known to be."""
+    absence = value.absence
+    if absence is None and not may_have(cls, name):
+        absence = set_where_called.lacking(frame, cls, name)
+    return None if absence is None or absence.is_none else absence
+
+
 def _is_set_there(frame: Frame, name: str, absence: Absence) -> bool:
     """Whether the place that sets an attribute on some ranks is the only one outside its class."""
     place = absence.bound.node

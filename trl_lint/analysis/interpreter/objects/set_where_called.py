@@ -10,6 +10,7 @@ For example:
             self.log = open("log")      `log` is lacking on the other ranks
         def train(self):
             self.log.write("starts")    those that lack it fail here, also where it is None at first
+            hasattr(self, "log")        differs between ranks
 """
 
 from __future__ import annotations
@@ -31,14 +32,20 @@ from trl_lint.domain.values import Kind, Value
 
 
 def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence | None:
+    """Why ranks lack an attribute that a function reads without asking for it."""
+    is_asked_for = frame.function is None or _names_as_text(frame.function, name)
+    return None if value.absence is not None or is_asked_for else lacking(frame, cls, name)
+
+
+def lacking(frame: Frame, cls: ClassInfo, name: str) -> Absence | None:
     """Why ranks lack an attribute, if a method that only the others call is all that gives it a value."""
-    if value.absence is not None or (cls, name) in frame.objects.attribute_writes:
+    if (cls, name) in frame.objects.attribute_writes:
         return None
     called = _called(cls)
     setter = _setter(cls, name) if called else None
     if setter is None or setter.name not in called or frame.function is None:
         return None
-    if _is_run_by(cls, called, frame.function) or _names_as_text(frame.function, name):
+    if _is_run_by(cls, called, frame.function):
         return None
     absence, variable = called[setter.name], frame.engine.class_variable(cls, name)
     if variable is not None and variable.kind is not Kind.NONE:
