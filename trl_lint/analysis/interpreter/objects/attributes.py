@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.objects import (
     method_order,
     model_outputs,
     named_ranks,
+    numbers_of_some,
     options,
     own_wrappers,
     passed_models,
@@ -323,6 +324,7 @@ _KNOWN_FROM_OTHER_CODE = (
     passed_models.model_of_loss,
     _as_annotated,
     _as_given_alike,
+    numbers_of_some.value_left_by_some,
 )
 
 

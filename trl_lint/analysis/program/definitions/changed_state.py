@@ -113,6 +113,7 @@ def is_set_only_in(project: Project, classes: Sequence[ClassInfo], name: str) ->
     wanted = re.compile(rb"\.%b%b" % (name.encode(), _ANNOTATED))
     inside = sum(len(wanted.findall(code_of(each.module.tree.code_for_node(each.node).encode()))) for each in classes)
     files = {path: code for each in classes for path, code in project.linted_code(each.name)}
+    files.update((each.module.path, each.module.code) for each in classes)  # which may be no linted file
     return sum(len(wanted.findall(code)) for code in files.values()) == inside
 
 

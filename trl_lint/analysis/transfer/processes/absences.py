@@ -29,6 +29,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     self_attribute,
 )
+from trl_lint.analysis.transfer.processes import changed_on_some
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
@@ -179,6 +180,7 @@ def lacking_after(
         if code is None:
             continue
         _note_calls(division, code)
+        changed_on_some.note_calls(division, code, mine)
         free = _is_free_name(frame)
         found.names.update(_lacking(division, code, (before.names, mine.names, other.names), free))
         of_objects: _Memories[_AttributeKey] = (before.attributes, mine.attributes, other.attributes)
