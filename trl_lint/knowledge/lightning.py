@@ -215,6 +215,9 @@ ROWS: tuple[Row, ...] = (
     # Its loggers write on the first process only.
     Sink(name=f"{_FABRIC}.log", source=f"{_SOURCE}.log", payload=(1, "value"), form="value"),
     Sink(name=f"{_FABRIC}.log_dict", source=f"{_SOURCE}.log_dict", payload=(0, "metrics")),
+    # The module is put into a `_FabricModule`, which passes attributes on (lightning/fabric/wrappers.py).
+    *(Function(name=f"{_FABRIC}.{name}", source=f"{_SOURCE}.{name}", returns="set up")
+      for name in ("setup", "setup_module")),
     Function(name=f"{_FABRIC}.setup_dataloaders", source=f"{_SOURCE}.setup_dataloaders", returns="shared out"),
     Function(name=f"{_FABRIC}.save", source=f"{_SOURCE}.save", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),

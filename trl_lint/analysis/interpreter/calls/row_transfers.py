@@ -153,6 +153,16 @@ def _shared_out(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return loaders[0] if len(loaders) == 1 else TupleValue(ranks.SAME, loaders)
 
 
+def _set_up(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`fabric.setup(model, optimizer)`: what wraps the model, if anything does, is left to the strategy."""
+    if args.star is not None or not args.positional:
+        return UNKNOWN
+    given, *others = args.positional
+    known = given if isinstance(given, ModelValue) else ModelValue(ranks.SAME)
+    model = known.replace(wrapping=Wrapping.UNKNOWN)
+    return TupleValue(ranks.SAME, (model, *others)) if others else model
+
+
 def _starred_values(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
     """The values that a starred last argument adds; None if their number is not known.
 
@@ -306,6 +316,7 @@ _TRANSFERS = {
     Transfer.PURE: _pure,
     Transfer.ON_SOME_RANKS: _on_some_ranks,
     Transfer.SECOND: _second,
+    Transfer.SET_UP: _set_up,
     Transfer.SHARED_OUT: _shared_out,
     Transfer.SHARD: _shard,
     Transfer.UNWRAPPED: _unwrapped,
