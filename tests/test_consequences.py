@@ -209,6 +209,34 @@ def test_the_loss_of_an_evaluation_is_reported(tmp_path: Path):
     assert lines(tmp_path, text) == [13]
 
 
+EVALUATED = """\
+def evaluate(any, loader):
+    return torch.stack([batch["right"].float().mean() for batch in loader]).mean()
+def train(accelerator, writer, model, loader, losses):
+    for batch in loader:
+        loss = model(**batch).loss
+        accelerator.backward(loss)
+        {}
+        score = {}
+        accelerator.log({{"x": score.item()}})
+train(accelerator, SummaryWriter(), model, loader, [])
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "is_reported"),
+    [
+        ("accelerator.print(loss.item())", "evaluate(accelerator, loader)", True),
+        ("writer.add_scalar('loss', loss.item())", "evaluate(writer, loader)", True),
+        # What is added to a list is a part of what follows from it.
+        ("losses.append(loss)", "torch.stack(losses).mean()", False),
+    ],
+)
+def test_an_object_that_shows_the_loss_or_goes_back_from_it_holds_none(before, call, is_reported, tmp_path: Path):
+    text = HEAD + EVALUATED.format(before, call)
+    assert bool([each for each in findings(tmp_path, text) if "`x`" in each.message]) is is_reported
+
+
 # --- one cause, one finding -----------------------------------------------------------------------------
 
 DEVICES = HEAD + 'rank = dist.get_rank()\ntorch.cuda.set_device(rank)\na = b.to(f"cuda:{rank}")\nc = d.to(rank)\n'

@@ -4,6 +4,7 @@
     accelerator.backward(loss)
     loss.detach().item()                      it is
     total += loss.item(); total / len(loader) it is: nothing else is added up
+    evaluate(accelerator, model)              it is not, though `accelerator` has been given the loss
     loss - baseline.mean()                    it is not: something else is subtracted
     policy_loss                               it is not, if `loss = policy_loss + value_loss` is trained with
     rec_loss                                  it is, if `loss = args.weight * rec_loss` is
@@ -242,6 +243,11 @@ def _is_setting(node: cst.CSTNode) -> bool:
 _KEEP_NUMBERS = frozenset({"abs", "as_tensor", "cos", "exp", "float", "int", "max", "min", "sqrt", "tensor"})
 
 _SIZES = frozenset({"len"})
+# Methods that show or log what they get, instead of adding it to their object. Not in torch_ops: none is of a tensor.
+_SHOW = frozenset({
+    "add_scalar", "add_scalars", "debug", "info", "log", "log_dict", "print", "set_description", "set_postfix",
+    "warning", "write",
+})  # fmt: skip
 # How many of the loop's targets are counters, by the function that it iterates over.
 _COUNTED = {"enumerate": 1, "range": 1}
 # A stand-in for data from outside.
@@ -277,6 +283,11 @@ def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator
             yield from _assigned(one.value, part)
 
 
+def _adds(call: cst.Call) -> bool:
+    """Whether a method may add what it gets to its object: `losses.append(loss)`, not `accelerator.backward(loss)`."""
+    return bool(call.args) and last_name(call.func) not in _SHOW and not any(_backward_starts(call, frozenset()))
+
+
 def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[cst.Name, Sequence[cst.BaseExpression], bool, bool]]:
     """The names that a statement binds, their new values, whether these are added, and whether they scale."""
     match node:
@@ -288,8 +299,8 @@ def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[cst.Name, Sequence[cst.Bas
             yield name, [value], False, False
         case cst.AugAssign(target=cst.Name() as name, operator=operator, value=value):
             yield name, [value], True, isinstance(operator, (cst.DivideAssign, cst.MultiplyAssign))
-        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name() as name), args=args)) if args:
-            yield name, [each.value for each in args], True, False
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name() as name)) as call) if _adds(call):
+            yield name, [each.value for each in call.args], True, False
         case cst.For(target=target, iter=iterable):
             bound = [name for name in below(target) if isinstance(name, cst.Name)]
             counters = _COUNTED.get(last_name(iterable.func), 0) if isinstance(iterable, cst.Call) else 0
