@@ -13,6 +13,7 @@ import gzip
 import logging
 import shutil
 
+import anyconfig
 import ase.io
 import Bio.SeqIO
 import comet_ml
@@ -79,6 +80,7 @@ def places(body: str) -> list[str]:
 @pytest.mark.parametrize(
     "call",
     [
+        "anyconfig.dump(args, {})",
         "ase.io.write({}, atoms)",
         "create_repo({})",
         "cv2.imwrite({}, picture)",

@@ -2,12 +2,12 @@
 
 Read from the source of batchgenerators 0.25, MONAI 1.5 and ASE 3.26 (`ase.io.formats.write`: its `parallel` uses MPI,
 which torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
-documentation of Biopython 1.85, diffusers 0.35, faiss 1.12, gdown 5.2, GitPython 3.1, imageio 2.37, joblib 1.5, librosa
-0.7, matplotlib 3.10, mediapy 1.2, mmcv 2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, Open3D 0.19, OpenCV
-4.12, pandas 2.3, plotly 6.3, pyarrow 21, Python, safetensors 0.6, scikit-image 0.25, SciPy 1.16, sentencepiece 0.2,
-SimpleITK 2.5, soundfile 0.13, srsly 2.5, TensorFlow 2.20, tifffile 2025.10, timm 1.0, torch 2.9, torchaudio 2.8,
-torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so that ranks which do so at
-the same time leave a mixture, or fail.
+documentation of anyconfig 0.14, Biopython 1.85, diffusers 0.35, faiss 1.12, gdown 5.2, GitPython 3.1, imageio 2.37,
+joblib 1.5, librosa 0.7, matplotlib 3.10, mediapy 1.2, mmcv 2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3,
+Open3D 0.19, OpenCV 4.12, pandas 2.3, plotly 6.3, pyarrow 21, Python, safetensors 0.6, scikit-image 0.25, SciPy 1.16,
+sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, srsly 2.5, TensorFlow 2.20, tifffile 2025.10, timm 1.0, torch 2.9,
+torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so that ranks
+which do so at the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from trl_lint.knowledge.schema import Effect, OpaqueCall, Parameter, Row
 
 # Each function with the parameter for the path.
 _WRITES: dict[str, Parameter] = {
+    "anyconfig.dump": (1, "out"),
     "ase.io.write": (0, "filename"),
     **{
         f"batchgenerators.utilities.file_and_folder_operations.{name}": (1, "file")
