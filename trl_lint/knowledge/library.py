@@ -20,6 +20,7 @@ from trl_lint.knowledge import (
     composer,
     computing_libraries,
     datasets,
+    detectron2,
     engines,
     evaluation,
     fastai,
@@ -98,11 +99,10 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS, *file_systems.ROWS,
-    *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
-    *other_launchers.ROWS, *peft.ROWS,
-    *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS, *tokenizers.ROWS, *transformers.ROWS,
-    *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *detectron2.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS,
+    *file_systems.ROWS, *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
+    *other_launchers.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS,
+    *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -210,6 +210,8 @@ _ALIASES: dict[str, str] = {
     "composer.trainer.Trainer": "composer.Trainer",
     "composer.trainer.trainer.Trainer": "composer.Trainer",
     "deepspeed.comm": "torch.distributed",
+    "detectron2.engine.hooks": "detectron2.engine",
+    "detectron2.engine.train_loop": "detectron2.engine",
     "ignite.distributed.auto": "ignite.distributed",
     "ignite.distributed.utils": "ignite.distributed",
     "imageio.v2": "imageio",

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.definitions import creations
+from trl_lint.analysis.program.definitions import creations, runners
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.event_trace import called_traces
-from trl_lint.knowledge import lightning, openmmlab
+from trl_lint.knowledge import lightning
 from trl_lint.knowledge.python import RANK_DECORATORS
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
 
 
 def _of_runners(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:
-    """The methods of a class that a runner of OpenMMLab makes, and calls, on every process."""
-    names = openmmlab.run_by_all(cls.library_bases())
+    """The methods of a class whose objects a runner has and calls, on every process."""
+    names = runners.run_by_all(cls)
     return frozenset() if names and creations.is_of_some_ranks(engine.project, cls) else names
 
 

@@ -23,6 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.runners import run_by_all
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
@@ -43,7 +44,6 @@ from trl_lint.knowledge.heuristics import (
     is_rank_name,
 )
 from trl_lint.knowledge.lightning import is_callback, prepares_on_one
-from trl_lint.knowledge.openmmlab import run_by_all
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
     """The parameters of a constructor, which no known code calls, that have the same arguments on all ranks.
 
     Those of a callback of Lightning are usually settings, such as `every_n_steps=None`: each rank makes the same one.
-    So are those of a module or a data module, of the parts that one of them is given, and of what a runner of OpenMMLab
-    makes.
+    So are those of a module or a data module, of the parts that one of them is given, and of what a runner has.
     So are the texts, numbers and tables that it gets, or a trainer which wraps its model itself: `fold: int`.
     """
     if _is_made_by_each(cls) or any(map(partial(_gets, cls), cls.module.classes)) or self_trained.wraps_own_part(cls):
@@ -165,7 +164,7 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
 def _is_made_by_each(cls: ClassInfo) -> bool:
     """Whether a library has each process make such an object: a callback, a module, a metric or the like."""
     bases = cls.library_bases()
-    return is_callback(bases) or prepares_on_one(bases) or bool(run_by_all(bases))
+    return is_callback(bases) or prepares_on_one(bases) or bool(run_by_all(cls))
 
 
 def _gets(part: ClassInfo, whole: ClassInfo) -> bool:
