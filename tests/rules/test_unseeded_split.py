@@ -638,6 +638,57 @@ def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
     )
 
 
+DEALT = """
+import sys
+import torch.distributed as dist
+
+def files_of(folder, seed):
+    files = sorted(sys.argv[1:])
+    {draw}
+    rank, size = dist.get_rank(), dist.get_world_size()
+    {deal}
+    return files
+
+dist.init_process_group("nccl")
+for file in files_of("data", {seed}):
+    print(file)
+"""
+OWN_DRAW = "own = random.Random(seed)\n    own.shuffle(files)"
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_reported"),
+    [
+        ({}, True),
+        ({"seed": "42"}, False),
+        ({"deal": "files = files[:100]"}, False),
+        ({"deal": "files = files[rank::9]"}, False),
+        ({"deal": "files = files[:: 2]"}, False),
+        ({"deal": "return files[rank::size]"}, True),
+        ({"draw": "np.random.default_rng(seed).shuffle(files)"}, True),
+        ({"draw": "files = random.Random(seed).sample(files, 100)"}, True),
+        ({"draw": "random.seed(seed)\n    random.shuffle(files)"}, True),
+        ({"draw": "random.shuffle(files)"}, True),
+        ({"draw": "random.seed(7)\n    random.shuffle(files)"}, False),
+        ({"draw": "random.Random(seed).uniform(0, 1)"}, False),
+        ({"draw": "random.Random(str(seed)).shuffle(other())"}, False),
+        ({"draw": "pass", "deal": f"files = files[rank::size]\n    {OWN_DRAW}"}, False),
+    ],
+)
+def test_files_that_each_rank_shuffles_and_deals_by_hand(changed: dict[str, str], is_reported: bool):
+    parts = {"draw": OWN_DRAW, "deal": "files = files[rank::size]", "seed": "42 + dist.get_rank()", **changed}
+    assert is_found(script(DEALT.format(**parts))) is is_reported
+
+
+def test_what_a_generator_of_each_rank_draws_is_left_to_the_author():
+    text = script(DEALT.format(draw=OWN_DRAW, deal="files = files[rank::size]", seed="42 + dist.get_rank()"))
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "own.shuffle(files)"
+    assert [step.text for step in finding.because] == ["each rank takes its share of it here"]
+    assert finding.help.startswith("draw the same on all ranks: `random.Random(42).shuffle(…)`")
+    assert finding.fix is None or finding.fix.applicability.value == "display"
+
+
 @pytest.mark.parametrize(
     ("before", "draw", "says"),
     [

@@ -130,7 +130,8 @@ DRAWS = either(
     TRAINED_ON,
     (b"data_module", random_draws.INJECTED.encode()),
 )
-SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
+# Rows that are dealt by hand are a slice with a step: `rows[rank::world_size]`.
+SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate", b"::"))
 # A file in which rows are dealt, or that has a loader prepared, passes data to a trainer, or makes loaders for one.
 DEALERS = either(
     named((*sharding.SAMPLER_HOOKS, *sharding.SPLITS, "torch.utils.data.DataLoader", PREPARE, *random_draws.SHARDS)),

@@ -61,6 +61,8 @@ DRAWS = {
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
 # https://docs.python.org/3/library/random.html#random.Random.
 SEEDED_GENERATORS = frozenset({"RandomState", "default_rng", "Random"})
+# Their methods that draw the order of things, or some of them, with what these give.
+DRAWN_BY_METHODS = {"permutation": "indices", "sample": "indices", "shuffle": "in place"}
 
 # Which calls seed which generators. torch.cuda.manual_seed does not seed that of the CPU, which draws the indices.
 SEEDERS = {

@@ -22,6 +22,7 @@ from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_defa
 from trl_lint.analysis.program.syntax import ancestors, is_main_guard
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.data.dealt_rows import dealt
 from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
 from trl_lint.domain.constants import WORLD_SIZE
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import CalleeRun
+    from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import Step
     from trl_lint.knowledge.schema import Row
 
@@ -82,6 +84,16 @@ class RandomDraws(Observer["Frame"]):
                     )
             frame.trace.notes.of(Seeding).add(table.ALL)
 
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        """Rows are dealt by hand: `rows = rows[rank::world_size]`."""
+        match statement:
+            case (
+                cst.Assign(value=cst.Subscript(value=rows) as share)
+                | cst.Return(value=cst.Subscript(value=rows) as share)
+            ) if _is_every_nth(share) and dealt(frame, share) is not None:
+                value = frame.node_values.get(id(rows))
+                emit_draws(frame, value, share, "each rank takes its share of it here", needs_group=True)
+
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
@@ -118,6 +130,11 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
         )
     elif name in args.keywords:
         yield args.keywords[name]
+
+
+def _is_every_nth(share: cst.Subscript) -> bool:
+    index = share.slice[0].slice
+    return isinstance(index, cst.Slice) and index.step is not None
 
 
 def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

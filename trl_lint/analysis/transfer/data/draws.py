@@ -3,6 +3,7 @@
     random.shuffle(rows)                  rows: DRAWN, provenance=Draw(…)
     indices = torch.randperm(n)           local(rng), provenance=Draw(…)
     train, test = random_split(data, …)   both: DRAWN
+    Random(seed + rank).shuffle(rows)     rows: DRAWN
     data.train_test_split(seed=42)        the same on all ranks
 
 A draw marks its result: the rank is `DRAWN` (indices, which differ as numbers do, keep theirs), and the chain that
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import ancestors, below, callee_of, self_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, resolved, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
@@ -224,6 +225,34 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
         value = frame.memory.names[receiver.value]
         if any(map(is_rank_local_seed, args.all())) and not isinstance(value, LibraryName):
             frame.memory.names[receiver.value] = value.replace(rank=args.rank(), provenance=args.all()[0].provenance)
+
+
+def by_own_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+    """What a separate generator draws that each rank seeds in its own way: `random.Random(seed + rank).shuffle(rows)`.
+
+    The order of its first argument is rank-local from here on, or that of the result is.
+    """
+    gives = table.DRAWN_BY_METHODS.get(name)
+    made = None if gives is None else _made_apart(frame, node)
+    if gives is None or made is None or not _is_drawn(frame, table.DrawRow(generator="", gives=gives), args):
+        return value
+    receiver = f"{frame.module.tree.code_for_node(made.func)}({{seed}})"
+    draw = Draw(frame, node, name, table.DrawRow(generator="", gives=gives, receiver=receiver), args)
+    draw.is_apart = True
+    if gives == "indices":
+        return Value(ranks.DRAWN, provenance=draw)
+    _shuffle_in_place(frame, args, node, draw)
+    return value
+
+
+def _made_apart(frame: Frame, node: cst.CSTNode) -> cst.Call | None:
+    """Where the generator that a method is called on is made, if its seed is one of this rank."""
+    target = callee_of(node)
+    made = resolved(frame.root, target.value) if isinstance(target, cst.Attribute) else None
+    if not isinstance(made, cst.Call) or last_name(made.func) not in table.SEEDED_GENERATORS or len(made.args) != 1:
+        return None
+    seed = frame.node_values.get(id(made.args[0].value))
+    return made if seed is not None and is_rank_local_seed(seed) else None
 
 
 def _is_reached_by_all(frame: Frame) -> bool:

@@ -32,6 +32,7 @@ class DrawDomain(Domain["Frame"]):
         self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         draws.of_generator(frame, name, args, node)
+        value = draws.by_own_generator(frame, name, args, node, value)
         return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
 
     def stored(self, frame: Frame, target: cst.Attribute, value: Value) -> None:
