@@ -136,9 +136,11 @@ RANK_NUMBER = Guess(
         "local_rank"
     ),
     says="A function or attribute with this name, wherever it is defined, is the rank. So is a parameter that nothing "
-    "in sight passes. A bare `rank` is not: LoRA's is the same everywhere.",
+    "in sight passes, and an item with this key of the program's arguments: `config['local_rank']`. A bare `rank` is "
+    "not: LoRA's is the same everywhere.",
     because="Names of lightning `Trainer`, ignite `idist`, detectron2 `comm`, torch_xla `xla_model`, scripts of "
-    "torchvision and timm; open-mmlab/OpenPCDet, tools/train.py: `cfg.LOCAL_RANK`; "
+    "torchvision and timm; open-mmlab/OpenPCDet, tools/train.py: `cfg.LOCAL_RANK`; WenmuZhou/DBNet.pytorch, "
+    "base/base_trainer.py: `config['local_rank'] == 0` before a writer is made; "
     "lamalab-org/MatText, src/mattext/models/finetune.py: `local_rank=None`; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_FIELD = Guess(

@@ -5,6 +5,7 @@ import re
 
 import torch.distributed as dist
 from munch import Munch
+from somewhere import gathered_elsewhere, made_elsewhere
 from somewhere.distributed import RANK, WORLD_SIZE, get_rank, is_main_process
 from transformers import Trainer, TrainerCallback
 
@@ -61,6 +62,15 @@ def of_settings(settings):
     reveal_rank(config.gpu_id in {0, 3})  # revealed: unknown
 
 
+def of_items(config, records):
+    reveal_rank(config["local_rank"] == 0)  # revealed: local(rank)
+    reveal_rank(config["train"]["LOCAL_RANK"])  # revealed: local(rank)
+    reveal_rank(config.train["LOCAL_RANK"])  # revealed: local(rank)
+    reveal_rank(config["rank"])  # revealed: unknown
+    for record in records:
+        reveal_rank(record["local_rank"])  # revealed: unknown
+
+
 def of_groups(made):
     reveal_rank(dist.group.WORLD.rank())  # revealed: local(rank)
     reveal_rank(dist.new_group([0, 1]).rank())  # revealed: local(rank)
@@ -75,4 +85,5 @@ def of_parameters(local_rank=None, rank=None, first_local_rank=0):
 
 
 of_settings(None)
+of_items(made_elsewhere(), gathered_elsewhere())
 of_groups(None)

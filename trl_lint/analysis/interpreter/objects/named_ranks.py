@@ -3,7 +3,7 @@
 For example:
 
     from options import args                      in a file that is unavailable
-    args.local_rank                               the rank
+    args.local_rank, args["local_rank"]           the rank
     class Config:
         def __init__(self, **options):
             for name, value in options.items():
@@ -15,7 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.interpreter.objects import settings_objects
+from trl_lint.analysis.state import settings
+from trl_lint.domain import ranks
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX
 
@@ -35,3 +39,12 @@ def given(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
     """The rank, if an object keeps all that it was made with as attributes and has one that is called like it."""
     is_given = heuristics.is_rank_name(name) and settings_objects.keeps_what_it_is_given(cls)
     return named_rank(frame, name) if is_given else None
+
+
+def in_settings(frame: Frame, holder: Value, key: Value, node: cst.CSTNode) -> Value | None:
+    """The rank, if it is an item of unknown settings with such a key; other records may be those of other processes."""
+    is_rank = isinstance(key.const, str) and heuristics.RANK_NUMBER.fits(key.const)
+    if not is_rank or not isinstance(node, cst.Subscript):
+        return None
+    are_settings = settings.is_unknown(holder) and settings.are_settings(node.value)
+    return named_rank(frame, str(key.const)) if are_settings or holder.rank == ranks.SETTING else None

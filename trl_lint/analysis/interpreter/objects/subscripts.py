@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs, sequences
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs, named_ranks, sequences
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state.arguments import Arguments
@@ -66,6 +66,9 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return module
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index, node)
+    number = named_ranks.in_settings(frame, container, index, node)
+    if number is not None:
+        return number
     item = of_drawn_table(container, tensors.indexed(container, index))
     if _is_placeholder(index, item):
         return UNKNOWN
