@@ -122,6 +122,9 @@ _OF_DATA = ("setup", TRAIN_DATA, VALIDATION_DATA)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
+# What it calls in each epoch and at each batch of a training, too, before 1.8, which refuses those of callbacks.
+# Source: pytorch_lightning 1.4.9, callbacks/base.py; 1.8.6, trainer/configuration_validator.py
+_OLD_HOOKS = frozenset({"on_batch_end", "on_batch_start", "on_epoch_end", "on_epoch_start"})
 # Around these it is called on each process that predicts, as any callback is; others may be for one device.
 # Source: lightning/pytorch/callbacks/callback.py `Callback.on_predict_start` and below
 _WRITER = "BasePredictionWriter"
@@ -182,7 +185,8 @@ BEFORE_2 = (
     rb"|progress_bar_refresh_rate|weights_summary|resume_from_checkpoint|checkpoint_callback|distributed_backend"
     rb"|track_grad_norm|amp_backend|amp_level|multiple_trainloader_mode|move_metrics_to_cpu)[ \t]*=(?!=)"
     rb"|\b(?:training|validation|test)_(?:epoch|step)_end\b|\b(?:add_argparse_args|from_argparse_args)\b"
-    rb"|pytorch_lightning\.(?:metrics|lite|plugins\.training_type)|\bDDPPlugin\b|\bTestTubeLogger\b"
+    rb"|pytorch_lightning\.(?:core\.(?:lightning|memory)|metrics|lite|plugins\.training_type)|\bDDPPlugin\b"
+    rb"|\bTestTubeLogger\b|\bProgressBarBase\b"
 )
 _COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
@@ -354,6 +358,12 @@ def hooks_of(bases: Collection[str]) -> frozenset[str]:
     if is_fabric(bases):
         return frozenset({_RUNS})
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
+
+
+def old_hooks_of(bases: Collection[str]) -> frozenset[str]:
+    """Those that it calls in old releases only, before those that have a package of another name."""
+    is_old = any(each.startswith(f"{OLD_PACKAGE}.") for each in bases)
+    return _OLD_HOOKS if is_old and (is_module(bases) or is_callback(bases)) else frozenset()
 
 
 def is_fabric(bases: Iterable[str]) -> bool:

@@ -44,8 +44,15 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
             _launch(_own_runs(cls, _MAKES))
     if lightning.is_fabric(bases) and creations.asks_for_one_device(engine.project, cls):
         return
-    for name in lightning.hooks_of(bases) | _of_runners(engine, cls):
+    for name in lightning.hooks_of(bases) | _of_old_release(engine, cls) | _of_runners(engine, cls):
         _launch(cls.methods[name].summaries.values() if name in cls.methods else _own_runs(cls, name))
+
+
+def _of_old_release(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:
+    """The methods of a class that Lightning calls before 1.8, by what the project pins, or by what the file uses."""
+    release = engine.versions.get(lightning.OLD_PACKAGE, "")
+    is_old = release.startswith(("0", "1")) if release else cls.module.mentions(lightning.BEFORE_2)
+    return lightning.old_hooks_of(cls.library_bases()) if is_old else frozenset()
 
 
 def _of_runners(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:

@@ -86,6 +86,7 @@ from trl_lint.knowledge.effects import (
     WRITES,
 )
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
+from trl_lint.knowledge.lightning import is_module
 from trl_lint.knowledge.schema import Class, Effect, Hook, Row
 from trl_lint.knowledge.shell_commands import RUN_LINES, RUN_WORDS
 
@@ -139,6 +140,7 @@ class SideEffects(Observer["Frame"]):
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
         effect = effect or (DUMPS_SETTINGS if name == DUMPS and _is_dumped(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
+        effect = effect or (OF_MODELS[name] if name in OF_MODELS and _is_in_module(frame, receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
         if effect is not None and not is_in_sight:
             _emit(frame, effect, name, args, node)
@@ -226,6 +228,19 @@ def _is_tokenizer_by_name(receiver: Value, node: cst.CSTNode) -> bool:
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or receiver.kind is not Kind.UNKNOWN:
         return False
     return not receiver.rank.differs and SAVED_TOKENIZER.fits(last_name(node.func.value))
+
+
+def _is_in_module(frame: Frame, receiver: Value, node: cst.CSTNode) -> bool:
+    """Whether a method is called on an unknown part of a module that Lightning hands on and wraps as a whole.
+
+    For example, `pl_module.model.save_pretrained(path)`
+    """
+    part = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+    while isinstance(part, cst.Attribute) and receiver.kind is Kind.UNKNOWN and not receiver.rank.differs:
+        part = part.value
+        if is_module((class_name_of(frame.node_values.get(id(part))),)):
+            return True
+    return False
 
 
 def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
