@@ -67,3 +67,52 @@ def test_the_order_of_a_program_beside(module, calls, is_found, tmp_path: Path):
     findings = api.check(tmp_path, Settings(root=tmp_path))
     places = [(Path(each.path).name, each.start.line) for each in findings if each.code == "TRL006"]
     assert places == [("job.py", 21)] * is_found
+
+
+AGENT = """\
+import torch
+from torch import nn
+
+class Agent(nn.Module):
+    def __init__(self, policy):
+        super().__init__()
+        self.policy = policy
+
+    def forward(self, x):
+        return self.policy(x)
+
+    def act(self, state):
+        return self.policy(state.view(-1, self.policy.size))
+"""
+PUTS_IT_IN = """\
+import torch
+from agents import Agent
+from somewhere import load
+from torch.nn.parallel import DistributedDataParallel
+
+torch.distributed.init_process_group("nccl")
+agent = Agent(load("policy"))
+{first}
+{then}
+agent(torch.ones(2, 3)).sum().backward()
+"""
+WRAPS_A_PART = "agent.policy = DistributedDataParallel(agent.policy)"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "is_reported"),
+    [
+        (WRAPS_A_PART, "agent.act(torch.ones(2, 3))", True),
+        ("agent.act(torch.ones(2, 3))", WRAPS_A_PART, False),
+        (WRAPS_A_PART, "agent.policy.module.size", False),
+        ("agent.critic = DistributedDataParallel(load('critic'))", "agent.act(torch.ones(2, 3))", False),
+    ],
+)
+def test_a_model_whose_part_a_program_wraps_may_be_in_a_file_without_a_library(
+    first: str, then: str, is_reported: bool, tmp_path: Path
+):
+    (tmp_path / "agents.py").write_text(AGENT)
+    (tmp_path / "main.py").write_text(PUTS_IT_IN.format(first=first, then=then))
+    (tmp_path / "pyproject.toml").touch()
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL002",)))
+    assert [Path(each.path).name for each in found] == ["agents.py"] * is_reported

@@ -355,6 +355,7 @@ def call_method(
     runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     given_wrappers.note_call(frame, cls, method)
+    given_wrappers.note_passed(frame, method, args)
     returned = frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
     return metric_states.result(frame, receiver, method, node, returned)
 

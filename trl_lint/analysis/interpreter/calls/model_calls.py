@@ -7,10 +7,16 @@ from itertools import chain
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, model_outputs, own_wrappers
+from trl_lint.analysis.interpreter.objects import attributes, given_wrappers, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
-from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectModel, class_of
+from trl_lint.analysis.program.definitions.objects import (
+    ClassValue,
+    FunctionValue,
+    ProjectInstance,
+    ProjectModel,
+    class_of,
+)
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced, returns_reduced
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
@@ -48,6 +54,11 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     if own_wrappers.has(frame, receiver, name):
         return UNKNOWN
     attributes.of_model(frame, receiver, name, callee, called=True)
+    own = receiver.cls.find(name) if isinstance(receiver, ProjectModel) else None
+    if isinstance(receiver, ProjectModel) and own is not None:
+        given_wrappers.note_call(frame, receiver.cls, own)
+        if own.module is not frame.module and given_wrappers.reads_one(receiver.cls, own):
+            frame.engine.call(frame, own, args, node, ProjectInstance(receiver.cls))  # its file may be left out
     if name in models.ADD_WHAT_IS_TRAINED:
         frozen_models.switched(frame, receiver, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
     if name in models.REFERENCE_CONTEXTS:

@@ -25,7 +25,13 @@ from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrap
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
 from trl_lint.analysis.program.definitions import flags_given_alike, names_of_options, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
-from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
+from trl_lint.analysis.program.definitions.objects import (
+    ClassValue,
+    FunctionValue,
+    ProjectInstance,
+    ProjectModel,
+    class_of,
+)
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
 from trl_lint.analysis.program.idioms.result_uses import has_no_module
 from trl_lint.analysis.program.project.classes import ClassInfo
@@ -424,6 +430,8 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
         )
+    elif isinstance(receiver, ProjectModel):
+        given_wrappers.note(frame, receiver.cls, target, value)
     elif isinstance(receiver, OneOfProjectObjects):
         for each in receiver.options:
             assign_attribute(frame, each, target, join(read(frame, each, target.attr.value, target), value))
