@@ -88,6 +88,8 @@ def test_what_commands_give(runs, by_default, tmp_path):
         ("model.config.save_config = args.save_config", False),
         ("args.save_config = False", False),
         ("args.save_config == other", False),
+        ("model.config.save_config = (\n        args.save_config\n    )", False),
+        ("model.config.save_config = (\n        args.epochs\n    )", True),
         ("args.save_config = args.epochs > 3", True),
         ("parser.set_defaults(save_config=True)", True),
         ('settings["save_config"] = True', True),
@@ -180,3 +182,56 @@ def test_an_option_of_the_library(settings, by_default, tmp_path):
 def test_an_option_of_the_library_where_no_command_names_a_recipe(tmp_path):
     files = {"train.py": PUSHES, "run.sh": LAUNCH, "recipes/small.yaml": "push_to_hub: true\n"}
     assert by_default_in(tmp_path, files, "train.py")
+
+
+def test_the_words_of_an_option_may_have_dashes_between_them(tmp_path):
+    text = SAVES.replace("--save_config", "--save-config").format(declared=DECLARED, test=TEST, call=CALL)
+    for runs, by_default in ((LAUNCH, False), (LAUNCH.replace("3", "3 --save-config"), True)):
+        assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
+    on = text.replace('"store_true"', '"store_false"')
+    assert by_default_in(tmp_path, {"train.py": on, "run.sh": LAUNCH}, "train.py")
+
+
+KEEPS = """\
+import argparse
+
+from transformers import Trainer, TrainerCallback
+
+class Keeper(TrainerCallback):
+    def on_save(self, args, state, control, **others):
+        others["tokenizer"].save_pretrained("kept")
+
+def keeping(trainer):
+    trainer.add_callback(Keeper())
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep", action="store_true")
+    args = parser.parse_args()
+    trainer = Trainer(load(), read(args))
+    if args.keep:
+        keeping(trainer)
+    trainer.train()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "by_default"),
+    [
+        ("", "", False),
+        ("    trainer.train()", "    trainer.add_callback(Keeper())\n    trainer.train()", True),
+        ("    if args.keep:\n", "    if args.steps:\n", True),
+        ("class Keeper", "@registered\nclass Keeper", True),
+    ],
+)
+def test_a_class_that_is_only_used_with_an_option(before, after, by_default, tmp_path):
+    files = {"train.py": KEEPS.replace(before, after, 1), "run.sh": LAUNCH}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+def test_another_file_may_use_the_class(tmp_path):
+    other = "from train import Keeper\n\nbuild(Keeper)\n"
+    assert by_default_in(tmp_path, {"train.py": KEEPS, "run.sh": LAUNCH, "other.py": other}, "train.py")
