@@ -307,7 +307,7 @@ class DatasetDrawn(Event):
     needs_group: whether sharding it fails where no process group has been started.
     """
 
-    mentions = (mentions.SHARERS, mentions.DRAWS)
+    mentions = (mentions.SHARERS_OF_ROWS, mentions.DRAWS)
 
     draw: Step
     row: DrawRow

@@ -130,8 +130,17 @@ DRAWS = either(
     TRAINED_ON,
     (b"data_module", random_draws.INJECTED.encode()),
 )
-# Rows that are dealt by hand are a slice with a step: `rows[rank::world_size]`.
-SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate", b"::"))
+SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
+# Rows that are dealt by hand are a slice whose step is the number of processes: `rows[rank::self.world_size]`.
+SHARERS_OF_ROWS = either(
+    SHARERS,
+    (
+        f"::{space}{owner}{name}".encode()
+        for space in ("", " ")
+        for owner in ("", "args.", "cfg.", "config.", "dist.", "opt.", "self.")
+        for name in ("get_world", "ngpu", "nproc", "num_gpu", "num_proc", "num_replicas", "num_shards", "world")
+    ),
+)
 # A file in which rows are dealt, or that has a loader prepared, passes data to a trainer, or makes loaders for one.
 DEALERS = either(
     named((*sharding.SAMPLER_HOOKS, *sharding.SPLITS, "torch.utils.data.DataLoader", PREPARE, *random_draws.SHARDS)),
