@@ -174,10 +174,11 @@ def _is_without_file(condition: Control, node: cst.CSTNode) -> bool:
         return False
     if ancestors(branch.body, node):
         return _is_negated(branch.test)
+    if ancestors(branch, node):
+        return _is_plain_where(branch.test, root, node)
     leaves = ends_outside(branch.body)
-    is_beside = ancestors(root, node) and definitions_around(root, node) == definitions_around(root, branch)
-    if is_beside or ancestors(branch, node):
-        return bool(leaves or ancestors(branch, node)) and _is_plain_where(branch.test, root, node)
+    if ancestors(root, node) and definitions_around(root, node) == definitions_around(root, branch):
+        return leaves and _is_plain_where(branch.test, root, node)
     return _is_negated(branch.test) or ((leaves or branch.orelse is not None) and _is_plain(branch.test))
 
 
