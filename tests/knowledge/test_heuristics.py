@@ -40,6 +40,25 @@ from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
 
 GUESSES = all_guesses()
+TOLD_THE_LOSS = """\
+import torch
+from accelerate import Accelerator
+
+def evaluate(writer, loader):
+    return torch.stack([batch["right"].float().mean() for batch in loader]).mean()
+
+def train(accelerator, writer, model, loader):
+    for batch in loader:
+        loss = model(**batch).loss
+        accelerator.backward(loss)
+        writer.{}("loss", loss)
+        accelerator.log({{"score": evaluate(writer, loader).item()}})
+
+def main():
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(make_model(), make_loader())
+    train(accelerator, make_writer(), model, loader)
+"""
 WRAPPED_ELSEWHERE = """\
 from torch.nn.parallel import DistributedDataParallel
 
@@ -953,6 +972,7 @@ CASES = {
         False,
     ),
     "SCALES_A_LOSS": Case(revealed, SCALED.format("scale"), "local(data)", SCALED.format("count"), "unknown"),
+    "KEEPS_NONE_OF_IT": Case(shown_by_default, TOLD_THE_LOSS.format("add_scalar"), 1, TOLD_THE_LOSS.format("keep"), 0),
     "KEEPS_ITS_ARGUMENT": Case(
         rule("TRL003"),
         loop("loss = loss.mean()\noptimizers.backward(loss)\nwandb.log({'loss': loss})"),

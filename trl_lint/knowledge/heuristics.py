@@ -731,6 +731,14 @@ SCALES_A_LOSS = Guess(
     "`scaler.scale(loss).backward()`.",
     because="tests/evaluation/missed_models/refused_losses.py: a function gets the scaler as an argument",
 )
+KEEPS_NONE_OF_IT = Guess(
+    group=GRADIENTS,
+    words=_one_of("add_scalar add_scalars debug info log log_dict print set_description set_postfix warning write"),
+    says="A method with this name shows or logs what it gets, and its object keeps none of it: what follows from the "
+    "object is no training loss.",
+    because="Pints-AI/1.5-Pints, pretrain/main.py: `fabric.print(…)` shows the training loss, and "
+    "`validate(fabric, model, val_dataloader, …)` gives another one",
+)
 KEEPS_ITS_ARGUMENT = Guess(
     group=GRADIENTS,
     words=_one_of("append backward manual_backward"),

@@ -24,7 +24,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, self_attribute, used_names
 from trl_lint.knowledge import torch_ops
-from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
+from trl_lint.knowledge.heuristics import KEEPS_NONE_OF_IT, SETTINGS_OBJECT
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
 
@@ -243,11 +243,6 @@ def _is_setting(node: cst.CSTNode) -> bool:
 _KEEP_NUMBERS = frozenset({"abs", "as_tensor", "cos", "exp", "float", "int", "max", "min", "sqrt", "tensor"})
 
 _SIZES = frozenset({"len"})
-# Methods that show or log what they get, instead of adding it to their object. Not in torch_ops: none is of a tensor.
-_SHOW = frozenset({
-    "add_scalar", "add_scalars", "debug", "info", "log", "log_dict", "print", "set_description", "set_postfix",
-    "warning", "write",
-})  # fmt: skip
 # How many of the loop's targets are counters, by the function that it iterates over.
 _COUNTED = {"enumerate": 1, "range": 1}
 # A stand-in for data from outside.
@@ -285,7 +280,9 @@ def _assigned(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator
 
 def _adds(call: cst.Call) -> bool:
     """Whether a method may add what it gets to its object: `losses.append(loss)`, not `accelerator.backward(loss)`."""
-    return bool(call.args) and last_name(call.func) not in _SHOW and not any(_backward_starts(call, frozenset()))
+    if not call.args or KEEPS_NONE_OF_IT.fits(last_name(call.func)):
+        return False
+    return not any(_backward_starts(call, frozenset()))
 
 
 def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[cst.Name, Sequence[cst.BaseExpression], bool, bool]]:
