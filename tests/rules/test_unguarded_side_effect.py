@@ -678,6 +678,7 @@ def test_a_folder_whose_arguments_are_not_plain_is_left_alone():
         ("mask = torch.load(path)", True),
         ('mask = torch.load(path, map_location="cpu")', True),
         ("model = model.from_pretrained(path)", True),
+        ('if best:\n    shutil.copyfile(path, "best.pt")', True),
         ("print(path)", False),
         ('mask.save(path + "2")', False),
         ("mask = torch.load(other_path())", False),
@@ -686,6 +687,12 @@ def test_a_folder_whose_arguments_are_not_plain_is_left_alone():
 def test_what_is_read_again_is_not_written_by_one_rank(after, is_read):
     text = loop(f'path = "x.pt"\ntorch.save(model, path)\n{after}')
     assert ("it is read again" in reason(text)) is is_read
+
+
+@pytest.mark.parametrize(("mode", "is_read"), [("a+", True), ("a", False)])
+def test_a_file_that_is_only_added_to_is_not_read(mode, is_read):
+    text = loop(f'path = "x.txt"\nwith open(path, "w") as file:\n    file.write("start")\nend(open(path, "{mode}"))')
+    assert ("wait_for_everyone()" in SNIPPETS.mended(text, unsafe=True)) is is_read
 
 
 def test_what_is_read_again_is_waited_for():

@@ -17,7 +17,7 @@ from trl_lint.fixes.support.file_blocks import file_block
 from trl_lint.fixes.support.main_process import MainProcess, main_process
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of, sole_binding
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
-from trl_lint.knowledge.effects import OF_MODELS, OF_PATHS
+from trl_lint.knowledge.effects import COPIES, OF_MODELS, OF_PATHS
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE, READS_FILE
 from trl_lint.wording import said
 
@@ -169,13 +169,19 @@ def _is_read_just_before(event: SideEffect) -> bool:
 
 
 def _opens_to_write(call: cst.Call) -> bool:
-    """Whether one of the arguments is the mode of a file that is written."""
+    """Whether one of the arguments is the mode of a file that is written, and not read as well."""
     modes = (arg.value.raw_value for arg in call.args if isinstance(arg.value, cst.SimpleString))
-    return any(set(mode) <= _MODES and not _WRITES.isdisjoint(mode) for mode in modes)
+    return any(set(mode) <= _MODES and not _WRITES.isdisjoint(mode) and "+" not in mode for mode in modes)
 
 
 def _reading_calls(root: cst.CSTNode) -> list[cst.Call]:
-    return [node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func))]
+    """The calls that read a file, or copy it, which fails where it is not there yet."""
+    calls = (node for node in nodes(root) if isinstance(node, cst.Call))
+    return [each for each in calls if _reads(last_name(each.func)) and not _opens_to_write(each)]
+
+
+def _reads(function: str) -> bool:
+    return READS_FILE.fits(function) or function in COPIES
 
 
 def _texts(path: cst.CSTNode) -> set[str]:
