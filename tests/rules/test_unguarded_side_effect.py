@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import indent
 
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
@@ -693,6 +694,13 @@ def test_what_is_read_again_is_not_written_by_one_rank(after, is_read):
 def test_a_file_that_is_only_added_to_is_not_read(mode, is_read):
     text = loop(f'path = "x.txt"\nwith open(path, "w") as file:\n    file.write("start")\nend(open(path, "{mode}"))')
     assert ("wait_for_everyone()" in SNIPPETS.mended(text, unsafe=True)) is is_read
+
+
+def test_a_blank_line_below_a_block_that_moves_keeps_its_blanks():
+    block = '        with open("x.txt", "w") as file:\n            file.write("start")\n'
+    text = loop("pass").rstrip() + f"\n{block}            \n        show()\n"
+    guarded = "        if accelerator.is_main_process:\n" + indent(block, "    ")
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace(block, guarded)
 
 
 def test_what_is_read_again_is_waited_for():

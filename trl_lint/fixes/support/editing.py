@@ -171,8 +171,9 @@ class Editing(cst.CSTTransformer):
             self._wrapped(line, line, deeper) if isinstance(line, cst.SimpleStatementLine) else line
             for line in block.body.body
         ]
+        footer = [_as_it_is(each, self.indents[-1]) for each in cst.ensure_type(block.body, cst.IndentedBlock).footer]
         self.indents.pop()
-        return block.with_deep_changes(block.body, body=body)
+        return block.with_deep_changes(block.body, body=body, footer=footer)
 
     def _lines(self, lines: Sequence[_New]) -> list[_Statement]:
         """New lines for these texts, and copies of the moved lines."""
@@ -278,6 +279,13 @@ def _with_fewer(before: cst.CSTNode, block: cst.With, left_out: frozenset[int]) 
 def _inside(line: cst.EmptyLine) -> cst.EmptyLine:
     """A line above a statement that moves into a block: a blank one gets no indentation."""
     return line.with_changes(indent=line.comment is not None)
+
+
+def _as_it_is(line: cst.EmptyLine, indent: str) -> cst.EmptyLine:
+    """A line at the end of a block that moves into another one: a blank one, which seems to be below it, stays."""
+    if line.comment is not None or not line.indent:
+        return line
+    return line.with_changes(indent=False, whitespace=cst.SimpleWhitespace(indent + line.whitespace.value))
 
 
 def _split(block: cst.If, part: Part, before: list[_Statement], behind: list[_Statement]) -> cst.If:
