@@ -1,5 +1,7 @@
 """Settings under which the process group is started are those of several processes, each part of `and` as well."""
 
+import os
+
 import torch
 import torch.distributed as dist
 
@@ -34,3 +36,19 @@ def train(local_rank, args):
     if args.fast:
         dist.all_reduce(c)
     reveal_rank(c)  # revealed: local(data)
+
+
+def started():
+    dist.init_process_group("nccl")
+    return int(os.environ["LOCAL_RANK"])
+
+
+def train_where_asked(config):
+    several = config.get("several", False)
+    fast = config.get("fast", False)
+    local_rank = started() if several else 0
+    seed = 3 if fast else 4
+    if not several:
+        reveal_rank(local_rank)  # revealed: never
+    if not fast:
+        reveal_rank(seed)  # revealed: same

@@ -3,7 +3,7 @@
 For example:
 
     if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
-        dist.init_process_group("nccl")
+        dist.init_process_group("nccl")   the same for `rank = started() if config.distributed else 0`
     else:                                 so this branch is of one process
         device = "cpu"
     if not dist.is_initialized():         as started here; both branches are run, as there is no group the first time
@@ -259,7 +259,7 @@ def _is_about_processes(frame: Frame, node: cst.If) -> bool:
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     for outer, inner in inwards(frame.root, node):
-        if not isinstance(outer, cst.If) or inner is outer.test:
+        if not isinstance(outer, (cst.If, cst.IfExp)) or inner is outer.test:
             continue
         other = outer.orelse if inner is outer.body else outer.body
         if inner is outer.body and not _starts(frame, other):
