@@ -30,7 +30,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
 )
 from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers
-from trl_lint.analysis.program.definitions import creations, templates
+from trl_lint.analysis.program.definitions import creations, templates, unit_tests
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
 from trl_lint.analysis.program.idioms.samplers import as_sharding
@@ -314,9 +314,10 @@ class Engine(Runs):
     def _enter_inherited(self, cls: ClassInfo) -> Iterator[Summary]:
         """Run inherited methods that use what the class defines and that no known code calls on objects of it.
 
-        Those of models are part of a forward pass; only what Lightning calls by itself is run.
+        Those of models are part of a forward pass; only what Lightning calls by itself is run. Tests share hundreds of
+        methods, which are run for the class that defines them.
         """
-        if self.is_entry_class(cls):
+        if self.is_entry_class(cls) or unit_tests.is_of_one_process(cls):
             return
         entered = cls.notes.of(_Entered).methods
         callers = callers_first(templates.inherited_by(cls))

@@ -9,7 +9,7 @@ from trl_lint.knowledge.backends import ONE_PROCESS, TEST_CLASS, TEST_FILES, TES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
 
 def is_test(function: FunctionInfo | None) -> bool:
@@ -20,7 +20,12 @@ def is_test(function: FunctionInfo | None) -> bool:
 def is_one_process(function: FunctionInfo | None) -> bool:
     """Whether a function is known to run in one process, as a method of a class of tests or of a served model."""
     cls = function.cls if function is not None else None
-    return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
+    return cls is not None and is_of_one_process(cls)
+
+
+def is_of_one_process(cls: ClassInfo) -> bool:
+    """Whether one process makes the objects of a class, as of tests and of a served model."""
+    return any(base in ONE_PROCESS for base in cls.library_bases())
 
 
 def is_run_by_pytest(function: FunctionInfo | None) -> bool:
