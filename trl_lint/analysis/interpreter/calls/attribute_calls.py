@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers
 from trl_lint.analysis.interpreter.operations import dict_constructors
-from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
@@ -44,6 +44,8 @@ def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             return default
         if name == models.INNER_MODEL:
             return attributes.of_model(frame, receiver, name, node)
+    if default is not None and name == models.INNER_MODEL and is_without_wrapper(frame, receiver):
+        return default
     if default is not None:
         frame.attribute_error_depth += 1
     value = attributes.read(frame, receiver, name, node)
@@ -54,6 +56,13 @@ def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
             return join(value, default)
     return value
+
+
+def is_without_wrapper(frame: Frame, model: Value) -> bool:
+    """Whether a value is a model that was taken out of its wrapper, and has no `module` of its own."""
+    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.UNWRAPPED:
+        return False
+    return not isinstance(model, ProjectModel) or frame.read_attribute(model.cls, models.INNER_MODEL) is None
 
 
 def _names_a_part(name: Value, default: Value | None) -> bool:

@@ -355,6 +355,8 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if wrapping_of(receiver) is Wrapping.WRAPPED:
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return flag(found)
+    if name == models.INNER_MODEL and attribute_calls.is_without_wrapper(frame, receiver):
+        return flag(False)
     if isinstance(receiver, ProjectInstance):
         known = frame.read_attribute(receiver.cls, name)
         absence = None if known is None else present_on_some.of_question(frame, receiver.cls, name, known)
@@ -363,8 +365,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if isinstance(receiver, PreparedObject):
         # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
         has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
-        const = MISSING if has_attribute else WORLD_FALSE
-        return flag(const)
+        return flag(MISSING if has_attribute else WORLD_FALSE)
     if attribute_tests.has_member(frame, receiver, name) or job_flags.is_flag(frame, receiver, name):
         return flag(WORLD_TRUE)
     return _class_test_result(receiver)
@@ -389,6 +390,8 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             const = WORLD_TRUE
         elif wrapper_questions.asks_for_model(frame, receiver, classes):
             const = WORLD_FALSE
+    elif wrapping_of(receiver) is Wrapping.UNWRAPPED and names == ["Module"]:
+        const = WORLD_TRUE
     is_wrapped = wrapping_of(receiver) in WRAPPED_ON_SOME_WAY or isinstance(receiver, PreparedObject)
     if is_wrapped and names and models.NO_MODELS.issuperset(names):
         const = False

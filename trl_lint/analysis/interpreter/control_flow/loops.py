@@ -19,7 +19,7 @@ from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import aliases, present_on_some, sequences
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.analysis.state.observing import Branch
@@ -151,8 +151,21 @@ def run_while(frame: Frame, node: cst.While) -> bool:
     if truth(frame, test) is False:
         return run_else(frame, node.orelse)
     begins = truth(frame, test) is True
+    if begins and _takes_one_off(node):
+        _enter_while(frame, node)
+        if not run_body(frame, node.body) or truth(frame, evaluate(frame, node.test)) is False:
+            return run_else(frame, node.orelse)
     asking = asking_for_batches(frame, node)
     return _loop(frame, node, test, lambda: _enter_while(frame, node), begins=begins, asking=asking)
+
+
+def _takes_one_off(node: cst.While) -> bool:
+    """Whether a loop takes a model out of its wrappers, of which most have one: `while hasattr(model, "module"): …`."""
+    match node:
+        case cst.While(cst.Call(cst.Name("hasattr" | "isinstance"), [cst.Arg(cst.Name(tested)), *_]), body):
+            targets = [target for target, _ in assignments(body)]
+            return len(body.body) == 1 and len(targets) == 1 and targets[0].deep_equals(cst.Name(tested))
+    return False
 
 
 def _enter_while(frame: Frame, node: cst.While) -> None:
