@@ -1102,6 +1102,8 @@ def by_hand(body: str) -> str:
         # The author knows of the wrapper, and yet tests it.
         "if hasattr(model, 'warm_up'):\n    model.module.warm_up()",
         "skip = model.warm_up() if hasattr(model, 'warm_up') else {}",
+        "if not hasattr(model, 'warm_up'):\n    return\nmodel.warm_up()",
+        "if not args.warm or not hasattr(model, 'warm_up'):\n    return None\nmodel.warm_up()",
     ],
 )
 def test_what_is_left_out_as_the_wrapper_lacks_it(body):
@@ -1123,6 +1125,9 @@ def test_what_is_left_out_as_the_wrapper_lacks_it(body):
         "if hasattr(model, 'warm_up'):\n    print('no wrapper')",
         "if hasattr(model, 'no_sync'):\n    model.no_sync()",
         "if not hasattr(model, 'warm_up'):\n    raise ValueError",
+        "if not hasattr(model, 'warm_up'):\n    return args.steps\nmodel.warm_up()",
+        "if not hasattr(model, 'warm_up'):\n    warm_up(model)\n    return\nmodel.warm_up()",
+        "if not hasattr(model, 'warm_up'):\n    return\nprint('no wrapper')",
         "asked = functools.partial(hasattr, model, 'warm_up')\nif asked():\n    pass",
         "if hasattr(net, 'warm_up'):\n    net.warm_up()",
         "if hasattr(model, 'step'):\n    model.step()",

@@ -8,8 +8,9 @@ and `pl_module` are bare), and everything these are passed to. It also reports
 
 - a model that the code itself wraps, used as a sequence: `model[0]`, `len(model)`, `for layer in model:`;
 - a wrapped model passed to a pipeline of Diffusers, which reads the model's `config`;
-- `if hasattr(model, "x"): model.x()` without an alternative, for a model that the code itself wraps in
-  `DistributedDataParallel`, if something in the project defines `x`: nothing fails, but the call never happens.
+- `if hasattr(model, "x"): model.x()` without an alternative, or a function that starts with
+  `if not hasattr(model, "x"): return`, for a model that the code itself wraps in `DistributedDataParallel`, if
+  something in the project defines `x`: nothing fails, but the call never happens.
 
 ## Why is this bad?
 The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works. On two it fails with

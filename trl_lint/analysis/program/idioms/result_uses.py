@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import dropwhile, islice
 from typing import NamedTuple
 
 import libcst as cst
@@ -21,6 +22,7 @@ from trl_lint.analysis.program.syntax import (
     contexts_around,
     innermost,
     inwards,
+    is_literal_none,
     names_in,
     of_class,
     self_attribute,
@@ -323,9 +325,15 @@ def only_guards_uses(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
     skip = model.x() if hasattr(model, "x") else {}                 yes: nothing is done instead
     if hasattr(model, "x"): model.x()
     else: unwrapped(model).x()                                      no
+    if not hasattr(model, "x"): return
+    model.x()                                                       yes
     """
     inner: cst.CSTNode = node
     path = ancestors(root, node)
+    if isinstance(path[-1], cst.UnaryOperation):
+        return (
+            _leaves_without(root, path) and _uses(root, node.args[0].value, name) and not _handles_wrappers(root, node)
+        )
     for outer in reversed(path):
         match outer:
             case cst.BooleanOperation(operator=cst.And()):
@@ -339,6 +347,20 @@ def only_guards_uses(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
                 return False
         return _uses(body, node.args[0].value, name) and not _handles_wrappers(root, outer)
     return False
+
+
+def _leaves_without(root: cst.CSTNode, path: Sequence[cst.CSTNode]) -> bool:
+    """Whether a function returns, and nothing else, where a model has not one of the attributes that it needs."""
+    match [*islice(dropwhile(_denies_or_asks_on, reversed(path)), 3)]:
+        case [cst.If(body=body, orelse=None), cst.IndentedBlock(), cst.FunctionDef() as function] if function is root:
+            match body.body:
+                case [cst.SimpleStatementLine([cst.Return(value)])] | [cst.Return(value)]:
+                    return value is None or is_literal_none(value)
+    return False
+
+
+def _denies_or_asks_on(node: cst.CSTNode) -> bool:
+    return isinstance(getattr(node, "operator", None), (cst.Not, cst.Or))
 
 
 def _is_elif(root: cst.CSTNode, branch: cst.CSTNode) -> bool:
