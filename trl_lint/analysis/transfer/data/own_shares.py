@@ -8,6 +8,7 @@ For example, each of these is local to the rank, and what a model returns for it
     rows[i]                                      in a loop over `range(rank, len(rows), size)`
     rows.shard(size, rank)
     DataLoader(rows[rank::size])                 the batches of this loader, and of one of `Rows(files[rank::size])`
+                                                 or of `Rows(dataset.shard(size, rank))`
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
     x, y = loader.next_batch()                   of tokens that a loader of the project cuts by the rank: `model(x, y)`
 
@@ -144,8 +145,13 @@ def _given_to(frame: Frame, node: cst.BaseExpression) -> Value | None:
     """The rows that a data set is made of, if this rank has chosen them: `Rows(files[rank::size])`."""
     made = resolved(frame.root, node)
     given = [frame.node_values.get(id(each.value)) for each in made.args] if isinstance(made, cst.Call) else []
-    share = next((each for each in given if each is not None and is_share(frame, each)), None)
+    share = next((each for each in given if each is not None and (_is_dealt(each) or is_share(frame, each))), None)
     return None if share is None else element_of(frame, share)
+
+
+def _is_dealt(rows: Value) -> bool:
+    """Whether rows are the share of a data set that a library's method has given this rank."""
+    return rows.kind is Kind.BATCH and rows.rank.state is State.SHARD
 
 
 def batch_of_data(frame: Frame, data: Value) -> Value | None:
