@@ -13,9 +13,10 @@ Only samplers that take a share of an order that all ranks draw alike have this 
         sampler = DistributedSampler(rows)
     loader = DataLoader(rows, sampler=sampler)
 
-A sampler of the project that takes every n-th row from the number of this rank on:
+A sampler of the project that takes every n-th row from the number of this rank on, or this rank's block of them:
 
     def __iter__(self): return iter(self.rows[self.rank :: self.world_size])
+    def __iter__(self): return iter(self.rows[self.rank * self.each : (self.rank + 1) * self.each])
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import of_class, resolved, self_attribute
+from trl_lint.analysis.program.syntax import assignments, of_class, resolved, self_attribute
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import LoaderValue, is_none
 from trl_lint.domain.ranks import State
@@ -79,7 +80,7 @@ def takes_own_share(cls: ClassInfo, rank_attribute: Callable[[str], Value | None
         return False
     shares = {share for each in cls.project_lineage() for share in _shares(each.node)}
     return any(
-        _is_rank(rank_attribute(start)) and all(map(_is_rank, _given(cls, start))) and _is_size(cls, step)
+        _is_rank(rank_attribute(start)) and all(map(_is_rank, _given(cls, start))) and _knows_size(cls, step)
         for start, step in sorted(shares)
     )
 
@@ -87,13 +88,17 @@ def takes_own_share(cls: ClassInfo, rank_attribute: Callable[[str], Value | None
 def _shares(code: cst.CSTNode) -> Iterator[tuple[str, str]]:
     """Attributes by which every n-th row is taken: `rank` and `world_size` of `rows[self.rank :: self.world_size]`.
 
-    The number of ranks is another where one process takes all rows: `Sampler(rows, rank=0, world_size=1)`.
+    The number of ranks is another where one process takes all rows: `Sampler(rows, rank=0, world_size=1)`. It is not
+    in the slice of a block (""), `rows[self.rank * self.each : (self.rank + 1) * self.each]`.
     """
     for each in of_class(code, cst.Slice):
-        if each.lower is not None and each.step is not None:
-            start, step = self_attribute(each.lower), self_attribute(each.step)
-            if start and step:
-                yield start, step
+        match each:
+            case cst.Slice(cst.Attribute() as lower, _, cst.Attribute() as by):
+                start, step = self_attribute(lower), self_attribute(by)
+                if start and step:
+                    yield start, step
+            case cst.Slice(cst.BinaryOperation(left, cst.Multiply(), right), cst.BaseExpression(), None):
+                yield from ((start, "") for start in map(self_attribute, (left, right)) if start)
 
 
 def _given(cls: ClassInfo, name: str) -> Iterator[Value]:
@@ -104,6 +109,15 @@ def _given(cls: ClassInfo, name: str) -> Iterator[Value]:
 
 def _constructors(cls: ClassInfo) -> list[FunctionInfo]:
     return [each.methods["__init__"] for each in cls.project_lineage() if "__init__" in each.methods]
+
+
+def _knows_size(cls: ClassInfo, name: str) -> bool:
+    """Whether an attribute has the number of all ranks; if none is named, whether one that a constructor sets has."""
+    if name:
+        return _is_size(cls, name)
+    targets = (target for each in _constructors(cls) for target, _ in assignments(each.node))
+    names = {self_attribute(target) for target in targets} - {""}
+    return any(list(_given(cls, each)) and _is_size(cls, each) for each in sorted(names))
 
 
 def _is_size(cls: ClassInfo, name: str) -> bool:
