@@ -435,3 +435,10 @@ def test_a_side_effect_is_one_of_the_releases_that_have_the_call():
     name = "trl.trainer.utils.print_rich_table"
     assert isinstance(library.function(name, {"trl": "1.12.0"}), OpaqueCall)
     assert library.function(name, {"trl": "1.13.0"}) is None
+
+
+@pytest.mark.parametrize(("release", "is_known"), [("0.11.4", True), ("1.16.0", True), ("0.4.0", False)])
+def test_a_method_that_a_later_release_has_removed_is_known_to_code_that_calls_it(release, is_known):
+    """A project that allows any later release may still call it."""
+    found = library.method("trl.DPOTrainer", "get_batch_logps", {"trl": release})
+    assert (found is not None) is is_known

@@ -432,6 +432,16 @@ def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tu
     rest = _others(cls, versions)
     if rest is not None and rest.others is not None and attribute_row(cls, attr, versions) is None:
         return rest.name, (Function(name=f"{rest.name}.{attr}", source=rest.source, returns=rest.others),)
+    return _removed_method(cls, attr, versions)
+
+
+def _removed_method(cls: str, attr: str, versions: Mapping[str, str]) -> tuple[str, tuple[Row, ...]] | None:
+    """The class that had a method in an earlier release, and its last row: code that calls it is written for that."""
+    for current in mro(cls, versions):
+        release = versions.get(current.partition(".")[0], "")
+        known = [row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Function) and row.until]
+        if known and release and order_of(release, known[-1].until) >= 0:
+            return current, (known[-1],)
     return None
 
 
