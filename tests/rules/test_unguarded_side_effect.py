@@ -1656,3 +1656,36 @@ def main(args, rows, n_gpu):
 def test_a_program_that_raises_wherever_it_starts_a_group_is_one_process(several, then, is_refused):
     found = SNIPPETS.places(REFUSED.format(several=several, then=then))
     assert found == ([] if is_refused else ['open("rows.txt", "w")'])
+
+
+STARTED = """\
+import torch
+import torch.distributed as dist
+from apex import amp
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(model, optimizer, several):
+    {start}
+    if several:
+        model = DistributedDataParallel(model)
+    torch.save(optimizer.state_dict(), "optimizer.pt")
+
+
+def main(model, optimizer, several):
+    if several:
+        dist.init_process_group("nccl")
+    train(model, optimizer, several)
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "guard"),
+    [
+        ('dist.init_process_group("nccl")', "if dist.get_rank() == 0:"),
+        ("model, optimizer = amp.initialize(model, optimizer)", "if not dist.is_initialized() or "),
+    ],
+)
+def test_a_rank_is_asked_for_only_where_torch_has_started_the_group(start, guard):
+    """On one process there may be none, and `initialize` of another library starts none."""
+    assert guard in SNIPPETS.mended(STARTED.format(start=start), unsafe=True)

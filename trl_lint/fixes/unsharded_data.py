@@ -12,7 +12,7 @@ from trl_lint.fixes.support.edits import FixPlan, Import, NoFix, Replace
 from trl_lint.fixes.support.importing import edits_for, has_place
 from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import keyword_argument, keyword_of, text_of, with_keyword
-from trl_lint.knowledge.process_starts import STARTS_OF_GROUP
+from trl_lint.knowledge.process_starts import DISTINCT_STARTS
 from trl_lint.knowledge.torch_distributed import ROWS_OF_LOADER, SHUFFLED_LOADER
 
 _CHANGES = "an epoch has fewer steps with it"
@@ -85,7 +85,7 @@ def _has_group(tree: cst.Module, root: cst.CSTNode, call: cst.Call) -> bool:
 
 
 def _is_start(call: cst.Call) -> bool:
-    return last_name(call.func) in STARTS_OF_GROUP
+    return last_name(call.func) in DISTINCT_STARTS
 
 
 def _is_unconditional(root: cst.CSTNode, start: cst.CSTNode, other: cst.CSTNode) -> bool:

@@ -176,6 +176,8 @@ NEED_GROUP = frozenset(name for name in CALLED_BY_EACH if name.endswith("DataPar
 OF_NO_GROUP = frozenset({"BaseException", "Exception", "RuntimeError", "ValueError"})
 # Those of START_GROUP, without their module.
 STARTS_OF_GROUP = frozenset(name.rpartition(".")[2] for name in START_GROUP)
+# Of these, those with a name that no other library gives to something else, as apex does: `amp.initialize(model)`.
+DISTINCT_STARTS = STARTS_OF_GROUP - {"initialize", "launch"}
 # Of these, those that take the rank of the process as `rank`.
 TAKE_RANK = frozenset({"init_distributed", "init_process_group"})
 COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}

@@ -16,7 +16,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class, precedes
 from trl_lint.knowledge.heuristics import ENDS_GROUP
-from trl_lint.knowledge.process_starts import START_RANKS, STARTS_OF_GROUP
+from trl_lint.knowledge.process_starts import DISTINCT_STARTS, START_RANKS, STARTS_OF_GROUP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -52,7 +52,10 @@ def is_group_started_later(module: Module, function: FunctionInfo | None, place:
 
 
 def is_group_started_before(function: FunctionInfo | None, place: cst.CSTNode) -> bool:
-    """Whether the function around a place always starts the group first, and does not end it before the place."""
+    """Whether the function around a place always starts the group first, and does not end it before the place.
+
+    `initialize` may be that of another library: `amp.initialize(model)`.
+    """
     if function is None:
         return False
     ends = {name for each in of_class(function.node, cst.Call) if ENDS_GROUP.fits(name := last_name(each.func))}
@@ -61,7 +64,7 @@ def is_group_started_before(function: FunctionInfo | None, place: cst.CSTNode) -
     return any(
         precedes(function.node, each, place)
         and not any(isinstance(around, _MAY_BE_SKIPPED) for around in ancestors(function.node, each)[1:])
-        for each in _calls(function.node, STARTS_OF_GROUP)
+        for each in _calls(function.node, DISTINCT_STARTS)
     )
 
 
