@@ -36,6 +36,18 @@ PREPARES_LOADERS = Function(
     since="4.31",
     returns=UNKNOWN,
 )
+# The loaders that have all rows on each rank if the Trainer's arguments have the number of a process that no launcher
+# has started, whatever has started it: from 4.29 on, accelerate's state says how many processes there are.
+# Source: transformers 4.5.1 and 4.28.1, trainer.py `Trainer._get_eval_sampler`, training_args.py
+# `TrainingArguments.world_size`; 4.29.2, training_args.py `TrainingArguments.parallel_mode`
+ASKS_FOR_LAUNCHER = {
+    name: Function(
+        name=f"transformers.Trainer.{name}", source=f"trainer.py::Trainer.{name}", until="4.29", returns=UNKNOWN
+    )
+    for name in ("get_eval_dataloader", "get_test_dataloader")
+}
+# The attribute of a Trainer for its arguments, and their field for the number that a launcher gives a process.
+ARGUMENTS, NUMBER_BY_LAUNCHER = "args", "local_rank"
 # The hooks that return a sampler for a loader of the Trainer, with the method that makes this loader.
 SAMPLER_HOOKS = {"_get_train_sampler": "get_train_dataloader", "_get_eval_sampler": "get_eval_dataloader"}
 # What the hooks of releases before read, and copies of them since: they are for a Trainer that does not prepare.

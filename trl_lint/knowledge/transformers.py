@@ -470,6 +470,9 @@ CONSTRUCTOR: dict[str, Value] = {
 OFF_BY_DEFAULT = frozenset({"push_to_hub"})
 # The hooks that call `prediction_step` and gather what it returns.
 LOOPS_OVER_STEPS = ("evaluation_loop", "prediction_loop")
+# The methods that call these loops, with a loader that the Trainer has made.
+# Source: transformers 4.5.1, 4.6.1, 4.28.1 and 4.51.3, trainer.py `Trainer.evaluate`, `Trainer.predict`
+CALL_LOOPS = ("evaluate", "predict")
 # Hooks that process the batches of an evaluation.
 EVALUATION_HOOKS = frozenset({*LOOPS_OVER_STEPS, "prediction_step"})
 

@@ -16,6 +16,12 @@ For example:
         def train(self):                            an override that does not call that of the base
             for batch in self.batches: self.training_step(self.model, batch)
         def training_step(self, model, inputs): ... gets the bare model only, from `train`
+
+    class Whole(Trainer):
+        def evaluate(self, rows):                   overrides of all that passes a loader to `prediction_loop`
+            return self.prediction_loop(DataLoader(rows), "all")
+        def predict(self, rows): ...
+        def prediction_loop(self, dataloader, description): ...    gets the loader that `evaluate` makes
 """
 
 from __future__ import annotations
@@ -35,11 +41,11 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import flag
+from trl_lint.domain.kinds import LoaderValue, flag
 from trl_lint.domain.provenance import source_step
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import INNER_LOOP, MODEL, TRAIN, TRAINING_STEP
+from trl_lint.knowledge.transformers import CALL_LOOPS, INNER_LOOP, LOOPS_OVER_STEPS, MODEL, TRAIN, TRAINING_STEP
 
 
 def parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
@@ -55,8 +61,10 @@ def parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
 
 
 def given_parameters(cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Mapping[str, Value]:
-    """The facts of a hook's parameters in a class; of a model that the library never wraps there, none."""
+    """The facts of a hook's parameters in a class; of a model or a loader that the library never passes there, none."""
     parameters = parameters_of(rows)
+    if method.name in LOOPS_OVER_STEPS and all(is_replaced_hook(cls.find(each)) for each in CALL_LOOPS):
+        return {name: UNKNOWN if isinstance(value, LoaderValue) else value for name, value in parameters.items()}
     if rows[-1].name != TRAINING_STEP or not _hands_own_model(cls, method.name):
         return parameters
     return {name: UNKNOWN if is_wrapped(value) else value for name, value in parameters.items()}

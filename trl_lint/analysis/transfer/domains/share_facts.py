@@ -4,6 +4,7 @@
     WebDataset(urls, nodesplitter=split_by_node).decode()   the same
     CacheDataset(rows[rank::size])                          a data set with this rank's own rows
     rows.shard(10, 0)                                       rows that all ranks have
+    self.get_eval_dataloader()                              of a Trainer that is told that it is alone: all rows
 
 The tables are in `trl_lint/knowledge/sharing_loaders.py`.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain
-from trl_lint.analysis.transfer.data import shared_loaders
+from trl_lint.analysis.transfer.data import lone_loaders, shared_loaders
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -31,7 +32,8 @@ class ShareDomain(Domain["Frame"]):
     def method(
         self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        return shared_loaders.with_step(receiver, name, value)
+        value = shared_loaders.with_step(receiver, name, value)
+        return lone_loaders.of_trainer(frame, receiver, name, node, value)
 
     def library_function(
         self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
