@@ -17,6 +17,7 @@ from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
 from trl_lint.linter.execution.not_run.passed_over_definitions import is_passed_over
 from trl_lint.linter.execution.not_run.unbound_names import is_behind_unbound_name
 from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
+from trl_lint.linter.execution.not_run.undeclared_options import is_behind_undeclared_option
 from trl_lint.linter.execution.not_run.unused_definitions import is_unused
 from trl_lint.linter.execution.not_run.unused_versions import is_unused_version
 from trl_lint.linter.execution.not_run.without_accelerator import is_without_accelerator
@@ -37,6 +38,7 @@ _QUESTIONS = (
     is_without_validation,
     goes_over_nothing,
     is_behind_unbound_name,
+    is_behind_undeclared_option,
 )
 
 
