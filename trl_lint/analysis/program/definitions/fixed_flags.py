@@ -1,4 +1,4 @@
-"""Flags that the constructor of a class is passed and keeps, and that nothing changes after that.
+"""Flags, and things that may be None, that the constructor of a class is passed and keeps, and that nothing changes.
 
 For example:
 
@@ -8,6 +8,9 @@ For example:
         def rank(self):
             if self.write: …            Ranker(write=False).rank() does not get here
     ranker.write = True                 unless code of the project sets it on an object
+    class Meters:
+        def __init__(self, file=None):
+            self.file = file            None for the objects that are made without one
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo, Parameter
     from trl_lint.analysis.program.project.project import Project
 
-_LITERALS = frozenset({"False", "True"})
+_LITERALS = frozenset({"False", "None", "True"})
 # What sets attributes of which the names are not written out.
-_SET_ANY = frozenset({"__dict__", "setattr", "vars"})
+_ATTRIBUTES = "__dict__"
+_SET_ANY = frozenset({_ATTRIBUTES, "setattr", "vars"})
 
 
 def flags_of(project: Project, cls: ClassInfo) -> frozenset[str]:
@@ -38,7 +42,7 @@ def flags_of(project: Project, cls: ClassInfo) -> frozenset[str]:
 
 
 def _kept(cls: ClassInfo) -> frozenset[str]:
-    """The attributes that only the constructor sets, once, to a parameter that is True or False by default."""
+    """The attributes that only the constructor sets, once, to a parameter that is True, False or None by default."""
     return frozenset(name for name, each in kept_parameters(cls).items() if _is_flag(each.default))
 
 
@@ -46,7 +50,7 @@ def _kept(cls: ClassInfo) -> frozenset[str]:
 def kept_parameters(cls: ClassInfo) -> Mapping[str, Parameter]:
     """The parameters of the constructor, by the attribute that only it sets, once and always, to one of them."""
     init = cls.methods.get(CONSTRUCTOR)
-    if init is None or any(each.value in _SET_ANY for each in of_class(cls.node, cst.Name)):
+    if init is None or _may_set_any(cls.node):
         return {}
     parameters = {each.name: each for each in init.parameters[1:] if not each.star}
     given = {
@@ -56,6 +60,21 @@ def kept_parameters(cls: ClassInfo) -> Mapping[str, Parameter]:
     }
     targets = list(_targets(cls.node)) if given else []
     return {name: each for name, each in given.items() if name in cls.certain_attributes() and targets.count(name) == 1}
+
+
+def _may_set_any(node: cst.CSTNode) -> bool:
+    """Whether code may set attributes of which the names are not written out; reading some in `__dict__` sets none."""
+    used = sum(each.value in _SET_ANY for each in of_class(node, cst.Name))
+    read = sum(_is_dict(each.comparator) for each in of_class(node, cst.ComparisonTarget))
+    targets = {id(each.target) for each in of_class(node, cst.AssignTarget)}
+    targets |= {id(each.target) for each in of_class(node, cst.AugAssign)}
+    targets |= {id(each.target) for each in of_class(node, cst.Del)}
+    items = of_class(node, cst.Subscript)
+    return used > read + sum(_is_dict(each.value) and id(each) not in targets for each in items)
+
+
+def _is_dict(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value == _ATTRIBUTES
 
 
 def _is_flag(default: cst.BaseExpression | None) -> bool:
