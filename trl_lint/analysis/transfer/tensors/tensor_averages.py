@@ -5,6 +5,7 @@
     gather(mean)                 LOCAL -> GATHERED
     gathered.sum() / ranks       GATHERED -> SUMMED -> reported: the means of the ranks are averaged
     x[mask].mean()               selected -> {the mean}, LOCAL
+    torch.stack(means).mean()    no mean of these kinds: each batch counts the same, as it does on one process
 
 Each function here is called with the value of an operation, and adds its `AveragingFact`. Unknown operations drop the
 fact: a mean that is multiplied by an unknown value may have been weighted by its count.
@@ -258,8 +259,8 @@ def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
         if is_mean and "weights" not in keywords:
             _report(frame, fact, node)
         return fact._replace(stage=Stage.SUMMED) if is_sum else None
-    if fact.means:
-        return fact if subject.scalar or is_mean or is_sum else None
+    if fact.means:  # of a list of them, the mean over batches is one on any number of processes
+        return fact if subject.scalar or is_sum else None
     if not _is_of_data(subject):
         return None
     if is_sum:
