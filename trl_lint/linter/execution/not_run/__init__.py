@@ -11,6 +11,7 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.linter.execution.not_run.broken_imports import cannot_be_imported
 from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_library
 from trl_lint.linter.execution.not_run.empty_entries import goes_over_nothing
+from trl_lint.linter.execution.not_run.missing_settings import lacks_settings
 from trl_lint.linter.execution.not_run.module_flags import is_switched_off
 from trl_lint.linter.execution.not_run.object_flags import is_switched_off_by_object
 from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
@@ -32,6 +33,7 @@ _QUESTIONS = (
     is_uncalled,
     is_unused_version,
     cannot_be_imported,
+    lacks_settings,
     is_of_copied_library,
     is_without_accelerator,
     is_of_part,
