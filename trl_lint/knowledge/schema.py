@@ -248,6 +248,7 @@ class Hook(Row):
         stored: The part of its return value that its caller logs, as an index into the returned tuple.
         gathered: The parts that its caller passes to a collective, by name.
         called: False for helpers of the library that are no entry points.
+        caller: The hook that alone calls it in the library: a class that replaces that one decides what this one gets.
         trains: Whether its result is trained with.
     """
 
@@ -259,6 +260,7 @@ class Hook(Row):
     stored: int | None = None
     gathered: tuple[str, ...] = ()
     called: bool = True
+    caller: str = ""
     trains: bool = False
 
 

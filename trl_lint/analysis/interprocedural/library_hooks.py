@@ -22,6 +22,11 @@ For example:
             return self.prediction_loop(DataLoader(rows), "all")
         def predict(self, rows): ...
         def prediction_loop(self, dataloader, description): ...    gets the loader that `evaluate` makes
+
+    class Fused(GRPOTrainer):
+        def compute_loss(self, model, inputs):      alone calls `compute_liger_loss`, in TRL as well
+            return self.compute_liger_loss(self.accelerator.unwrap_model(model), inputs)
+        def compute_liger_loss(self, bare, inputs)  gets the model inside the wrapper only
 """
 
 from __future__ import annotations
@@ -65,7 +70,11 @@ def given_parameters(cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...
     parameters = parameters_of(rows)
     if method.name in LOOPS_OVER_STEPS and all(is_replaced_hook(cls.find(each)) for each in CALL_LOOPS):
         return {name: UNKNOWN if isinstance(value, LoaderValue) else value for name, value in parameters.items()}
-    if rows[-1].name != TRAINING_STEP or not _hands_own_model(cls, method.name):
+    if rows[-1].name == TRAINING_STEP:
+        is_own = _hands_own_model(cls, method.name)
+    else:
+        is_own = bool(rows[-1].caller) and is_replaced_hook(cls.find(rows[-1].caller))
+    if not is_own:
         return parameters
     return {name: UNKNOWN if is_wrapped(value) else value for name, value in parameters.items()}
 
