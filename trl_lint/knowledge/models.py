@@ -23,6 +23,15 @@ WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"
 MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
+# All classes of wrappers: a wrapped model's class has one of these names, and no other.
+WRAPPER_NAMES = WRAPPER_CLASSES | {
+    "DeepSpeedEngine",
+    "DeepSpeedHybridEngine",
+    "FullyShardedDataParallel",
+    "OptimizedModule",
+    "PipelineEngine",
+    "_FabricModule",
+}
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM", "LightningModule")
 # No model is an object of one of these: code that asks holds its models in a dict or a list elsewhere.
 NO_MODELS = frozenset(

@@ -7,6 +7,7 @@ For example:
     hasattr(model, "generate")                                    the opposite: no wrapper has it
     getattr(model, "module", None) is None                        the opposite
     inner = getattr(model, "module", None); if inner: ...         true if it is wrapped, until `model` is bound anew
+    type(model).__name__ == "Net", "Net" in type(model).__name__  false if it is wrapped
 
 No wrapper of torch is an object of a class that the project defines, unless that is a wrapper itself: of a model that
 is known to be wrapped, `isinstance(model, Net)` is false. Where it is false, the model need not be wrapped.
@@ -127,15 +128,46 @@ def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> Quest
 
 def decided(frame: Frame, node: cst.Comparison) -> Value | None:
     """The value of `type(model) == DDP` for a model that is known to be wrapped; None for all other comparisons."""
-    tested = wrapper_test(frame, node)
+    by_name = _of_class_name(frame, node)
+    tested = by_name or wrapper_test(frame, node)
     if tested is None:
         return None
     model = frame.engine.evaluate(frame, tested[0])
     if isinstance(model, PreparedObject):
         model = narrowed_to_model(model)  # only models are tested like this
-    if wrapping_of(model) is not Wrapping.WRAPPED:
+    if wrapping_of(model) is not Wrapping.WRAPPED or (by_name is not None and _is_wrapped_by_project(model)):
         return None
     return flag(WORLD_TRUE if tested[1] else WORLD_FALSE)
+
+
+def _of_class_name(frame: Frame, node: cst.Comparison) -> Question | None:
+    """`type(model).__name__ == "Net"`, `model.__class__.__name__ not in ("Net", "Other")`, `"Net" in …`."""
+    if len(node.comparisons) != 1:
+        return None
+    operator, right = node.comparisons[0].operator, node.comparisons[0].comparator
+    holds = type(operator) in _HOLDS_FOR
+    if not (holds or type(operator) in _NEGATES):
+        return None
+    subject, is_part = _named_by_class(node.left), False
+    if subject is None and isinstance(operator, (cst.In, cst.NotIn)):
+        subject, is_part, right = _named_by_class(right), True, node.left
+    if subject is None:
+        return None
+    texts = [each.const for each in items_or_itself(frame.engine.evaluate(frame, right))]
+    if not texts or not all(isinstance(each, str) for each in texts):
+        return None
+    among = {name for name in models.WRAPPER_NAMES for each in texts if each == name or (is_part and each in name)}
+    if among.isdisjoint(models.WRAPPER_CLASSES):
+        return None if among else (subject, not holds)
+    return subject, holds
+
+
+def _named_by_class(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The `model` of `type(model).__name__` and `model.__class__.__name__`."""
+    match node:
+        case cst.Attribute(value=cls, attr=cst.Name("__name__")):
+            return object_of_class(cls)
+    return None
 
 
 def asks_for_model(frame: Frame, model: Value, classes: Value) -> bool:
@@ -143,13 +175,17 @@ def asks_for_model(frame: Frame, model: Value, classes: Value) -> bool:
     names = class_names(classes)
     if not names or library.are_plain_models(names):
         return bool(names)
-    if any(isinstance(each, WrappedByProjectClass) for each in steps(model.provenance)):
+    if _is_wrapped_by_project(model):
         return False
     options = map(frame.engine.settle, items_or_itself(classes))
     return all(
         _is_plain(each.cls) if isinstance(each, ClassValue) else library.are_plain_models(class_names(each))
         for each in options
     )
+
+
+def _is_wrapped_by_project(model: Value) -> bool:
+    return any(isinstance(each, WrappedByProjectClass) for each in steps(model.provenance))
 
 
 def _is_plain(cls: ClassInfo) -> bool:
