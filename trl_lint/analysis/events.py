@@ -59,6 +59,7 @@ class CollectiveCalled(Event):
     numbers: the entries of a container that are Python numbers. parts: the operand, or the contents of the containers
     that it is; received: the same for what it fills, if not the operand. stepping: whether a batch from a prepared
     loader is trained on; None: the caller decides. groups: process groups. on_gpus: whether there is a group for GPUs.
+    full_batches: whether the trainer that calls it always drops an incomplete last batch.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -75,6 +76,7 @@ class CollectiveCalled(Event):
     stepping: bool | None = None
     groups: tuple[Value, ...] = ()
     on_gpus: bool = False
+    full_batches: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,8 @@ _STATE = "state.py::PartialState"
 _OPERATIONS = "utils/operations.py"
 _TRACKING = "tracking.py::GeneralTracker"
 
+# It cuts off what the ranks gathered beyond the samples that are left at an epoch's end.
+CUTS_REST = "accelerate.Accelerator.gather_for_metrics"
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
 # It prepares its arguments, but not what is inside one of them: accelerator.py::Accelerator._prepare_one.
 # A file that imports it, or trains with the Trainer of Transformers, which does.
@@ -70,7 +72,7 @@ _CLASSES: tuple[Row, ...] = (
 
 _COLLECTIVES: tuple[Row, ...] = (
     Collective(name="accelerate.Accelerator.gather", source=f"{_ACCELERATOR}.gather"),
-    Collective(name="accelerate.Accelerator.gather_for_metrics", source=f"{_ACCELERATOR}.gather_for_metrics",
+    Collective(name=CUTS_REST, source=f"{_ACCELERATOR}.gather_for_metrics",
                operand=(0, "input_data"), lists=True, objects=(1, "use_gather_object")),
     Collective(name="accelerate.Accelerator.pad_across_processes",
                source=f"{_ACCELERATOR}.pad_across_processes", result="padded", fails="always"),

@@ -34,7 +34,8 @@ if ranks may diverge or if a keyword is passed that `gather` does not accept.
 ## Limits
 One value per sample (`gather_for_metrics((predictions, labels))` in an evaluation loop) is what the function is for.
 Evaluations are not reported, because copies do not take part in them. Nothing is cut outside a loader's loop, with
-`drop_last`, or if at least as many samples are left over as there are ranks, which is not known before the run.
+`drop_last`, or if at least as many samples are left over as there are ranks, which is not known before the run. A
+Trainer that names a class of the project for its settings has `drop_last` if that class always sets it to True.
 Findings are not in the default set if all launches set `dataloader_drop_last` (on the command line, in the settings
 they name, or in the program), or have batches of one sample and no accumulation: a value per rank is then one per
 sample, so that only those of copies are cut off.
@@ -53,22 +54,22 @@ from trl_lint.domain.engines import EnginesInUse
 from trl_lint.domain.provenance import FullBatches, Step, steps
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.accelerate import CUTS_REST
 from trl_lint.knowledge.mentions import named
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
 
 _ONE = frozenset({"1"})
-_NAME = "accelerate.Accelerator.gather_for_metrics"
 
 
 class TruncatedGather(Rule[CollectiveCalled]):
     code = "TRL014"
     name = "truncated-gather"
     consequences = (Consequence.WRONG_NUMBER,)
-    mentions = (named([_NAME]),)
+    mentions = (named([CUTS_REST]),)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
-        if event.row.name != _NAME or not event.stepping:
+        if event.row.name != CUTS_REST or not event.stepping or event.full_batches:
             return
         if not event.parts or not all(map(_is_one_value, event.parts)):
             return

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
-from trl_lint.analysis.interpreter.objects import assignment
+from trl_lint.analysis.interpreter.objects import assignment, settings_classes
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place, explain
@@ -20,6 +20,8 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge.accelerate import CUTS_REST
+from trl_lint.knowledge.engines import DROPS_LAST
 from trl_lint.knowledge.schema import ANY, Collective
 
 
@@ -96,6 +98,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             accelerator=frame.accelerator(),
             stepping=frame.stepping,
             groups=tuple(groups.groups_of(row, args)),
+            full_batches=row.name == CUTS_REST and settings_classes.is_always_set(frame, DROPS_LAST),
         )
     return _result(frame, row, operand, node, _reduction(row, args), args)
 
