@@ -230,10 +230,12 @@ class Attribute(Row):
 
     at_first: whether it has the value after the instance was created, whatever the arguments. If a file assigns another
     value, it is a setting like others.
+    bare_in: the hooks during which it is a bare model instead: before the library wraps it, or while it saves a part.
     """
 
     value: Value
     at_first: bool = False
+    bare_in: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

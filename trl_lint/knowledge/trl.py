@@ -544,15 +544,21 @@ _OLD_PPO: tuple[Row, ...] = (
 
 # --- attributes ---------------------------------------------------------------------------------------
 
+# Their constructors create the optimizer, and then prepare it together with the model. PPO saves its policy only: where
+# it calls the save of Trainer, `model` is that.
+_PREPARED_AFTER = frozenset({"create_optimizer", "create_optimizer_and_scheduler", "create_scheduler"})
+_SAVES_POLICY = _PREPARED_AFTER | {"_save"}
+
 _ATTRIBUTES: tuple[Row, ...] = (
     # Trainers that prepare the model themselves: their `model` is wrapped.
     Attribute(name="trl.IterativeSFTTrainer.model", source="IterativeSFTTrainer.__init__", since="0.7.3",
-              until="0.24", value=WRAPPED_MODEL),
-    Attribute(name="trl.PPOTrainer.model", source=f"{_PPO}.__init__", until="1.13", value=WRAPPED_MODEL),
+              until="0.24", value=WRAPPED_MODEL, bare_in=_PREPARED_AFTER),
+    Attribute(name="trl.PPOTrainer.model", source=f"{_PPO}.__init__", until="1.13", value=WRAPPED_MODEL,
+              bare_in=_SAVES_POLICY),
     Attribute(name="trl.PPOv2Trainer.model", source="PPOv2Trainer.__init__", since="0.9", until="0.13",
-              value=WRAPPED_MODEL),
+              value=WRAPPED_MODEL, bare_in=_SAVES_POLICY),
     Attribute(name="trl.RLOOTrainer.model", source=f"{_RLOO}.__init__", since="0.9", until="0.22",
-              value=WRAPPED_MODEL),
+              value=WRAPPED_MODEL, bare_in=_PREPARED_AFTER),
     # Prepared for evaluation only, without DDP.
     *(
         Attribute(name=f"trl.{name}.ref_model", source=f"{name}.__init__", since=since, until=until,

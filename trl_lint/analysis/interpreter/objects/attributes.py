@@ -6,6 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.interpreter.objects import (
+    bare_in_hooks,
     chosen_names,
     environment_variables,
     given_fields,
@@ -277,6 +278,8 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     custom = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
     if custom is not None:
         return custom.value
+    if (bare := bare_in_hooks.model_here(frame, cls, name)) is not None:
+        return bare
     value = frame.read_attribute(cls, name)
     if value is not None:
         for known_of in _KNOWN_FROM_OTHER_CODE:
