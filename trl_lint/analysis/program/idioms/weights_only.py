@@ -8,6 +8,7 @@ For example:
         bare.merge_adapter()              changes them
         bare.train()                      changes it in a way an engine may not expect: counts as running it
         ask(bare)                         depends on what `ask` does with its parameter
+        with patched(bare): ...           the same; if it yields the model, nothing gets it
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ FindFunction = Callable[[cst.BaseExpression], FunctionInfo | None]
 _MOST = 3
 
 
-def uses_only_weights(code: cst.CSTNode, name: str, find_function: FindFunction, depth: int = _MOST) -> bool:
-    """Whether nothing that a piece of code does with the model of this name runs its forward."""
+def uses_only_weights(
+    code: cst.CSTNode, name: str, find_function: FindFunction, depth: int = _MOST, *, yields_in_vain: bool = False
+) -> bool:
+    """Whether nothing that a piece of code does with the model of this name runs its forward.
+
+    yields_in_vain: nothing gets what it yields.
+    """
     names = {name}
     for node in below(code):
         if not isinstance(node, cst.Name) or node.value not in names:
@@ -40,6 +46,8 @@ def uses_only_weights(code: cst.CSTNode, name: str, find_function: FindFunction,
         statement = outside[-1] if outside else None
         if isinstance(statement, cst.Assign) and _is_model(use):
             names |= set(_targets(statement))
+        elif yields_in_vain and isinstance(statement, cst.Yield):
+            continue
         elif not _runs_no_forward(use, outside, find_function, depth):
             return False
     return True
@@ -87,7 +95,9 @@ def _runs_no_forward(
             return True
         function = find_function(call.func)
         return (
-            function is not None and depth > 0 and _callee_runs_no_forward(function, call, parent, find_function, depth)
+            function is not None
+            and depth > 0
+            and _callee_runs_no_forward(function, call, parent, find_function, depth, _is_entered_only(around[:-2]))
         )
     return not isinstance(parent, (cst.Return, cst.Yield)) or not _is_model(use)
 
@@ -104,11 +114,17 @@ def _is_test(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
     return False
 
 
+def _is_entered_only(around: tuple[cst.CSTNode, ...]) -> bool:
+    """Whether a call is an item of a `with` statement that binds no name."""
+    return bool(around) and isinstance(item := around[-1], cst.WithItem) and item.asname is None
+
+
 def _callee_runs_no_forward(
-    function: FunctionInfo, call: cst.Call, arg: cst.Arg, find_function: FindFunction, depth: int
+    function: FunctionInfo, call: cst.Call, arg: cst.Arg, find_function: FindFunction, depth: int, entered_only: bool
 ) -> bool:
     """Whether a function whose source is available leaves the model that it is passed unchanged."""
     parameter = parameter_for(function, call, arg)
     if parameter is None:
         return False
-    return uses_only_weights(function.node.body, parameter.name, find_function, depth - 1)
+    code = function.node.body
+    return uses_only_weights(code, parameter.name, find_function, depth - 1, yields_in_vain=entered_only)
