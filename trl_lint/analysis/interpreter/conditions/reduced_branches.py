@@ -18,6 +18,7 @@ Some ranks receive the value, and the ranks that sent it keep their own:
 A setting says whether there are other ranks to agree with:
 
     if args.distributed: losses["eval"] = agreed(losses["eval"])
+    if cfg.NUM_GPUS > 1: losses["eval"] = agreed(losses["eval"])
     if args.dist_eval: outputs = gathered(outputs)                   where it also decides about the sampler
     if args.backend == "deepspeed": losses["eval"] = agreed(losses["eval"])
     shown = agreed(loss) if args.distributed else loss
@@ -99,6 +100,8 @@ def _is_of_job(frame: Frame, test: cst.BaseExpression, value: Value) -> bool:
     if value.rank.differs:
         return False
     if job_flags.mentions_job(test) or job_flags.names_engine(test):
+        return True
+    if isinstance(test, cst.Comparison) and job_flags.counted(test):
         return True
     return decides_sampler(frame.engine.project, frame.function, test)
 

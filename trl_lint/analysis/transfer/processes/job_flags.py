@@ -143,7 +143,7 @@ def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     if value is None or not isinstance(test, (cst.Attribute, cst.Name, cst.Comparison)):
         return False
     if isinstance(test, cst.Comparison):
-        return _counted(test) in frame.engine.job_flags.counts or _asks_for_launcher(frame, test)
+        return counted(test) in frame.engine.job_flags.counts or _asks_for_launcher(frame, test)
     return with_job_flags(frame, test, value).const is WORLD_TRUE
 
 
@@ -276,7 +276,7 @@ def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
     elif isinstance(part, cst.Name):
         flags.names.add((frame.function, part.value))
         frame.engine.note_stored("asked", frame.function, part.value)
-    elif isinstance(part, cst.Comparison) and (count := _counted(part)):
+    elif isinstance(part, cst.Comparison) and (count := counted(part)):
         flags.counts.add(count)
         frame.engine.note_stored("counted", count)
 
@@ -366,7 +366,7 @@ def _is_of_the_job(name: str) -> bool:
     return JOB_SETTING.fits(name) or ASKS_FOR_GPUS.fits(name)
 
 
-def _counted(test: cst.Comparison) -> str:
+def counted(test: cst.Comparison) -> str:
     """The attribute that is greater than one if `test` is true: `gpus` of `args.gpus > 1`."""
     comparison = test.comparisons[0]
     is_several = len(test.comparisons) == 1 and isinstance(comparison.operator, (cst.GreaterThan, cst.NotEqual))
