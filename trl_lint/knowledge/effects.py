@@ -211,6 +211,12 @@ GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")
 # The modes in which each process has its own run, as without a mode; in the others most of them have none.
 KEEP_RUN = frozenset({"offline", "online"})
+# Code that chooses another mode, by a condition or a lookup: `"disabled" if …`, `mode = "disabled"`, `return "shared"`.
+# Not: an argument of a call (`mode="disabled",`), a comparison, or an option's choices.
+_OTHER_MODE = rb"[\"'](?:disabled|dryrun|shared)[\"']"
+CHOOSES_MODE = rb"(?m)%b\s+if\b|\b(?:else|return)\s+%b|(?<![=!<>])=\s*%b\s*$|\[[^\]\n]*%b[^\]\n]*\]\s*\[" % (
+    _OTHER_MODE, _OTHER_MODE, _OTHER_MODE, _OTHER_MODE
+)
 # The class of a run's settings, and those that neither turn a run off nor let several ranks share one.
 SETTINGS_OF_RUN = "Settings"
 KEEP_SETTINGS = frozenset({

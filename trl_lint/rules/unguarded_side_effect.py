@@ -85,7 +85,8 @@ such as a callback, is not reported, nor what follows a use of a value that the 
 - `wandb.run is not None`, which only shows that a run was started. A Trainer's callback does that on the main process,
   so this is not in the default set.
 
-Also correct: runs with a `group` (unless all have the same name), functions that guard themselves (`Trainer.log`,
+Also correct: runs with a `group` (unless all have the same name), or with a `mode` that the code chooses (one from the
+settings is the same on all ranks), functions that guard themselves (`Trainer.log`,
 `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for appending that
 is only closed, that only some ranks write to (also in functions that it is passed to), or each rank only lines that
 name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is

@@ -309,7 +309,7 @@ def _emit(
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     unset = _unset_option(frame, effect, args)
-    allowed = any(makes_correct(args, keyword) for keyword in effect.unless) and not unset
+    allowed = any(makes_correct(frame, args, keyword) for keyword in effect.unless) and not unset
     is_right = allowed or not is_the_same(effect, args, path)
     conditions = frame.memory.control.conditions
     without = frozenset(unset_options.part_without_option(each)[1] for each in conditions) - {""}

@@ -6,6 +6,8 @@ For example:
     torch.save(state, f"last_{rank}.pt")     one for each rank
     wandb.init(name=f"run-{uuid4()}")        a run for each, but nothing tells the user whose it is
     wandb.init(group="today")                a run for each, which the group brings together
+    wandb.init(mode=args.wandb_mode)         a run for each where the setting turns none off
+    wandb.init(mode="disabled")              no run at all
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import (
+    CHOOSES_MODE,
     DESCRIBE_RUN,
     GROUPS_RUN,
     KEEP_RUN,
@@ -25,6 +30,7 @@ from trl_lint.knowledge.effects import (
     NOWHERE,
     PLACES_RUN,
     SETTINGS_OF_RUN,
+    TURNS_OFF,
 )
 from trl_lint.knowledge.schema import Effect, Parameter
 
@@ -62,9 +68,9 @@ def is_shared(path: Value) -> bool:
     return path.rank.is_uniform or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
 
 
-def makes_correct(args: Arguments, keyword: str | Parameter) -> bool:
+def makes_correct(frame: Frame, args: Arguments, keyword: str | Parameter) -> bool:
     """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
-    return _is_passed(args, keyword) and not (
+    return _is_passed(frame, args, keyword) and not (
         keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN)
     )
 
@@ -74,11 +80,23 @@ def _names_run(args: Arguments, keyword: str) -> bool:
     return argument is not None and argument.kind is not Kind.NONE and argument.rank.is_uniform
 
 
-def _is_passed(args: Arguments, keyword: str | Parameter) -> bool:
+def _is_passed(frame: Frame, args: Arguments, keyword: str | Parameter) -> bool:
     argument = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
     if argument is None or argument.const is False or argument.const in KEEP_RUN:
         return False
+    if keyword == TURNS_OFF and _is_setting_of_all(frame, argument):
+        return False
     return not (isinstance(keyword, str) and _keeps_run(args.expression(keyword)))
+
+
+def _is_setting_of_all(frame: Frame, mode: Value) -> bool:
+    """Whether a setting turns the runs of all ranks off, or none: `mode=args.wandb_mode`, and not by a choice in code.
+
+    Code that chooses it may do so for the ranks that are not the main one, by a test that nothing tells of.
+    """
+    if mode.const not in (MISSING, None) or not mode.rank.is_uniform:
+        return False
+    return mode.kind is Kind.NONE or not frame.module.project_mentions(CHOOSES_MODE)
 
 
 def _keeps_run(settings: cst.BaseExpression | None) -> bool:

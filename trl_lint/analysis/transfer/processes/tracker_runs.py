@@ -64,7 +64,7 @@ class OfConstructors:
 
 def note_run_per_rank(frame: Frame, args: Arguments) -> None:
     """All ranks start a run, correctly. If most runs may be turned off, what a run itself logs is that of one rank."""
-    may_be_off = any(makes_correct(args, each) for each in TURN_OFF)
+    may_be_off = any(makes_correct(frame, args, each) for each in TURN_OFF)
     for notes in (frame.module.notes, frame.trace.notes):
         notes.of(RunsPerRank).logged_by |= LOGS_TO_RUN if may_be_off else LOGS_TO_ANY_RUN
     frame.engine.note_stored(RunsPerRank, frame.module)
