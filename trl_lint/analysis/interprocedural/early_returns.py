@@ -12,6 +12,10 @@ For example:
         if self.local_rank == 0:              not known, but may be the rank: so is the result not known
             return True
         return False
+    def loss_of(self, batch):
+        loss = self.model(batch)
+        if loss > 2: return None              the result is None on some ranks
+        return loss
     def update(self, metrics):
         if not metrics: return False          metrics: None on all ranks but the first
         self.bad_epochs += 1                  differs between ranks from here on, as if it were in the branch of an `if`
@@ -26,6 +30,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, OPEN
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import flag
+from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
@@ -61,6 +66,22 @@ def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
     if provenance is None:
         return result
     return flag(rank=Rank(State.LOCAL, divided.origins), provenance=provenance)
+
+
+def with_none_on_some(frame: Frame, result: Value, divided: Rank) -> Value:
+    """The result of a function that returns None where a test of this rank's own data sends it out early.
+
+    divided: the condition by which ranks leave the function at different places.
+    """
+    if not divided.differs or divided.origins & ~(Origin.DATA | Origin.RNG) or not result.rank.differs:
+        return result
+    early = (state.control for value, state in frame.returned if value.kind is Kind.NONE)
+    by_own_data = (each for control in early for each in control.conditions if each.rank.differs)
+    test = next((place for each in by_own_data if (place := place_of(each)) is not None), None)
+    if test is None or all(value.kind is Kind.NONE for value, _ in frame.returned):
+        return result
+    text = "`{}` differs between ranks, and on some of them None is returned"
+    return result.replace(provenance=NoneWhere(frame.module, test, text, result.provenance, rank=divided))
 
 
 def _is_flag(value: Value) -> bool:

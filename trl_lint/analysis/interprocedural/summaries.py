@@ -221,6 +221,7 @@ class Runs(Definitions):
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
         result = early_returns.with_early_returns(frame, result, divided)
+        result = early_returns.with_none_on_some(frame, result, divided)
         result = wrapped_returns.with_wrapped_way(frame, result)
         result = absences.of_returned(frame, entry, result)
         result = decorators.result_for_callers(frame, function, result)

@@ -7,6 +7,7 @@ For example:
     self.dist = dist if size > 1 else None            there on all of several ranks
     sampler = DistributedSampler(rows)                so is this, and whoever asks means the number of processes
     part = parts[rank] if args.parts else None        contents of each rank, or None on all: not known
+    loss = loss_of(model, batch)                      None on some ranks, if it returns None for a large loss
     target = target.to(device)                        there: None has no such method
     total(values, reduce=all_sum)                     `if reduce is not None`: there, as is every function
 """
@@ -18,7 +19,7 @@ from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT, W
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.joins import CONTENTS_DIFFER
 from trl_lint.domain.kinds import LibraryName, flag
-from trl_lint.domain.provenance import NoneWhere
+from trl_lint.domain.provenance import NoneWhere, Returned
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.torch_distributed import MODULE
@@ -42,8 +43,16 @@ def present(value: Value) -> Value:
 
 def is_defined(value: Value) -> bool:
     """Whether a value is a function, method or class, on all ranks."""
-    is_open = value.const is MISSING and presence_of(value) is None and not isinstance(value.provenance, NoneWhere)
+    is_open = value.const is MISSING and presence_of(value) is None and _none_where(value) is None
     return value.kind in _DEFINITIONS and is_open
+
+
+def _none_where(value: Value) -> NoneWhere | None:
+    """Why a value is known to be None on some ranks, where it was assigned or in the function that returned it."""
+    step = value.provenance
+    while isinstance(step, Returned):
+        step = step.before
+    return step if isinstance(step, NoneWhere) else None
 
 
 def answer(value: Value, negated: bool) -> Value:
@@ -68,8 +77,9 @@ def answer(value: Value, negated: bool) -> Value:
     if by_rank and (value.const is NONE_ON_SOME or (value.const is MISSING and value.kind in _SAME_UNLESS_NONE)):
         # Created on some ranks only: a tracker, a writer.
         return derived(ranks.nonlinear(value.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
-    if isinstance(value.provenance, NoneWhere):
-        return derived(ranks.nonlinear(value.provenance.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
+    lacking = _none_where(value)
+    if lacking is not None:
+        return derived(ranks.nonlinear(lacking.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
     certain = value.const is MISSING and not (value.kind is Kind.INSTANCE and value.rank.state is State.UNKNOWN)
     if certain and value.kind in _NEVER_NONE:
         return flag()
