@@ -400,6 +400,46 @@ def test_the_process_group_is_started_by_another_module(tmp_path, helper, is_rep
     assert len(findings_in(tmp_path, files, "main.py")) == is_reported
 
 
+STRATEGY_BY_OPTION = """\
+import argparse
+import os
+import fire
+import pytorch_lightning as pl
+{options}
+
+def train(options, net, strategy{default}):
+    os.mkdir(options.folder)
+    {before}
+    pl.Trainer(devices=options.devices, strategy={strategy}).fit(net)
+
+
+if __name__ == "__main__":
+    fire.Fire(train)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "strategy", "default", "options", "is_reported"),
+    [
+        ('assert strategy is None or strategy == "ddp"', "strategy", "", "", True),
+        ('if strategy in ("ddp", "fsdp"):\n        print("several")', "strategy", "", "", True),
+        ('if "ddp" in options.strategy:\n        print("several")', "options.strategy", "", "", True),
+        ("print(strategy)", "strategy", '="ddp"', "", True),
+        ("print(strategy)", "options.strategy", "", 'PARSER.add_argument("--strategy", default="ddp")', True),
+        ("print(strategy)", "strategy", "", "", False),
+        ("print(strategy)", "strategy", '="auto"', "", False),
+        ("print(strategy)", "options.strategy", "", 'PARSER.add_argument("--strategy", default="auto")', False),
+        ('if strategy == "ddp":\n        raise ValueError', "strategy", "", "", False),
+        ('if strategy == "auto":\n        print("one")', "strategy", "", "", False),
+        ('if options.other == "ddp":\n        print("several")', "strategy", "", "", False),
+        ('if strategy != "ddp":\n        print("one")', "strategy", "", "", False),
+    ],
+)
+def test_a_strategy_that_an_option_names(before, strategy, default, options, is_reported):
+    text = STRATEGY_BY_OPTION.format(before=before, strategy=strategy, default=default, options=options)
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 STARTED_ON_GPUS = """\
 import os
 import torch

@@ -13,6 +13,10 @@ For example:
     if gpus > 1:
         strategy = DDPStrategy()
     Trainer(strategy=strategy)                       the same
+    parser.add_argument("--strategy", default="ddp")
+    Trainer(strategy=args.strategy)                  the same
+    assert strategy is None or strategy == "ddp"
+    Trainer(strategy=strategy)                       the same: the code allows for it
     Trainer(strategy="ddp_spawn")                    several, but not of the code around the call
 """
 
@@ -23,7 +27,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assignments, last_name
+from trl_lint.analysis.program.blocks import last_statement
+from trl_lint.analysis.program.idioms.option_defaults import parameter_default, setting_default
+from trl_lint.analysis.program.idioms.path_conditions import branch_of
+from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import is_none
 from trl_lint.knowledge.backends import SEES_ONE_GPU
@@ -105,7 +112,10 @@ def _strategies(frame: Frame, args: Arguments, keyword: str) -> list[str]:
     value = args.keywords.get(keyword)
     if value is not None and isinstance(value.const, str):
         return [value.const.lower()]
-    return [name for each in _assigned(frame, args.expression(keyword)) for name in _named(each)]
+    expression = args.expression(keyword)
+    default = setting_default(frame.module, expression) or parameter_default(frame.root, expression)
+    chosen = (*_assigned(frame, expression), *_compared(frame, expression))
+    return [*([default.lower()] if default else ()), *(name for each in chosen for name in _named(each))]
 
 
 def _assigned(frame: Frame, expression: cst.BaseExpression | None) -> list[cst.BaseExpression]:
@@ -114,6 +124,19 @@ def _assigned(frame: Frame, expression: cst.BaseExpression | None) -> list[cst.B
         return [] if expression is None else [expression]
     name = expression.value
     return [value for target, value in assignments(frame.root) if isinstance(target, cst.Name) and target.value == name]
+
+
+def _compared(frame: Frame, expression: cst.BaseExpression | None) -> Iterator[cst.BaseExpression]:
+    """What the function, or the module, compares a setting with, and does not refuse: `if strategy == "ddp":`."""
+    if not isinstance(expression, (cst.Attribute, cst.Name)):
+        return
+    for each in of_class(frame.root, cst.Comparison):
+        branch = branch_of(frame.root, each)
+        if branch is None or not isinstance(last_statement(branch.body), cst.Raise):
+            match each:
+                case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.In(), other)]):
+                    yield from (other,) if left.deep_equals(expression) else ()
+                    yield from (left,) if other.deep_equals(expression) else ()
 
 
 def _named(expression: cst.BaseExpression) -> Iterator[str]:
@@ -125,6 +148,6 @@ def _named(expression: cst.BaseExpression) -> Iterator[str]:
         case cst.IfExp(body=body, orelse=orelse):
             yield from _named(body)
             yield from _named(orelse)
-        case cst.List(elements=elements):
+        case cst.List(elements=elements) | cst.Set(elements=elements) | cst.Tuple(elements=elements):
             for each in elements:
                 yield from _named(each.value)
