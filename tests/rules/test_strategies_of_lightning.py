@@ -75,3 +75,39 @@ def test_a_program_that_does_not_import_the_model(tmp_path):
 def test_a_model_that_nothing_imports_by_name(others, by_default, tmp_path):
     told = TRAIN.format("", 'strategy="ddp"').replace(STATIC, BY_NAME)
     assert is_by_default(tmp_path, {"train.py": told, **others}) is by_default
+
+
+BUILD = """\
+import lightning
+from lightning.pytorch.strategies import DDPStrategy
+
+
+def build(devices):
+    return lightning.Trainer(strategy=DDPStrategy() if devices > 1 else "auto", devices=devices)
+"""
+ENTRY = """\
+from .model import Model
+from .build import build
+
+
+def main():
+    build(4).fit(Model())
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"models/cli.py": ENTRY, "models/build.py": BUILD}, True),
+        ({"models/cli.py": ENTRY, "models/build.py": BUILD.replace("DDPStrategy() if devices > 1 else ", "")}, False),
+        # The same file only makes both known, or only tests them.
+        ({"models/__init__.py": ENTRY, "models/build.py": BUILD}, False),
+        ({"models/test_cli.py": ENTRY, "models/build.py": BUILD}, False),
+        # A program runs the model, and names no strategy.
+        ({"models/cli.py": ENTRY, "models/build.py": BUILD, "train.py": TRAIN.format("", "")}, False),
+        ({"models/cli.py": ENTRY.replace("from .model ", "from elsewhere "), "models/build.py": BUILD}, False),
+    ],
+)
+def test_a_package_that_names_its_program_elsewhere(files, by_default, tmp_path):
+    others = {"models/other.py": "from .model import Model\n"}
+    assert is_by_default(tmp_path, {**files, **others}) is by_default

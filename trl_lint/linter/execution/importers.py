@@ -91,6 +91,10 @@ class Importers:
             self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
         return self._programs_of[path]
 
+    def users_of(self, path: str) -> frozenset[str]:
+        """The files that import a file, directly or through others."""
+        return frozenset(each.path for each in self._users(path))
+
     def has_no_group(self, program: str) -> bool:
         """Whether a program uses a process group that neither it nor its imports may start."""
         return self._uses_none_of_its_own(program, Group.ASKS, Group.NEEDS)

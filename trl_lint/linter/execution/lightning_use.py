@@ -13,9 +13,10 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from trl_lint.domain.engines import EnginesInUse
+from trl_lint.knowledge.backends import TEST_FILES
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.linter.execution.lightning_code import LightningCode
 from trl_lint.linter.execution.made_elsewhere import made_elsewhere
@@ -52,12 +53,22 @@ def with_lightning(
 def _is_run_by_several(path: Path, code: LightningCode) -> bool:
     """Whether a program that may run a file names a strategy of several processes, itself or in a file that it imports.
 
-    If nothing imports the file, all programs that have Lightning run something have to.
+    If nothing imports the file, all programs that have Lightning run something have to. If only files that are no
+    programs do, those that import it tell: a package names its programs in its metadata, `main = "package.cli:main"`.
     """
     inside, importers = path.relative_to(code.home).as_posix(), code.importers
     users = importers.programs_of(inside) | ({inside} & importers.programs)
     naming = {user for each in code.naming for user in (each, *importers.programs_of(each))}
-    if users or importers.is_imported(inside):
+    if users:
         return not naming.isdisjoint(users)
+    if importers.is_imported(inside):
+        around = {user for each in code.naming for user in (each, *importers.users_of(each))}
+        return any(_runs_what_it_imports(each) for each in around & importers.users_of(inside))
     running = importers.programs & code.running
     return bool(running) and running.issubset(naming)
+
+
+def _runs_what_it_imports(path: str) -> bool:
+    """Whether a file may be what a package names as its program: not one that makes its parts known, or tests them."""
+    where = PurePosixPath(path)
+    return where.name != "__init__.py" and not any(map(where.match, TEST_FILES))
