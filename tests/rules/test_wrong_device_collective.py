@@ -320,6 +320,30 @@ def test_code_that_tells_nodes_apart_is_for_several_however_it_is_launched(varia
     assert bool(findings_of_job(tmp_path, lines, ON_ONE_NODE)) is speaks
 
 
+OTHER = "import job\nimport torch.distributed as dist\n\n\ndef launch(ranks):\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "other", "speaks"),
+    [
+        ("", "", True),
+        # Somebody makes the group of a node.
+        ("def launch(groups):\n    global _OF_NODE\n    _OF_NODE = groups[0]\n", "", False),
+        ("if os.environ.get('NODES'):\n    _OF_NODE = dist.new_group([0, 1])\n", "", False),
+        ("", OTHER + "    job._OF_NODE = dist.new_group(ranks)\n", False),
+        ("", OTHER + "    setattr(job, '_OF_NODE', dist.new_group(ranks))\n", False),
+    ],
+)
+def test_the_group_of_a_node_that_nobody_makes(code: str, other: str, speaks: bool, tmp_path: Path):
+    lines = "import os\nimport torch\nimport torch.distributed as dist\n\n_OF_NODE = None\n" + code
+    lines += "def local_rank():\n    return dist.get_rank(group=_OF_NODE)\n\n\ndef init():\n"
+    lines += "    dist.init_process_group('nccl')\n    torch.cuda.set_device(local_rank())\n"
+    (tmp_path / "job.py").write_text(lines)
+    (tmp_path / "launch.py").write_text(other)
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [Path(each.path).name for each in found] == ["job.py"] * speaks
+
+
 def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
     for name in ("test_job.py", "job.py"):
         (tmp_path / name).write_text(plain("torch.cuda.set_device(dist.get_rank())"))

@@ -21,6 +21,7 @@ from trl_lint.analysis.interpreter.objects import (
     settings_objects,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
+from trl_lint.analysis.program.definitions.changed_state import is_declared_global, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.state import containers, records, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -48,9 +49,18 @@ def _new_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dist.get_rank(group)`: the rank in a group is not the rank in the whole job."""
-    group = args.expression(0) or args.expression("group")
-    number = GLOBAL_RANK_INDEX if getattr(group, "value", "None") == "None" else RANK_INDEX
+    group, given = args.get(0, "group"), args.expression(0) or args.expression("group")
+    of_all = group is None or (group.kind is Kind.NONE and not _is_set_elsewhere(frame, given))
+    number = GLOBAL_RANK_INDEX if of_all else RANK_INDEX
     return row_transfers.transferred(frame, number, args, node, "torch.distributed.get_rank")
+
+
+def _is_set_elsewhere(frame: Frame, name: cst.BaseExpression | None) -> bool:
+    """Whether a function, or another file, may give a variable another value than the module does."""
+    if not isinstance(name, cst.Name):
+        return True
+    is_global = is_declared_global(frame.module, name.value)
+    return is_global or is_set_outside_any_class(frame.engine.project, name.value)
 
 
 def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
