@@ -105,6 +105,12 @@ class RankLocalFile(Step):
     __slots__ = ()
 
 
+class ShardedAmongAll(Step):
+    """FSDP shards a model here among all ranks, and not among those of a group or a mesh."""
+
+    __slots__ = ()
+
+
 class LauncherVariable(Step):
     """An environment variable is read that the launcher of a distributed program sets for each of its processes."""
 

@@ -46,6 +46,8 @@ DDP = "torch.nn.parallel.DistributedDataParallel"
 DATA_PARALLEL = "torch.nn.DataParallel"
 # The parameter of DDP and FSDP for the group whose ranks they synchronise; by default, all ranks.
 GROUP_OF_WRAPPER = "process_group"
+# The same for FSDP, and the mesh that says who shares the shards.
+GROUPS_OF_FSDP = ((1, GROUP_OF_WRAPPER), (-1, "device_mesh"))
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"

@@ -42,8 +42,8 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, PreparedObject, class_name_of
-from trl_lint.domain.model_roles import is_data_parallel, is_replicated, wrapping_of
-from trl_lint.domain.provenance import Step, steps
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated, is_sharded, wrapping_of
+from trl_lint.domain.provenance import ShardedAmongAll, Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -117,10 +117,15 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, "forward", "forward", subgroup=_is_of_a_group(model))
         elif _may_be_sharded(frame, model):
             _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
+        elif _is_sharded(frame, model):
+            # With gradients, it prepares their reduction, too.
+            prepares = frame.memory.control.grad
+            kind, engines = ("forward", None) if prepares else (OF_SHARDS, SHARDS_PARAMETERS)
+            _note(frame, node, "forward", kind, engines=engines or frozenset())
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass, DDP reduces the gradients."""
-        if name in GENERATES and _may_be_sharded(frame, receiver):
+        if name in GENERATES and (_may_be_sharded(frame, receiver) or _is_sharded(frame, receiver)):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
         if is_loss and is_of_network_made_here(frame, callee_of(node)):
@@ -284,6 +289,13 @@ def _may_be_sharded(frame: Frame, model: Value) -> bool:
     """Whether a value is the module in a wrapper that may shard it: the ranks gather each parameter to use it."""
     is_inside = wrapping_of(model) is Wrapping.UNWRAPPED and not is_replicated(model)
     return is_inside and not frame.memory.control.parameters_gathered
+
+
+def _is_sharded(frame: Frame, model: Value) -> bool:
+    """Whether FSDP wraps a model for all ranks, which have to gather its parameters."""
+    if not is_sharded(model) or frame.memory.control.parameters_gathered:
+        return False
+    return any(isinstance(each, ShardedAmongAll) for each in steps(model.provenance))
 
 
 def _is_wrapped(model: Value) -> bool:

@@ -2,6 +2,7 @@
 
     FSDP(net)                                                a model in the role SHARDED, with this as its provenance
     FSDP(net, sharding_strategy=strategy)                    the same: it was made to shard
+    FSDP(net, process_group=group)                           the same, but not all ranks share the shards
     FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)   a model: each rank holds all of it
     fully_shard(net)                                         a model: FSDP 2 has DTensors, which know of the other parts
 
@@ -13,10 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain
-from trl_lint.domain.kinds import ModelRole, library_name_of
+from trl_lint.domain.kinds import ModelRole, is_none, library_name_of
 from trl_lint.domain.model_roles import in_model_role
+from trl_lint.domain.provenance import ShardedAmongAll, Step
 from trl_lint.knowledge.schema import SOME_MODEL
-from trl_lint.knowledge.torch_distributed import FSDP, SHARDING, SHARDS_NOTHING, STRATEGY
+from trl_lint.knowledge.torch_distributed import FSDP, GROUPS_OF_FSDP, SHARDING, SHARDS_NOTHING, STRATEGY
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -30,7 +32,8 @@ class ShardingDomain(Domain["Frame"]):
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         if name != FSDP or not _shards(frame, args):
             return None
-        step = frame.step(node, "FSDP shards the model here")
+        kind = ShardedAmongAll if all(is_none(args.get(*each)) for each in GROUPS_OF_FSDP) else Step
+        step = kind(frame.module, node, "FSDP shards the model here")
         return in_model_role(SOME_MODEL, ModelRole.SHARDED).replace(provenance=step)
 
 
