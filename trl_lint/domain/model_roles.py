@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trl_lint.domain.kinds import ModelRole, ModelValue, PreparedObject
-from trl_lint.domain.provenance import WrappedWhere
+from trl_lint.domain.provenance import ShardedAmongAll, WrappedWhere, steps
 from trl_lint.domain.values import Value, Wrapping
 
 
@@ -38,6 +38,11 @@ def is_replicated(value: Value) -> bool:
 def is_sharded(value: Value) -> bool:
     """Whether FSDP 1 wraps a model, in a way that shards it."""
     return isinstance(value, ModelValue) and value.role is ModelRole.SHARDED
+
+
+def is_sharded_among_all(value: Value) -> bool:
+    """The same, among all ranks, and not among those of a group or a mesh."""
+    return is_sharded(value) and any(isinstance(each, ShardedAmongAll) for each in steps(value.provenance))
 
 
 def in_model_role(value: Value, role: ModelRole) -> Value:

@@ -32,6 +32,7 @@ from trl_lint.analysis.state.agreed_points import agreed_points
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
+from trl_lint.analysis.transfer.models import wrapped_parts
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
@@ -42,8 +43,8 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, PreparedObject, class_name_of
-from trl_lint.domain.model_roles import is_data_parallel, is_replicated, is_sharded, wrapping_of
-from trl_lint.domain.provenance import ShardedAmongAll, Step, steps
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated, is_sharded_among_all, wrapping_of
+from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -110,18 +111,13 @@ class CollectiveOrder(Observer["Frame"]):
         _note(frame, node, last, row.result or last, subgroup=subgroup, symmetric=symmetric)
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
-        """DDP broadcasts its buffers and prepares the reduction of its gradients."""
-        if not frame.memory.control.grad and _is_of_apex(model):
-            return
-        if _may_be_prepared(model) or _is_wrapped(model):
-            _note(frame, node, "forward", "forward", subgroup=_is_of_a_group(model))
-        elif _may_be_sharded(frame, model):
-            _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
-        elif _is_sharded(frame, model):
-            # With gradients, it prepares their reduction, too.
-            prepares = frame.memory.control.grad
-            kind, engines = ("forward", None) if prepares else (OF_SHARDS, SHARDS_PARAMETERS)
-            _note(frame, node, "forward", kind, engines=engines or frozenset())
+        """DDP broadcasts its buffers, and a wrapper prepares the reduction of its gradients."""
+        for each in (model, *wrapped_parts.run_by(frame, model, node)):
+            _note_forward(frame, each, node)
+
+    def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+        for each in wrapped_parts.run_by(frame, model, node, name):
+            _note_forward(frame, each, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass, DDP reduces the gradients."""
@@ -280,6 +276,17 @@ def _is_looked_for(frame: Frame, name: str, around: Sequence[cst.CSTNode]) -> bo
     )
 
 
+def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
+    if not frame.memory.control.grad and _is_of_apex(model):
+        return
+    if _may_be_prepared(model) or _is_wrapped(model):
+        _note(frame, node, "forward", "forward", subgroup=_is_of_a_group(model))
+    elif _is_sharded(frame, model) and frame.memory.control.grad:
+        _note(frame, node, "forward", "forward")
+    elif _may_be_sharded(frame, model) or _is_sharded(frame, model):
+        _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
+
+
 def _may_be_prepared(model: Value) -> bool:
     """Whether `prepare` returned a value for an object of unknown class, and may have wrapped it: not if frozen."""
     return isinstance(model, PreparedObject) and model.grad
@@ -293,9 +300,7 @@ def _may_be_sharded(frame: Frame, model: Value) -> bool:
 
 def _is_sharded(frame: Frame, model: Value) -> bool:
     """Whether FSDP wraps a model for all ranks, which have to gather its parameters."""
-    if not is_sharded(model) or frame.memory.control.parameters_gathered:
-        return False
-    return any(isinstance(each, ShardedAmongAll) for each in steps(model.provenance))
+    return is_sharded_among_all(model) and not frame.memory.control.parameters_gathered
 
 
 def _is_wrapped(model: Value) -> bool:

@@ -4,6 +4,7 @@
     FSDP(net, sharding_strategy=strategy)                    the same: it was made to shard
     FSDP(net, process_group=group)                           the same, but not all ranks share the shards
     FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)   a model: each rank holds all of it
+    model.part = FSDP(model.part)                            noted: who runs `model` runs the wrapper
     fully_shard(net)                                         a model: FSDP 2 has DTensors, which know of the other parts
 
 The names of the wrapper and of its strategies are in `knowledge/torch_distributed.py`.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.transfer.models import wrapped_parts
 from trl_lint.domain.kinds import ModelRole, is_none, library_name_of
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.provenance import ShardedAmongAll, Step
@@ -35,6 +37,9 @@ class ShardingDomain(Domain["Frame"]):
         kind = ShardedAmongAll if all(is_none(args.get(*each)) for each in GROUPS_OF_FSDP) else Step
         step = kind(frame.module, node, "FSDP shards the model here")
         return in_model_role(SOME_MODEL, ModelRole.SHARDED).replace(provenance=step)
+
+    def stored(self, frame: Frame, target: cst.Attribute, value: Value) -> None:
+        wrapped_parts.note(frame, target, value)
 
 
 def _shards(frame: Frame, args: Arguments) -> bool:
