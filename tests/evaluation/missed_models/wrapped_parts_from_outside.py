@@ -23,6 +23,51 @@ class Generator(nn.Module):
     def decode(self, x):
         return self.decoder(x)
 
+    def loss_of(self, x):
+        loss = self.unet(x).mean()
+        if loss.item() > 2:
+            print("too large")
+            return None
+        return loss
+
+    def whole_loss_of(self, x):
+        if x is None:
+            return None
+        loss = self.unet(x).mean()
+        if loss.item() > 2:
+            loss = loss * 0
+        return loss
+
+    def agreed_loss_of(self, x):
+        loss = self.unet(x).mean()
+        largest = loss.detach().clone()
+        dist.all_reduce(largest)
+        if largest.item() > 2:
+            return None
+        return loss
+
+
+def train(rows):
+    dist.init_process_group("nccl")
+    model = Generator()
+    model.unet = FSDP(model.unet)
+    loader = DataLoader(rows, sampler=DistributedSampler(rows))
+    for batch in loader:
+        loss = model.loss_of(batch)
+        if loss is None:
+            continue  # expect: TRL006
+        loss.backward()
+    for batch in loader:
+        loss = model.whole_loss_of(batch)
+        if loss is None:
+            continue
+        loss.backward()
+    for batch in loader:
+        loss = model.agreed_loss_of(batch)
+        if loss is None:
+            continue
+        loss.backward()
+
 
 def show(rows):
     dist.init_process_group("nccl")

@@ -18,8 +18,10 @@ from trl_lint.analysis.program.definitions.objects import (
     class_of,
 )
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced, returns_reduced
+from trl_lint.analysis.program.definitions.refusing_methods import refusing_test
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -29,7 +31,8 @@ from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
-from trl_lint.domain.ranks import Origin
+from trl_lint.domain.provenance import NoneWhere
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import COUNTER, EXCHANGES, PART_OF_MODEL
@@ -73,8 +76,20 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     if _returns_itself(receiver, name):
         return receiver
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
-        return forward(frame, receiver, args, node)
+        computed = forward(frame, receiver, args, node)
+        return computed if own is None else _none_where_refused(own, computed)
     return UNKNOWN if output.rank.differs else SAME
+
+
+def _none_where_refused(method: FunctionInfo, computed: Value) -> Value:
+    """What a method of a model returns that is None where a test in it refuses this rank's own result."""
+    is_own = computed.rank.differs and not computed.rank.origins & ~(Origin.DATA | Origin.RNG)
+    test = refusing_test(method) if is_own else None
+    if test is None:
+        return computed
+    rank = Rank(State.LOCAL, computed.rank.origins)
+    text = "`{}` differs between ranks, and on some of them None is returned"
+    return computed.replace(provenance=NoneWhere(method.module, test, text, computed.provenance, rank=rank))
 
 
 def _runs_a_part(receiver: Value, name: str) -> bool:
