@@ -37,7 +37,3 @@ def main(cfg, rows):
         writer = SummaryWriter(cfg.OUT)
         writer.add_scalar("accuracy", accuracy)
         writer.add_scalar("other", other)  # expect: TRL003
-
-
-if __name__ == "__main__":
-    main(read(), rows())
