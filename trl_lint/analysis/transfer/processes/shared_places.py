@@ -70,7 +70,9 @@ def is_shared(path: Value) -> bool:
 
 def makes_correct(frame: Frame, args: Arguments, keyword: str | Parameter) -> bool:
     """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
-    return _is_passed(frame, args, keyword) and not (
+    if keyword == TURNS_OFF and _is_setting_of_all(frame, args.keywords.get(TURNS_OFF)):
+        return False
+    return is_passed(args, keyword) and not (
         keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN)
     )
 
@@ -80,21 +82,20 @@ def _names_run(args: Arguments, keyword: str) -> bool:
     return argument is not None and argument.kind is not Kind.NONE and argument.rank.is_uniform
 
 
-def _is_passed(frame: Frame, args: Arguments, keyword: str | Parameter) -> bool:
+def is_passed(args: Arguments, keyword: str | Parameter) -> bool:
+    """Whether an argument is given, and is not one that keeps each rank's own run."""
     argument = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
     if argument is None or argument.const is False or argument.const in KEEP_RUN:
-        return False
-    if keyword == TURNS_OFF and _is_setting_of_all(frame, argument):
         return False
     return not (isinstance(keyword, str) and _keeps_run(args.expression(keyword)))
 
 
-def _is_setting_of_all(frame: Frame, mode: Value) -> bool:
+def _is_setting_of_all(frame: Frame, mode: Value | None) -> bool:
     """Whether a setting turns the runs of all ranks off, or none: `mode=args.wandb_mode`, and not by a choice in code.
 
     Code that chooses it may do so for the ranks that are not the main one, by a test that nothing tells of.
     """
-    if mode.const not in (MISSING, None) or not mode.rank.is_uniform:
+    if mode is None or mode.const not in (MISSING, None) or not mode.rank.is_uniform:
         return False
     return mode.kind is Kind.NONE or not frame.module.project_mentions(CHOOSES_MODE)
 

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.processes.shared_places import makes_correct
+from trl_lint.analysis.transfer.processes.shared_places import is_passed
 from trl_lint.analysis.transfer.processes.wide_conditions import tests_tracker_run
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import class_name_of, library_name_of
@@ -64,7 +64,7 @@ class OfConstructors:
 
 def note_run_per_rank(frame: Frame, args: Arguments) -> None:
     """All ranks start a run, correctly. If most runs may be turned off, what a run itself logs is that of one rank."""
-    may_be_off = any(makes_correct(frame, args, each) for each in TURN_OFF)
+    may_be_off = any(is_passed(args, each) for each in TURN_OFF)
     for notes in (frame.module.notes, frame.trace.notes):
         notes.of(RunsPerRank).logged_by |= LOGS_TO_RUN if may_be_off else LOGS_TO_ANY_RUN
     frame.engine.note_stored(RunsPerRank, frame.module)
