@@ -46,8 +46,8 @@ ASKS_FOR_LAUNCHER = {
     )
     for name in ("get_eval_dataloader", "get_test_dataloader")
 }
-# The attribute of a Trainer for its arguments, and their field for the number that a launcher gives a process.
-ARGUMENTS, NUMBER_BY_LAUNCHER = "args", "local_rank"
+# The field of a Trainer's arguments for the number that a launcher gives a process.
+NUMBER_BY_LAUNCHER = "local_rank"
 # The hooks that return a sampler for a loader of the Trainer, with the method that makes this loader.
 SAMPLER_HOOKS = {"_get_train_sampler": "get_train_dataloader", "_get_eval_sampler": "get_eval_dataloader"}
 # What the hooks of releases before read, and copies of them since: they are for a Trainer that does not prepare.

@@ -23,6 +23,7 @@ For example:
 
 from __future__ import annotations
 
+from trl_lint.analysis.interpreter.conditions import none_tests
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame
@@ -30,7 +31,6 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, OPEN
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import flag
-from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
@@ -73,15 +73,14 @@ def with_none_on_some(frame: Frame, result: Value, divided: Rank) -> Value:
 
     divided: the condition by which ranks leave the function at different places.
     """
-    if not divided.differs or divided.origins & ~(Origin.DATA | Origin.RNG) or not result.rank.differs:
+    if not none_tests.is_of_own_data(divided) or not result.rank.differs:
         return result
     early = (state.control for value, state in frame.returned if value.kind is Kind.NONE)
     by_own_data = (each for control in early for each in control.conditions if each.rank.differs)
     test = next((place for each in by_own_data if (place := place_of(each)) is not None), None)
     if test is None or all(value.kind is Kind.NONE for value, _ in frame.returned):
         return result
-    text = "`{}` differs between ranks, and on some of them None is returned"
-    return result.replace(provenance=NoneWhere(frame.module, test, text, result.provenance, rank=divided))
+    return none_tests.none_on_some(result, frame.module, test, divided)
 
 
 def _is_flag(value: Value) -> bool:

@@ -7,6 +7,7 @@ from itertools import chain
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.conditions import none_tests
 from trl_lint.analysis.interpreter.objects import attributes, given_wrappers, model_outputs, own_wrappers
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
@@ -31,7 +32,6 @@ from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
-from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -83,13 +83,10 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
 
 def _none_where_refused(method: FunctionInfo, computed: Value) -> Value:
     """What a method of a model returns that is None where a test in it refuses this rank's own result."""
-    is_own = computed.rank.differs and not computed.rank.origins & ~(Origin.DATA | Origin.RNG)
-    test = refusing_test(method) if is_own else None
+    test = refusing_test(method) if none_tests.is_of_own_data(computed.rank) else None
     if test is None:
         return computed
-    rank = Rank(State.LOCAL, computed.rank.origins)
-    text = "`{}` differs between ranks, and on some of them None is returned"
-    return computed.replace(provenance=NoneWhere(method.module, test, text, computed.provenance, rank=rank))
+    return none_tests.none_on_some(computed, method.module, test, Rank(State.LOCAL, computed.rank.origins))
 
 
 def _runs_a_part(receiver: Value, name: str) -> bool:

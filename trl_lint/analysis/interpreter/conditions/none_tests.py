@@ -14,15 +14,22 @@ For example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT, WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.joins import CONTENTS_DIFFER
 from trl_lint.domain.kinds import LibraryName, flag
 from trl_lint.domain.provenance import NoneWhere, Returned
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.torch_distributed import MODULE
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.program.project.project import Module
 
 # Values of these kinds that depend on the rank exist on all ranks or on none, unless known to be None on some: a
 # variable that the launcher sets, the number of the rank.
@@ -45,6 +52,17 @@ def is_defined(value: Value) -> bool:
     """Whether a value is a function, method or class, on all ranks."""
     is_open = value.const is MISSING and presence_of(value) is None and _none_where(value) is None
     return value.kind in _DEFINITIONS and is_open
+
+
+def none_on_some(value: Value, module: Module, test: cst.CSTNode, rank: Rank) -> Value:
+    """What a function returns that returns None where a test of this rank's own data holds; rank: that of the test."""
+    text = "`{}` differs between ranks, and on some of them None is returned"
+    return value.replace(provenance=NoneWhere(module, test, text, value.provenance, rank=rank))
+
+
+def is_of_own_data(rank: Rank) -> bool:
+    """Whether something differs between ranks by their data and random numbers, and by nothing else."""
+    return rank.differs and not rank.origins & ~(Origin.DATA | Origin.RNG)
 
 
 def _none_where(value: Value) -> NoneWhere | None:

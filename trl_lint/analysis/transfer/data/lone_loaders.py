@@ -23,6 +23,7 @@ from trl_lint.domain.kinds import BatchValue, LoaderValue
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge import sharding as table
+from trl_lint.knowledge.transformers import SETTINGS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -58,7 +59,7 @@ def _is_number(target: cst.AssignTarget) -> bool:
     return (
         isinstance(place, cst.Attribute)
         and place.attr.value == table.NUMBER_BY_LAUNCHER
-        and self_attribute(place.value) == table.ARGUMENTS
+        and self_attribute(place.value) == SETTINGS
     )
 
 
