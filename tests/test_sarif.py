@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from linted_fixtures import ARGUMENTS, ROOT, cache_of_fixtures
 
 from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import __version__
 from trl_lint.frontends.cli import main
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 # A release that has the schema of OASIS among its tests.
 SCHEMA = Release("iam-sarif-report", "2.3.1", "sdist"), "tests/data/sarif-schema-2.1.0.json"
 
@@ -58,26 +58,21 @@ def place(location: dict) -> tuple[str, int, int]:
 
 @pytest.mark.index
 @pytest.mark.parametrize(
-    ("what", "paths"),
-    [
-        (FIXTURES, ("bare_python_launch", "unreduced_metric")),
-        pytest.param(Release("trl", "0.13.0"), (".",), marks=pytest.mark.slow),
-    ],
-    ids=["fixtures", "trl"],
+    "release", [None, pytest.param(Release("trl", "0.13.0"), marks=pytest.mark.slow)], ids=["fixtures", "trl"]
 )
-def test_the_official_schema_holds(monkeypatch, tmp_path, what, paths):
+def test_the_official_schema_holds(monkeypatch, tmp_path_factory, release):
     validators = pytest.importorskip("jsonschema")
-    release, path = SCHEMA
+    source, path = SCHEMA
     try:
-        schema = json.loads((fetch(release) / path).read_text(encoding="utf-8"))
-        folder = fetch(what) if isinstance(what, Release) else tmp_path / "fixtures"
+        schema = json.loads((fetch(source) / path).read_text(encoding="utf-8"))
+        monkeypatch.chdir(ROOT if release is None else fetch(release))
     except IndexUnreachable as error:
         pytest.skip(str(error))
-    if what == FIXTURES:  # where they are, the whole repository would be read for what starts them
-        for path in paths:
-            shutil.copytree(what / path, folder / path)
-    monkeypatch.chdir(folder)
-    found = document("--isolated", "--select=ALL", *paths)
+    if release is None:
+        monkeypatch.delenv("TRL_LINT_NO_CACHE")
+        found = document(f"--cache-dir={cache_of_fixtures(tmp_path_factory)}", *ARGUMENTS)
+    else:
+        found = document("--isolated", "--select=ALL", ".")
     validator = validators.validators.validator_for(schema)(schema, format_checker=validators.FormatChecker())
     assert [f"{list(each.path)}: {each.message}" for each in validator.iter_errors(found)] == []
     assert len(found["runs"][0]["results"]) > 40

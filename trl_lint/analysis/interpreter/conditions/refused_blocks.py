@@ -23,7 +23,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions.conditions import truth
 from trl_lint.analysis.program.blocks import last_statement
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, is_kept, is_lasting
-from trl_lint.analysis.program.syntax import below, last_name, of_class, operands
+from trl_lint.analysis.program.syntax import last_name, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import World
 from trl_lint.domain.values import Kind, Value
@@ -56,7 +56,7 @@ def refusals_in(body: cst.BaseSuite) -> tuple[cst.If, ...]:
 
 def _may_leave(statement: cst.CSTNode) -> bool:
     """Whether a statement may leave the block around it, or end the process, without an error."""
-    leaves = any(isinstance(each, EXITS) and not isinstance(each, cst.Raise) for each in below(statement))
+    leaves = any(of_class(statement, kind) for kind in EXITS)
     return leaves or any(last_name(each.func) in ENDS for each in of_class(statement, cst.Call))
 
 

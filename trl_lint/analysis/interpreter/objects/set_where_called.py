@@ -33,8 +33,10 @@ from trl_lint.domain.values import Kind, Value
 
 def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence | None:
     """Why ranks lack an attribute that a function reads without asking for it."""
-    is_asked_for = frame.function is None or _names_as_text(frame.function, name)
-    return None if value.absence is not None or is_asked_for else lacking(frame, cls, name)
+    if value.absence is not None or frame.function is None:
+        return None
+    found = lacking(frame, cls, name)
+    return None if found is None or _names_as_text(frame.function, name) else found
 
 
 def lacking(frame: Frame, cls: ClassInfo, name: str) -> Absence | None:

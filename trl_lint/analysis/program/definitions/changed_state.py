@@ -31,6 +31,7 @@ from trl_lint.analysis.program.syntax import of_class
 _GLOBAL = rb"(?m)^\s+global\s"
 _ASSIGNED = rb"\s*(?:[-+*/|&]|//)?=[^=]"
 _ANNOTATED = rb"\s*(?::[^=\n]+)?=[^=]"
+_OTHER_OBJECT = rb"(?!self\b)[\w.]+"
 _CHANGED = rb"\.(?:add|append|clear|extend|insert|pop|popitem|remove|setdefault|update)\("
 
 
@@ -58,14 +59,15 @@ def is_set_outside_class(module: Module, name: str) -> bool:
 @noted_of_linted
 def is_set_outside_any_class(project: Project, name: str) -> bool:
     """Whether code of the project does so anywhere."""
-    patterns = (_by_name(name), _by_text(name))
-    return any(re.search(each, code) for _, code in project.linted_code(name) for each in patterns)
+    by_text = re.compile(_by_text(name))
+    return any(_times_set_outside(code, name) or by_text.search(code) for _, code in project.linted_code(name))
 
 
 @noted_of_linted
 def is_set_on_other_object(project: Project, name: str) -> bool:
     """Whether code of the project sets an attribute of this name of anything but `self`: `self.hook.active = False`."""
-    pattern = re.compile(rb"(?<!\bself)\.%b%b" % (name.encode(), _ASSIGNED))
+    # What is looked for first is a plain text, which the search engine finds in a fraction of the time.
+    pattern = re.compile(rb"\.%b(?<!\bself\.%b)%b" % (name.encode(), name.encode(), _ASSIGNED))
     return any(pattern.search(code) for _, code in project.linted_code(name))
 
 
@@ -74,7 +76,7 @@ def is_set_once_outside_class(project: Project, name: str) -> bool:
     """Whether code of the project does so in one place."""
     files = [code for _, code in project.linted_code(name)]
     is_by_text = any(re.search(_by_text(name), each) for each in files)
-    return not is_by_text and sum(len(re.findall(_by_name(name), each)) for each in files) == 1
+    return not is_by_text and sum(_times_set_outside(each, name) for each in files) == 1
 
 
 @noted_of_linted
@@ -118,7 +120,14 @@ def is_set_only_in(project: Project, classes: Sequence[ClassInfo], name: str) ->
 
 
 def _by_name(name: str) -> bytes:
-    return rb"(?m)^\s*(?!self\.)[\w.]+\.%b%b" % (name.encode(), _ANNOTATED)
+    return rb"(?m)^\s*%b\.%b%b" % (_OTHER_OBJECT, name.encode(), _ANNOTATED)
+
+
+def _times_set_outside(code: bytes, name: str) -> int:
+    """How often the pattern of `_by_name` matches: the assignments are found first, and then what is before them."""
+    assigned = re.finditer(rb"\.%b%b" % (name.encode(), _ANNOTATED), code)
+    lines = (code[code.rfind(b"\n", 0, each.start()) + 1 : each.start()].strip() for each in assigned)
+    return sum(re.fullmatch(_OTHER_OBJECT, each) is not None for each in lines)
 
 
 def _by_text(name: str) -> bytes:

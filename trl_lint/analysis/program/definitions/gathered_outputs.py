@@ -51,7 +51,7 @@ def is_gathered(project: Project, part: str) -> bool:
 def _values_of(project: Project, part: str) -> Iterator[cst.BaseExpression]:
     """The expressions that forwards give a part of their outputs: where that is a variable, all its values."""
     given = re.compile(rb"\b%b\s*=(?!=)|[\"']%b[\"']\s*:" % ((re.escape(part).encode(),) * 2))
-    for module in _modules_with(project, part, given, re.compile(rb"\bdef forward\b")):
+    for module in _modules_with(project, part, re.compile(rb"def forward\b"), given):
         for function in of_class(module.tree, cst.FunctionDef):
             if function.name.value == _FORWARD:
                 yield from _given(function, part)
