@@ -23,6 +23,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import below, names_in, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import lacking_ranks
+from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.equality import same_facts
 from trl_lint.domain.ranks import Origin, State
@@ -122,12 +123,13 @@ _SETS_ATTRIBUTES = frozenset({
 def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
     """Note a use that fails for None: reading an attribute, a call, an addition. Return the value after it.
 
-    The ranks that get past the use have the value.
+    The ranks that get past the use have the value. Whether it differs between these is not known if all that is known
+    to differ is which ranks have it.
     """
     if value.absence is None or not value.absence.is_none:
         return value
     _emit(frame, node, value.absence)
-    return _plain(value)
+    return _plain(value.replace(rank=ranks.UNKNOWN) if value.rank.is_by_rank and value.provenance is None else value)
 
 
 def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
