@@ -112,6 +112,7 @@ def places(body: str) -> list[str]:
         "torchvision.utils.save_image(pictures, {})",
         "wavfile.write({}, 16000, sound)",
         "model_to_save.config.to_json_file({})",
+        "trainer.state.save_to_json({})",
         "tokenizer.save_vocabulary({})",
         "ByteLevelBPETokenizer().save_model({})",
         "(BertWordPieceTokenizer() if args.words else ByteLevelBPETokenizer()).save({})",

@@ -21,8 +21,8 @@ _LEAVES_CACHE_FILES = (
     rb"|align_labels_with_mapping)\s*\(|cache_file_names?\b|\btrl\b"
 )
 
-# Methods by their own name: only data frames, data sets, arrays, archives, figures, films, profiles, configs and
-# tokenizers have these.
+# Methods by their own name: only data frames, data sets, arrays, archives, figures, films, profiles, configs,
+# tokenizers and trainer states have these.
 METHODS: dict[str, Effect] = {
     **{
         name: Effect("writes the same file", (0, parameter))
@@ -44,6 +44,8 @@ METHODS: dict[str, Effect] = {
     # tokenization_utils_base.py).
     "save_vocabulary": Effect("writes the same files", (0, "save_directory")),
     "to_json_file": Effect("writes the same file", (0, "json_file_path")),
+    # Of the state that callbacks of a Trainer get (trainer_callback.py).
+    "save_to_json": Effect("writes the same file", (0, "json_path")),
 }
 # Of these, the ones that are called on a class: `StableDiffusionXLPipeline.save_lora_weights(folder, …)`.
 CALLED_ON_CLASS = frozenset({"save_lora_weights"})
