@@ -30,6 +30,8 @@ class ImportSearch:
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
         self._projects: dict[Path, tuple[Path, ...]] = {}
+        self._tops: dict[Path, tuple[Path, tuple[str, ...]]] = {}
+        self._installed: dict[tuple[Path, str], tuple[Path, ...]] = {}
         self._found: dict[tuple[str, Path, Sequence[str]], Path | None] = {}
 
     def find_from(self, dotted: str, path: Path, top: Path | None = None, added: Sequence[str] = ()) -> Path | None:
@@ -85,7 +87,7 @@ class ImportSearch:
             return nearby
         found = self._first_in((root for root in self.roots if root not in near), relative, path, top)
         if found is None and self.roots and relative.parts[0] not in sys.stdlib_module_names:
-            bases = (*self._project_of(path.parent), *self._distributions(path, relative.parts[0]))
+            bases = (*self._project_of(path.parent), *self._distributions(path.parent, relative.parts[0]))
             return self._first_in(bases, relative, path, top)
         # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
         return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
@@ -103,15 +105,19 @@ class ImportSearch:
         """The folder and those around it, up to the first root."""
         return takewhile(lambda each: each.is_relative_to(self.roots[0]), (folder, *folder.parents))
 
-    def _distributions(self, path: Path, package: str) -> Iterator[Path]:
-        """The projects beside the folders around a file that have its name: `my-models/my_models/`, or in `src`.
+    def _distributions(self, folder: Path, package: str) -> tuple[Path, ...]:
+        """The projects in a folder and those around it that have the name of a package: `my-models/my_models/`.
 
-        They are installed from there: `pip install -e my-models`.
+        They are installed from there: `pip install -e my-models`. The package may also be in `src`.
         """
-        if _is_library(package):
-            return
+        key = (folder, package)
+        if key not in self._installed:
+            self._installed[key] = () if _is_library(package) else tuple(self._find_distributions(folder, package))
+        return self._installed[key]
+
+    def _find_distributions(self, folder: Path, package: str) -> Iterator[Path]:
         named = dict.fromkeys((package, package.replace("_", "-")))
-        for project in (folder / name for folder in self._below_first_root(path.parent) for name in named):
+        for project in (around / name for around in self._below_first_root(folder) for name in named):
             holders = [each for each in (project, project / "src") if self.has_file(each / package / "__init__.py")]
             yield from holders if holders and self._names_project(project) else ()
 
@@ -173,12 +179,21 @@ class ImportSearch:
 
     def _place(self, path: Path) -> tuple[Path, str]:
         """The directory above the top-level package, and the dotted name of the module."""
-        parts = [] if path.name == "__init__.py" else [path.stem]
-        directory = path.parent
-        while self.has_file(directory / "__init__.py") and directory.parent != directory:
-            parts.append(directory.name)
-            directory = directory.parent
-        return directory, ".".join(reversed(parts)) or path.stem
+        directory, packages = self._top_of(path.parent)
+        parts = packages if path.name == "__init__.py" else (*packages, path.stem)
+        return directory, ".".join(parts) or path.stem
+
+    def _top_of(self, folder: Path) -> tuple[Path, tuple[str, ...]]:
+        """The directory above the top-level package that a folder belongs to, and the names of the packages below."""
+        known = self._tops.get(folder)
+        if known is None:
+            if self.has_file(folder / "__init__.py") and folder.parent != folder:
+                top, packages = self._top_of(folder.parent)
+                known = top, (*packages, folder.name)
+            else:
+                known = folder, ()
+            self._tops[folder] = known
+        return known
 
 
 def _is_library(package: str) -> bool:
