@@ -657,9 +657,9 @@ CASES = {
     ),
     "TRAINED_NUMBER": Case(
         diverges_by_default,
-        loop("if torch.isnan(loss).any():\n    accelerator.gather(loss)"),
+        loop("loss = mask.sum()\nif torch.isnan(loss):\n    accelerator.gather(loss)"),
         1,
-        loop("if torch.isnan(mask).any():\n    accelerator.gather(loss)"),
+        loop("rows = mask.sum()\nif torch.isnan(rows):\n    accelerator.gather(loss)"),
         0,
     ),
     "NAMES_ENGINE": Case(

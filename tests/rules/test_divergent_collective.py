@@ -1247,6 +1247,15 @@ CHAIN = (
         ("if mask.any():\n    accelerator.gather(loss)", True),
         ("if torch.isnan(loss):\n    accelerator.gather(loss)", True),
         ("if torch.isnan(mask).any():\n    accelerator.gather(loss)", False),
+        # What the model returns may become NaN in training, as the loss may.
+        ("seen = model(**batch).logits\nif torch.isnan(seen.max()):\n    accelerator.gather(loss)", True),
+        ("a, b = model(**batch)\nworst = b.max()\nif torch.isnan(worst):\n    accelerator.gather(loss)", True),
+        (
+            "with torch.no_grad():\n    seen = model(mask)\nif torch.isnan(seen).any():\n    accelerator.gather(loss)",
+            False,
+        ),
+        ("if torch.isnan(mask).any():\n    accelerator.gather(loss)\nmask = model(mask)", False),
+        ("seen = model(mask)\nif torch.isnan(batch.seen).any():\n    accelerator.gather(loss)", False),
         ("if accelerator.is_main_process:\n    with torch.no_grad():\n        model(**batch)", False),
         ("for row in batch['input_ids'][mask]:\n    accelerator.gather(row)", False),
         ("if torch.rand(1).item() > 0.5:\n    accelerator.gather(loss)", False),
@@ -1714,7 +1723,8 @@ def main(model, data):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
     for batch in loader_of(accelerator, data):
-        loss = loss_of(model(**batch))
+        out = model(**batch)
+        loss = loss_of(out)
         rows = batch["mask"].sum()
         if {test}:
             continue
@@ -1735,8 +1745,10 @@ def loader_of(accelerator, data):
     [
         ("rows > 9", False, True),
         ("rows > 9", True, False),
-        # No loader makes losses agree.
+        # No loader makes losses agree, nor what the model returns.
         ("loss.item() > 9", True, True),
+        ("out.max().isnan()", True, True),
+        ("rows.max().isnan()", True, False),
         # What the rank decides is the same wherever the data come from.
         ("accelerator.is_main_process", True, True),
     ],

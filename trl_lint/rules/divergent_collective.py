@@ -57,7 +57,8 @@ condition first (gather, reduce or broadcast it).
 Not in the default set, because they depend on the data, chance, the disk or the model (`--extend-select TRL006`):
 
 - loops over each rank's own data, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
-- conditions on batch sizes or texts, on data that are not a number, and on data from another file, except on a loss;
+- conditions on batch sizes or texts, on data that are not a number, and on data from another file, except on a loss, or
+  on what the wrapped model returns;
 - branches on both sides of which the call is, perhaps not equally often;
 - comparisons of the rank with another number (`if rank >= size:`), which may be true on no rank;
 - files that some ranks may find, and random numbers (one seed draws the same on all ranks);
@@ -193,11 +194,9 @@ def _depends_on_data_of_another_file(event: Divergence) -> bool:
     Of five such places that were read, in two code bases, all were false; of the others on data, half were real. No
     loader makes losses agree.
     """
-    from trl_lint.analysis.program.syntax import identifiers
-
     if event.by is not DividedBy.CONDITION or Origin.RANK in event.origins or Origin.DATA not in event.origins:
         return False
-    if any(map(TRAINED_NUMBER.fits, identifiers(event.condition.node))):
+    if _is_on_trained_numbers(event):
         return False
     source = source_step(event.condition)
     return source is not None and source.module is not event.module
@@ -259,8 +258,16 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
     """Whether a test like `if torch.isnan(pixels).any(): continue` is on numbers that are not trained, or random."""
     from trl_lint.analysis.program.syntax import identifiers
 
-    names = set(identifiers(event.condition.node))
-    return any(map(NOT_A_NUMBER.fits, names)) and (by_chance or not any(map(TRAINED_NUMBER.fits, names)))
+    if not any(map(NOT_A_NUMBER.fits, identifiers(event.condition.node))):
+        return False
+    return by_chance or not _is_on_trained_numbers(event)
+
+
+def _is_on_trained_numbers(event: Divergence) -> bool:
+    """Whether a test is on numbers that become NaN with the training: losses, and what the wrapped model returns."""
+    from trl_lint.analysis.program.syntax import identifiers
+
+    return event.on_outputs or any(map(TRAINED_NUMBER.fits, identifiers(event.condition.node)))
 
 
 def _asks_for_no_number(event: Divergence) -> bool:

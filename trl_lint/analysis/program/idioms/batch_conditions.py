@@ -25,7 +25,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, last_name, names_in, of_class, operands
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    last_name,
+    names_in,
+    of_class,
+    operands,
+    precedes,
+    value_names,
+)
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
 from trl_lint.knowledge.torch_ops import RankTransfer
@@ -122,6 +131,22 @@ def _is_made_of_numbers(root: cst.CSTNode, name: str, steps: int) -> bool:
     for each in _assigned(root, name):
         tests = [around.test for around in ancestors(root, each) if isinstance(around, cst.If)]
         if any(_shows_numbers(root, part, steps) for part in (each.value, *tests)):
+            return True
+    return False
+
+
+def is_computed_from(
+    root: cst.CSTNode, node: cst.CSTNode, is_source: Callable[[cst.CSTNode], bool], steps: int = _MOST_STEPS
+) -> bool:
+    """Whether a part of an expression is a source, or a name whose last value before comes from one.
+
+    root: the function (or module) of the expression. steps: the assignments that are followed from here.
+    """
+    if any(map(is_source, below(node))):
+        return True
+    for name in value_names(node) if steps else ():
+        before = [each.value for each in _assigned(root, name.value) if precedes(root, each, node)]
+        if before and is_computed_from(root, before[-1], is_source, steps - 1):
             return True
     return False
 
