@@ -1913,6 +1913,46 @@ def test_a_model_that_is_evaluated_is_wrapped_on_several_gpus_of_one_process(nam
     assert found.message.endswith(where) and found.by_default is by_default
 
 
+@pytest.mark.parametrize(
+    ("launch", "body", "is_found"),
+    [
+        ("python train.py", "return model(inputs['ids'].to(model.device))", True),
+        ("CUDA_VISIBLE_DEVICES=0 python train.py", "return model(inputs['ids'].to(model.device))", False),
+        # DDP has a `device`, and without a launch it is not known which of the two it is.
+        ("torchrun --nproc_per_node 8 train.py", "return model(inputs['ids'].to(model.device))", False),
+        (
+            "python train.py\ntorchrun --nproc_per_node 8 train.py",
+            "return model(inputs['ids'].to(model.device))",
+            False,
+        ),
+        ("echo done", "return model(inputs['ids'].to(model.device))", False),
+        (
+            "python train.py",
+            "if hasattr(model, 'device'):\n        return model(inputs['ids'].to(model.device))",
+            False,
+        ),
+        ("python train.py", "return model(inputs['ids'].to(getattr(model, 'device', 'cpu')))", False),
+        ("python train.py", "return model(inputs['ids'].to(self.model.device))", False),
+        # What else only DDP has is read by code that knows which wrapper it is.
+        ("python train.py", "with model.no_sync():\n        return model(**inputs)", False),
+    ],
+)
+def test_data_parallel_has_no_device(launch, body, is_found, tmp_path):
+    text = trainer(f"def compute_loss(self, model, inputs):\n    {body}") + STARTS
+    found = findings_in(tmp_path, {"run.sh": f"{launch}\n", "train.py": text}, "train.py", "TRL002")
+    where = "`.device` is read from `model`, a wrapped model: AttributeError under DataParallel"
+    assert [each.message for each in found if each.by_default] == [where] * is_found
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "is_found"),
+    [("nn.DataParallel(net)", True), ("nn.parallel.DistributedDataParallel(net)", False), ("net", False)],
+)
+def test_what_the_code_itself_wraps_in_data_parallel_has_no_device(wrapper, is_found):
+    body = f"    model = {wrapper}\n    model(x.to(model.device))\n"
+    assert bool(SNIPPETS.findings(f"from torch import nn\n\ndef train(net: nn.Module, x):\n{body}")) is is_found
+
+
 AS_SEQUENCE = """\
 import torch
 import torch.distributed as dist

@@ -61,10 +61,15 @@ from trl_lint.knowledge.schema import (
     Store,
     instance,
 )
-from trl_lint.knowledge.torch_distributed import OPTIMIZER_LOADER_ATTRIBUTES, WRAPPER_ATTRIBUTES
+from trl_lint.knowledge.torch_distributed import (
+    NOT_OF_DATA_PARALLEL,
+    OPTIMIZER_LOADER_ATTRIBUTES,
+    WRAPPER_ATTRIBUTES,
+)
 
 __all__ = [
     "LIBRARY_ROOTS",
+    "NOT_OF_DATA_PARALLEL",
     "NO_VERSIONS",
     "OPTIMIZER_LOADER_ATTRIBUTES",
     "ROWS",

@@ -365,7 +365,7 @@ _DISTRIBUTED_DATA_PARALLEL = frozenset({
     "_build_replicated_tensor_module", "_divide_by_initial_world_size", "_replicated_tensor_module",
     "_sync_params_and_buffers", "_use_replicated_tensor_module",
 })
-# What DataParallel adds: no `device`. An attribute of one of the two wrappers counts as existing (no finding).
+# What DataParallel adds: no `device`.
 _DATA_PARALLEL = frozenset({
     "device_ids", "dim", "gather", "module", "output_device", "parallel_apply", "replicate", "scatter",
     "src_device_obj",
@@ -376,6 +376,9 @@ _ADDED = frozenset({"_is_accelerate_prepared", "_original_forward"})
 _OBJECT = frozenset(name for name in (*dir(object), "__dict__", "__annotations__", "__call__", "__getattr__",
                                       "__getstate__", "__module__", "__setstate__", "__weakref__"))
 WRAPPER_ATTRIBUTES: frozenset[str] = _MODULE | _DISTRIBUTED_DATA_PARALLEL | _DATA_PARALLEL | _ADDED | _OBJECT
+# What models and DistributedDataParallel have, and DataParallel has not. Whatever else only the former wrapper has is
+# read by code that knows which one it is.
+NOT_OF_DATA_PARALLEL = frozenset({"device"})
 
 # Public attributes of optimizers, data loaders, learning rate schedulers and datasets, and of accelerate's
 # versions of them: a read of anything else from what `prepare` returned means that it is a model.

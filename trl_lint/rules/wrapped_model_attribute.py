@@ -58,6 +58,8 @@ These are correct and not reported:
 - attributes of `nn.Module` and of the wrapper, `_orig_mod` of `torch.compile`, attributes that the wrapping code sets
   on the wrapper (`model.hyp = hyp`) or on its class (`type(model).hyp = hyp`), and reads on one branch of a test whose
   other branch uses `.module`;
+- `model.device`, which DDP has, unless the model is in DataParallel: the code itself wraps it so, or it is that of a
+  `Trainer`, and all known launches start one process;
 - `generate`, which is TRL010's;
 - programs with a `Trainer` or an `Accelerator` that make one GPU visible (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`),
   if no launch in the project starts several processes.
@@ -95,6 +97,7 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import AS_SEQUENCE, COMPILED, GENERATES
+from trl_lint.knowledge.torch_distributed import NOT_OF_DATA_PARALLEL
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
 
@@ -124,6 +127,14 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
     if not are_only(HAND_ON_ATTRIBUTES):
         return False
     return event.attribute not in _ENGINE or are_only({TrainingEngine.FSDP}) or _is_asked_first(event)
+
+
+def _is_of_one_process(event: AttributeRead) -> bool:
+    """Whether only DataParallel wraps the model, as the code does, or Trainer where known commands start one process
+    and none starts several.
+    """
+    engines = event.module.engines()
+    return is_data_parallel(event.model) or engines.one_process or engines.some_one_process
 
 
 def _is_engines_own(event: AttributeRead) -> bool:
@@ -170,6 +181,8 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         name = event.attribute
         if name in (*GENERATES, COMPILED) or name in _OF_ENGINES or _is_handed_on(event):
             return
+        if name in NOT_OF_DATA_PARALLEL and not _is_of_one_process(event):
+            return
         if name in AS_SEQUENCE:
             yield _used_as_sequence(event)
             return
@@ -177,7 +190,8 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
         evaluated = is_evaluated(event.model)
-        where = f"{'' if evaluated else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
+        in_one = evaluated or name in NOT_OF_DATA_PARALLEL
+        where = f"{'' if in_one else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
         is_left_out = _is_handed_on(event, likely=True) or (evaluated and event.module.engines().always_several)
         yield Violation(
             event=event,

@@ -22,7 +22,12 @@ from trl_lint.analysis.interpreter.objects import (
     present_on_some,
     restored_attributes,
 )
-from trl_lint.analysis.interpreter.objects.attribute_tests import is_set_on_wrapper, is_wrapped_later, may_be_left_bare
+from trl_lint.analysis.interpreter.objects.attribute_tests import (
+    has_wrapper,
+    is_set_on_wrapper,
+    is_wrapped_later,
+    may_be_left_bare,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
 from trl_lint.analysis.program.definitions import flags_given_alike, names_of_options, wrapper_attributes
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
@@ -198,7 +203,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return flag()
     if own_wrappers.has(frame, model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN
-    is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, name, node)
+    is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, model, name, node)
     is_there = is_there or is_wrapped_later(frame, model) or is_set_on_wrapper(frame, model, name, node)
     if not is_there and not may_be_left_bare(frame, model, node):
         frame.emit(
@@ -232,9 +237,9 @@ def _is_method(model: Value, name: str) -> bool:
     return method is not None and not method.is_property
 
 
-def _is_readable(frame: Frame, name: str, node: cst.CSTNode) -> bool:
+def _is_readable(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
     """Whether the wrapper has the attribute, or the code allows for its absence or for another engine."""
-    if name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine:
+    if has_wrapper(frame, model, name) or frame.attribute_error_depth > 0 or frame.memory.control.engine:
         return True
     if not isinstance(node, cst.Attribute):
         return False
