@@ -131,6 +131,9 @@ def test_further_uses_are_told_with_the_first():
         ("if rank == 0:\n    best = 1.0\nbest += 1", "best"),
         ("if rank == 0:\n    best = 1.0\nshown = [best for _ in range(3)]", "best"),
         ("if rank == 0:\n    best = 1.0\nif args.show:\n    print(best)", "best"),
+        # A checkpoint to start from, which all ranks find.
+        ("if rank == 0:\n    best = 1.0\nif os.path.exists(args.start):\n    print(best)", "best"),
+        ("found = len(os.listdir(args.dir)) > 0\nif rank == 0:\n    best = 1.0\nif found:\n    print(best)", "best"),
         ("if rank == 0:\n    best = 1.0\ndist.barrier()\nprint(best)", "best"),
         ("if args.flag:\n    if rank == 0:\n        best = 1.0\n    print(best)", "best"),
         ("if dist.get_world_size() == 1 or rank == 0:\n    best = 1.0\nprint(best)", "best"),
@@ -290,6 +293,11 @@ def test_uses_of_what_the_code_knows_may_be_none(use):
         "if args.log:\n    best = 1.0\nprint(best)",
         "if rank == 0:\n    best = 1.0\nif 'best' in locals():\n    print(best)",
         "if rank == 0:\n    best = 1.0\n    del best\nbest = 2.0\nprint(best)",
+        # The first rank may make what is missing, and not all have to find what ranks write.
+        "if rank == 0:\n    best = 1.0\nif not os.path.exists(args.start):\n    print(best)",
+        "if rank == 0:\n    best = 1.0\nif os.path.exists(f'{args.start}/{rank}'):\n    print(best)",
+        "if rank == 0:\n    best = 1.0\nname = f'{args.start}/{rank}'\nif os.path.exists(name):\n    print(best)",
+        "found = False\nif rank == 0:\n    best = 1\n    found = os.path.exists(args.a)\nif found:\n    print(best)",
         "if dist.get_world_size() == 1:\n    best = 1.0\nelse:\n    best = 2.0\nprint(best)",
         "if rank == 0:\n    for each in loader:\n        print(each)\nfor each in loader:\n    print(each)",
         "if rank == 0:\n    best = 1.0\nprint([best for best in loader])",

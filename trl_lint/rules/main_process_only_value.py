@@ -52,8 +52,9 @@ value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`);
 or a dict (`[each for each in hooks if each]`, `hooks.remove(None)`); where the other ranks have left before; in a `try`
 that catches the exception; in an `except` clause that raises again, or catches other errors than those of a batch that
 is too large (`RuntimeError`, `Exception`); a value that all ranks bind again in between, for example with a broadcast;
-and functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, and how far
-the training is do not count as checks.
+and functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, on a file
+that is there, and how far the training is do not count as checks; one on a file that is missing does, as the first rank
+may make it.
 
 A condition that combines the rank with something else by `or` may let all ranks in, so it is not followed. A value that
 a helper from outside the project may return as None is not known.

@@ -7,6 +7,7 @@ For example:
     table.to_csv("x.csv")                  only rank 0 gets here: `Control.others_failed`
     if rank == 0: log.flush()              nobody fails: only that rank reaches this
     if log is not None: log.flush()        nor here
+    if os.path.exists(start): log.flush()  the others fail here: they find the checkpoint, too
     try: model(batch)
     except RuntimeError as error:          memory may run out on any rank: the others fail here, too
         if "memory" in str(error): log.write("skipped")
@@ -25,6 +26,7 @@ from trl_lint.analysis.transfer.processes import wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.control import Control
+from trl_lint.domain.provenance import RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.python import CATCH_LACK, OUT_OF_MEMORY
@@ -54,7 +56,22 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bo
         return True
     if wide_conditions.is_tried(condition):
         return True
-    return wide_conditions.is_of_rank_local_data(condition)
+    return wide_conditions.is_of_rank_local_data(condition) or _is_of_shared_file(frame, condition)
+
+
+def _is_of_shared_file(frame: Frame, condition: Control) -> bool:
+    """Whether a condition asks for files that all ranks look for and none writes, such as a checkpoint to start from.
+
+    What is missing (`if not found:`) the first rank may make before the others ask.
+    """
+    place, source = place_of(condition), source_step(condition.provenance)
+    if condition.rank.origins != Origin.IO or source is None or isinstance(source, RankLocalFile):
+        return False
+    around = ancestors(frame.root, source.node)
+    tests = [each.test for each in around if isinstance(each, (cst.If, cst.IfExp, cst.While))]
+    values = (frame.node_values.get(id(each)) for each in (*tests, *below(source.node)))
+    is_of_rank = any(each is not None and Origin.RANK in each.rank.origins for each in values)
+    return bool(around) and not is_of_rank and not isinstance(place, cst.UnaryOperation)
 
 
 def _is_asked_with_rank(condition: Control, absence: Absence) -> bool:
