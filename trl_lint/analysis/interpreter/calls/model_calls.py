@@ -18,6 +18,7 @@ from trl_lint.analysis.program.definitions.objects import (
     ProjectModel,
     class_of,
 )
+from trl_lint.analysis.program.definitions.own_generates import returns_tokens_of_library
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced, returns_reduced
 from trl_lint.analysis.program.definitions.refusing_methods import refusing_test
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
@@ -72,7 +73,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     for observe in frame.observers.model_method:
         observe(frame, receiver, name, node)
     if name in models.GENERATES:
-        return generated(frame, args)
+        return output if _generates_by_own_code(frame, receiver, name) else generated(frame, args)
     if _returns_itself(receiver, name):
         return receiver
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
@@ -94,6 +95,15 @@ def _runs_a_part(receiver: Value, name: str) -> bool:
     cls = class_of(receiver)
     method = None if cls is None else cls.find(name)
     return cls is not None and method is not None and runs_a_part(cls, method)
+
+
+def _generates_by_own_code(frame: Frame, model: Value, name: str) -> bool:
+    """Whether a project model generates by code of its own: that may give all ranks the same shape."""
+    cls = class_of(model)
+    method = None if cls is None else cls.find(name)
+    if cls is None or method is None:
+        return False
+    return not returns_tokens_of_library(cls, method, frame.read_attribute)
 
 
 def _returns_itself(receiver: Value, name: str) -> bool:
