@@ -208,6 +208,8 @@ TAKES_GRADIENTS = "grad"
 CREATES_GRAPH = "create_graph"
 # Methods whose result has no gradient.
 WITHOUT_HISTORY = frozenset({"detach", "detach_", "item", "numpy", "tolist"})
+# Modules whose functions only compute from their arguments, and start no backward pass.
+COMPUTING_MODULES = frozenset({"torch", "torch.linalg", "torch.nn.functional"})
 
 # How gradients are reduced by hand: calls that return the parameters, reduce a gradient, copy one.
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})

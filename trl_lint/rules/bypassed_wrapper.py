@@ -50,8 +50,9 @@ These are not reported:
   is visible;
 - functions that all_reduce the gradients themselves, parameter by parameter, and calls of which only
   `torch.autograd.grad` takes gradients, without `create_graph`;
-- calls whose result is discarded, goes into the wrapper's forward or is combined with its result, also if a function
-  that is passed the wrapper runs it, and embeddings in a file that passes them on as `inputs_embeds`;
+- calls whose result is discarded or only used without its gradients (`.item()`, `.detach()`, `>`), goes into the
+  wrapper's forward or is combined with its result, also if a function that is passed the wrapper runs it, and
+  embeddings in a file that passes them on as `inputs_embeds`;
 - functions that also call the wrapper themselves, calls after one of the wrapper whose result the same backward pass
   starts from, and calls inside the wrapper's forward.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import libcst as cst
 
@@ -20,6 +21,7 @@ from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
+from trl_lint.analysis.program.idioms.numbers_only import gives_only_numbers
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import (
@@ -35,7 +37,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.models import frozen_features, own_forwards, wrapped_models
 from trl_lint.analysis.transfer.models.gradients import is_gathered_by_hand
-from trl_lint.domain.kinds import PreparedObject, TensorValue
+from trl_lint.domain.kinds import LibraryName, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper, steps
 from trl_lint.domain.ranks import Origin
@@ -44,6 +46,7 @@ from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.schema import BACKWARD
+from trl_lint.knowledge.torch import COMPUTING_MODULES
 
 
 class GradientSync(Observer["Frame"]):
@@ -186,9 +189,22 @@ def _pending_forwards(points: Iterable[SyncPoint]) -> frozenset[int]:
 def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
     if _is_reduced_by_hand(frame) or _has_counterpart_for_wrapper(frame, node):
         return True
-    if only_gives_gradients(frame.root, node):
+    if only_gives_gradients(frame.root, node) or gives_only_numbers(frame.root, node, partial(_only_computes, frame)):
         return True
     return frame.function is not None and only_reads_gradients(frame.function.node)
+
+
+def _only_computes(frame: Frame, call: cst.Call) -> bool:
+    """Whether a call is one of a function of torch that only computes: `F.normalize(x)`."""
+    names: list[str] = []
+    owner = call.func
+    while isinstance(owner, cst.Attribute):
+        names.insert(0, owner.attr.value)
+        owner = owner.value
+    known = frame.engine.lookup(frame, owner.value) if isinstance(owner, cst.Name) else None
+    value = None if known is None else frame.engine.settle(known)
+    dotted = ".".join((library_name_of(value), *names))
+    return isinstance(value, LibraryName) and dotted.rpartition(".")[0] in COMPUTING_MODULES
 
 
 def _parameters_with_gradients(frame: Frame) -> frozenset[str]:
