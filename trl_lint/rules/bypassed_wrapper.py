@@ -48,6 +48,7 @@ These are not reported:
   function of the project that freezes what it is passed), for copies and reference models, with an adapter disabled, in
   evaluation hooks, on the main process only, for DeepSpeed or FSDP only, and in functions from which no backward pass
   is visible;
+- parts of a model that the constructor of its class, or of the class around the call, freezes;
 - functions that all_reduce the gradients themselves, parameter by parameter, and calls of which only
   `torch.autograd.grad` takes gradients, without `create_graph`;
 - calls whose result is discarded or only used without its gradients (`.item()`, `.detach()`, `>`), goes into the

@@ -35,7 +35,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer.models import frozen_features, own_forwards, wrapped_models
+from trl_lint.analysis.transfer.models import frozen_features, frozen_parts, own_forwards, wrapped_models
 from trl_lint.analysis.transfer.models.gradients import is_gathered_by_hand
 from trl_lint.domain.kinds import LibraryName, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import wrapping_of
@@ -60,7 +60,7 @@ class GradientSync(Observer["Frame"]):
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
         around = frame.module.tree if frame.cls is None else frame.cls.node
         made = (step.node for step in steps(model.provenance))
-        if model.wrapping is Wrapping.UNWRAPPED and frozen_features.are_called(frame, model, node):
+        if model.wrapping is Wrapping.UNWRAPPED and _gives_frozen_features(frame, model, node):
             return
         if own_forwards.runs_a_forward(frame, model, name) or (
             is_of_unknown and is_only_forward(frame.root, around, node, made)
@@ -92,6 +92,10 @@ class GradientSync(Observer["Frame"]):
         if reached.trains and isinstance(event, (ModelCalled, ParameterRead)):
             return replace(event, trains=True)
         return event
+
+
+def _gives_frozen_features(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    return frozen_features.are_called(frame, model, node) or frozen_parts.is_frozen(frame, model, callee_of(node))
 
 
 class PassedWrappers:

@@ -45,7 +45,7 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
-from trl_lint.analysis.transfer.models import frozen_models, paces, wrapped_models
+from trl_lint.analysis.transfer.models import frozen_models, frozen_parts, paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
@@ -227,7 +227,10 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return UNKNOWN
     if name in models.PARAMETERS and model.wrapping is Wrapping.UNWRAPPED:
         return wrapped_models.parameter(frame, model, name, node)
-    return BoundMethod(model, name) if not called and _is_method(model, name) else wrapped_models.part(model)
+    if not called and _is_method(model, name):
+        return BoundMethod(model, name)
+    is_frozen = not called and model.wrapping is Wrapping.UNWRAPPED and frozen_parts.is_frozen(frame, model, node)
+    return wrapped_models.part(model).replace(grad=model.grad and not is_frozen)
 
 
 def _is_method(model: Value, name: str) -> bool:
