@@ -107,6 +107,10 @@ def test_other_models_are_right(text, tmp_path):
         ({"run.sh": "CUDA_VISIBLE_DEVICES=0 torchrun --nproc_per_node 2 other.py\n"}, False),
         ({"run.sh": "accelerate launch --num_processes=4 train.py\n"}, True),
         ({"run.sh": "torchrun --nproc_per_node $GPUS train.py\n"}, True),
+        # Whoever changes the variable starts several; as it is written, it is one.
+        ({"run.sh": 'n="1"\naccelerate launch --num_processes=${n} train.py\n'}, False),
+        ({"run.sh": 'n="2"\naccelerate launch --num_processes=${n} train.py\n'}, True),
+        ({"run.sh": "torchrun --nproc_per_node ${GPUS:-1} train.py\n"}, False),
         ({"README.md": "```bash\npython train.py\ntorchrun --nproc_per_node=8 train.py\n```\n"}, True),
         ({"run.sh": "accelerate launch --config_file many.yaml train.py\n", "many.yaml": SEVERAL}, True),
         ({"run.sh": "accelerate launch --config_file one.yaml train.py\n", "one.yaml": ONE}, False),

@@ -57,7 +57,7 @@ class LaunchEngines:
         drops_last: Whether it asks for full batches only.
         pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
         by_program: Whether it starts one process, which starts the others, if there are any.
-        one_each: Whether it says that it starts one process on each machine.
+        one_each: Whether it says that it starts one process on each machine, perhaps by a variable as it is set nearby.
         values: The same options with their values, "" where there is none or it is unknown.
     """
 
@@ -183,7 +183,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     to_be_chosen = named is not None and FILE_TO_BE_CHOSEN.fits(named[0])
     configuration = named[0] if named and not to_be_chosen else ""
     is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
-    one_each = _has_fixed_option(ONE_PROCESS, launcher_options, words)
+    is_fixed = _has_fixed_option(ONE_PROCESS, launcher_options, words)
     return LaunchEngines(
         frozenset(found | {TrainingEngine.DEEPSPEED} if is_deepspeed else found),
         bool(found),
@@ -192,12 +192,12 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
         _is_engine_known(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
         _has_fixed_option(ONE_NODE, passed, words),
-        one_each and not _is_several(launcher_options),
+        is_fixed and not _is_several(launcher_options),
         any(name in COUNTS for name, _ in launcher_options),
         None if leaves_open(words) else _option_names(words[place:]),
         _drops_last(words[place:]),
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
-        one_each=one_each,
+        one_each=_any_fits(ONE_PROCESS, launcher_options),
         values=_option_values(words[place:]),
     )
 
