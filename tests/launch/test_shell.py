@@ -17,6 +17,13 @@ WORDS = {
     "P=(python); P+=(x.py); ${P[@]}": [["python", "x.py"]],
     "P=python\nif a; then P=torchrun; fi\n$P x.py": [["a"], [None, "x.py"]],
     "P=python\nif a; then P=b; else P=b; fi\n$P x.py": [["a"], ["b", "x.py"]],
+    'A=1; python " $A $A"': [["python", " 1 1"]],
+    # What is unknown in a variable is a word of its own, or a part of one.
+    'P="x.py --a b_$((2 * C))_d $E -f"; python $P 1': [["python", "x.py", "--a", None, None, "-f", "1"]],
+    'P="-u"; P+=" $A"; P+=" x.py"; python $P': [["python", "-u", None, "x.py"]],
+    'P="x.py $(date)"; python "$P" -$P': [["date"], ["python", None, None]],
+    'P="$A"; python $P': [["python", None]],
+    "P=(x.py); P+=$A; python $P": [["python", None]],
     "for i in 1 2; do python x$i.py; done": [["python", None]],
     "a && python x.py || b; python y.py | tee c": [["a"], ["python", "x.py"], ["b"], ["python", "y.py"], ["tee", "c"]],
     "(cd x && python y.py)": [["cd", "x"], ["python", "y.py"]],

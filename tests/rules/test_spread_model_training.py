@@ -111,6 +111,8 @@ def test_other_models_are_right(text, tmp_path):
         ({"run.sh": 'n="1"\naccelerate launch --num_processes=${n} train.py\n'}, False),
         ({"run.sh": 'n="2"\naccelerate launch --num_processes=${n} train.py\n'}, True),
         ({"run.sh": "torchrun --nproc_per_node ${GPUS:-1} train.py\n"}, False),
+        ({"run.sh": 'n=2\nrun="train.py --out a_$((8 * n))_b --lr 1"\naccelerate launch --num_processes=$n $run\n'},
+         True),
         ({"README.md": "```bash\npython train.py\ntorchrun --nproc_per_node=8 train.py\n```\n"}, True),
         ({"run.sh": "accelerate launch --config_file many.yaml train.py\n", "many.yaml": SEVERAL}, True),
         ({"run.sh": "accelerate launch --config_file one.yaml train.py\n", "one.yaml": ONE}, False),

@@ -26,7 +26,17 @@ from trl_lint.launch.commands.nested_scripts import script_of
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.shell_comments import batch_hints, head_hints, notes, split_words
 from trl_lint.launch.parsers.shell_tree import parse
-from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Token, Value, Variables, assigned
+from trl_lint.launch.parsers.shell_words import (
+    LONGEST,
+    MOST_WORDS,
+    Reader,
+    Token,
+    Value,
+    Variables,
+    assigned,
+    parts_of,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -204,7 +214,7 @@ class Script:
         text = self._tree.text(name)
         if any(self._tree.text(each) == "+=" for each in node.children):
             found = _added(self.variables.values.get(text), found)
-        self._work.spend(len(found) // CHARACTERS if isinstance(found, str) else 1, "variables")
+        self._work.spend(1 + sum(len(each or "") for each in parts_of(found)) // CHARACTERS, "variables")
         written_out = value is None or not _MADE.search(self._tree.text(value))
         return Assignment(text, found if isinstance(found, str) else None, start, end, written_out), found
 
@@ -425,4 +435,5 @@ def _added(before: Value, more: Value) -> Value:
         return (before + more)[:LONGEST]
     if isinstance(before, tuple) and isinstance(more, tuple):
         return (before + more)[:MOST_WORDS]
-    return None
+    is_array = isinstance(before, tuple) or isinstance(more, tuple)
+    return None if is_array else value_of((*parts_of(before), *parts_of(more)))

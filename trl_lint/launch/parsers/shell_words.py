@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,16 @@ from trl_lint.launch.parsers.shell_tree import Tree
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A string of which only parts are known: None for each of the others."""
+
+    parts: tuple[str | None, ...]
+
+
 # A variable's value: a string, the words of an array, or None if it is unknown.
-Value = str | tuple[str | None, ...] | None
+Value = str | tuple[str | None, ...] | Pieces | None
 # Longer values count as unknown, so that `A=$A$A` can't grow without end.
 LONGEST = 4_000
 MOST_WORDS = 1_000
@@ -23,6 +31,7 @@ _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_STRING = re.compile(r"\\([\n$`\"\\])")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _PARAMETERS = frozenset({"@", "*"})
+_BLANKS = re.compile(r"(\s+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,8 @@ class Reader:
         first, last, exact = self._tree.passage.span(start, end)
         exact = exact and len(several) == 1
         raw = self._tree.passage.text[start:end]
-        return [Token(Word(each, first, last, raw, exact, each or ""), start, end) for each in several]
+        words = (Word(_joined(each), first, last, _written(each, raw), exact, _tail(each)) for each in several)
+        return [Token(each, start, end) for each in words]
 
     def value(self, node: Node) -> Value:
         """The value that a variable is assigned."""
@@ -94,29 +104,33 @@ class Reader:
             tokens = (each for child in node.named_children for each in self.tokens(child))
             words = tuple(each.word.value for each in itertools.islice(tokens, MOST_WORDS + 1))
             return words if len(words) <= MOST_WORDS else None
-        return _joined(self._texts(node))
+        return value_of([each.value for each in self._texts(node)])
 
     def _word(self, start: int, end: int, texts: list[_Text]) -> Word:
         first, last, exact = self._tree.passage.span(start, end)
         value = _joined(texts)
         return Word(value, first, last, self._tree.passage.text[start:end], exact, _tail(texts))
 
-    def _several(self, node: Node) -> list[str | None] | None:
+    def _several(self, node: Node) -> list[list[_Text]] | None:
         """The words of `"$@"` in a function with known arguments, and of whole arrays."""
         inner = node.named_children[0] if node.type == "string" and len(node.named_children) == 1 else node
         if inner.type not in _EXPANSIONS or _bytes(inner) + 2 * (inner is not node) != _bytes(node):
             return None
         name = self._tree.text(inner).strip("${}")
         if name in _PARAMETERS:
-            return None if self.variables.arguments is None else [each.value for each in self.variables.arguments]
+            arguments = self.variables.arguments
+            return None if arguments is None else [[_Text(each.value)] for each in arguments]
         value = self.variables.values.get(re.sub(r"\[[@*]\]\Z", "", name))
-        return list(value) if isinstance(value, tuple) and name.endswith("]") else None
+        return [[_Text(each)] for each in value] if isinstance(value, tuple) and name.endswith("]") else None
 
-    def _split(self, node: Node, texts: list[_Text]) -> list[str | None] | None:
+    def _split(self, node: Node, texts: list[_Text]) -> list[list[_Text]] | None:
         """The fields of a variable without quotes."""
-        if node.type not in _EXPANSIONS or len(texts) != 1 or texts[0].value is None:
+        if node.type not in _EXPANSIONS or len(texts) != 1:
             return None
-        return list(texts[0].value.split())
+        if texts[0].value is not None:
+            return _fields([texts[0].value])
+        value = self.variables.values.get(self._tree.text(node).strip("${}"))
+        return _fields(value.parts) if isinstance(value, Pieces) else None
 
     def _texts(self, node: Node) -> list[_Text]:
         kind = node.type
@@ -140,12 +154,16 @@ class Reader:
         return _Text(None) if spaced else text
 
     def _in_string(self, node: Node) -> list[_Text]:
-        """The parts of a string in double quotes; some blanks are missing from the grammar's nodes."""
+        """The parts of a string in double quotes.
+
+        The grammar's nodes leave out some blanks, and have the blanks between two expansions as a part of the second.
+        """
         found: list[_Text] = []
         place = self._tree.start(node) + 1
         end = self._tree.end(node) - 1
         for child in [each for each in node.named_children if each.type != "string_content"]:
-            found.append(self._plain(place, self._tree.start(child)))
+            text = self._tree.text(child)
+            found.append(self._plain(place, self._tree.start(child) + len(text) - len(text.lstrip())))
             found += [_Text(text.value) for text in self._texts(child)]
             place = self._tree.end(child)
         return [*found, self._plain(place, end)]
@@ -155,7 +173,7 @@ class Reader:
         return _Text(_ESCAPED_IN_STRING.sub(lambda match: "" if match[1] == "\n" else match[1], text))
 
     def _expanded(self, node: Node) -> str | None:
-        raw = self._tree.text(node)
+        raw = self._tree.text(node).lstrip()
         match = re.fullmatch(r"\$\{?(\w+)(?:(:?[-=])(.*))?\}?", raw, re.DOTALL)
         if match is None:
             return None
@@ -172,7 +190,43 @@ class Reader:
         value = self.variables.values.get(name)
         if isinstance(value, tuple):
             return value[0] if value else ""
-        return value
+        return None if isinstance(value, Pieces) else value
+
+
+def value_of(parts: Iterable[str | None]) -> Value:
+    """The string of these parts, as far as it is known; None for each part that is not."""
+    merged = tuple(
+        None if is_unknown else "".join(each or "" for each in group)
+        for is_unknown, group in itertools.groupby((each for each in parts if each != ""), lambda each: each is None)
+    )
+    if merged == (None,) or sum(len(each or "") for each in merged) > LONGEST:
+        return None
+    return Pieces(merged) if None in merged else "".join(each or "" for each in merged)
+
+
+def parts_of(value: Value) -> tuple[str | None, ...]:
+    """The parts of a string; those of an array are not known here."""
+    if isinstance(value, Pieces):
+        return value.parts
+    return (value if isinstance(value, str) else None,)
+
+
+def _fields(parts: Iterable[str | None]) -> list[list[_Text]]:
+    """The words of a text without quotes. What is unknown belongs to one of them, or is one by itself."""
+    found: list[list[_Text]] = [[]]
+    for part in parts:
+        for piece in [None] if part is None else _BLANKS.split(part):
+            if piece is None or piece.strip():
+                found[-1].append(_Text(piece))
+            elif piece:
+                found.append([])
+    return [each for each in found if each]
+
+
+def _written(texts: Sequence[_Text], raw: str) -> str:
+    """How a word is written: as `raw`, but what is known of a word with unknown parts says more."""
+    is_known_in_part = len(texts) > 1 and any(each.value is None for each in texts)
+    return "".join("$" if each.value is None else each.value for each in texts) if is_known_in_part else raw
 
 
 def _joined(texts: Sequence[_Text]) -> str | None:
