@@ -1817,3 +1817,41 @@ def test_a_group_that_all_its_members_make_has_to_be_asked_for(body, by_default)
 def test_a_number_that_is_passed_to_the_process_group_is_the_rank(start, speaks):
     numbers = "import sys\nimport torch.distributed as dist\n\nme = int(sys.argv[1])\nother = int(sys.argv[2])\n"
     assert bool(SNIPPETS.findings(f"{numbers}{start}\nif me == 1:\n    dist.barrier()\n")) is speaks
+
+
+# --- what DDP sends in a forward ------------------------------------------------------------------------
+
+WITH_DDP = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(net, batches: torch.utils.data.DataLoader, extra, distributed):
+    net = {wrapped}
+    for batch in batches:
+        net(batch).sum().backward()
+        if dist.get_rank() == 0:
+            {body}
+"""
+QUIET = "DistributedDataParallel(net, broadcast_buffers=False)"
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "body", "speaks"),
+    [
+        (QUIET, "print(net(extra))", False),
+        (QUIET + " if distributed else net", "print(net(extra))", False),
+        (QUIET.replace("=False", "=True"), "print(net(extra))", True),
+        (f"DistributedDataParallel(net) if extra.a else {QUIET}", "print(net(extra))", True),
+        ("DistributedDataParallel(net)", "print(net(extra))", True),
+        (QUIET.replace("(net,", "(torch.nn.SyncBatchNorm.convert_sync_batchnorm(net),"), "print(net(extra))", True),
+        (QUIET, "net(batch).sum().backward()", True),
+        (QUIET, "net(extra); dist.barrier()", True),
+        (QUIET, "net(extra); continue", False),
+        # A barrier has no counterpart in a forward, whoever waits there.
+        (QUIET, "dist.barrier()\n        else:\n            net(extra)", True),
+    ],
+)
+def test_a_forward_without_buffers_to_broadcast_waits_for_nobody(wrapped, body, speaks):
+    assert bool(SNIPPETS.findings(WITH_DDP.format(wrapped=wrapped, body=body))) is speaks

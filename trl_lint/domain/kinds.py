@@ -219,6 +219,7 @@ class ModelRole(Enum):
     EVALUATED = "the same in a step of its evaluation: the bare one, unless one process has several GPUs"
     DATA_PARALLEL = "one that a DataParallel wraps"
     REPLICATED = "one that DDP wraps, which keeps all parameters on every rank"
+    GRADIENTS_ONLY = "the same, with no buffers to broadcast in its forward: its ranks meet in the backward pass only"
     SHARDED = "one that FSDP 1 wraps, which keeps a part of each gradient on every rank"
     SPREAD = 'one whose layers are spread over all GPUs of a process (`device_map="auto"`)'
 

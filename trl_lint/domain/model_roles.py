@@ -32,7 +32,12 @@ def is_spread(value: Value) -> bool:
 
 
 def is_replicated(value: Value) -> bool:
-    return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
+    return isinstance(value, ModelValue) and value.role in (ModelRole.REPLICATED, ModelRole.GRADIENTS_ONLY)
+
+
+def sends_gradients_only(value: Value) -> bool:
+    """Whether DDP wraps a model in a way that sends nothing in its forward, so that nobody waits there."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.GRADIENTS_ONLY
 
 
 def is_sharded(value: Value) -> bool:
@@ -54,6 +59,8 @@ def in_model_role(value: Value, role: ModelRole) -> Value:
 
 def common_role(a: Value, b: Value) -> ModelRole:
     """The role of a model on two ways: that of training includes its evaluation."""
+    if is_replicated(a) and is_replicated(b):
+        return ModelRole.REPLICATED
     return ModelRole.TRAINED if is_trained(a) and is_trained(b) else ModelRole.OTHER
 
 

@@ -44,6 +44,7 @@ class SyncPoint:
         engines: The only engines under which it is a synchronisation point, empty if it always is.
         subgroup: Whether the call says which ranks take part.
         symmetric: Whether all ranks may make the call wherever one does.
+        alone: Whether nobody waits there: a forward that sends nothing only prepares for the backward pass.
         certain: Whether it is known to be one; a helper may call a collective only under a condition.
         by_settings: If not certain, whether it is one under conditions on settings alone, which have the same result on
             all ranks, or in a loop with at least one iteration.
@@ -59,6 +60,7 @@ class SyncPoint:
     engines: frozenset[TrainingEngine] = frozenset()
     subgroup: bool = False
     symmetric: bool = False
+    alone: bool = False
     grad: bool = field(init=False)
     certain: bool = field(default=True, init=False)
     by_settings: bool = field(default=False, init=False)

@@ -48,6 +48,10 @@ DATA_PARALLEL = "torch.nn.DataParallel"
 GROUP_OF_WRAPPER = "process_group"
 # The same for FSDP, and the mesh that says who shares the shards.
 GROUPS_OF_FSDP = ((1, GROUP_OF_WRAPPER), (-1, "device_mesh"))
+# The parameter of DDP that keeps its forward from broadcasting the model's buffers (`_pre_forward`). A layer that
+# averages over the ranks in its own forward makes them wait all the same.
+BUFFERS_OF_WRAPPER = "broadcast_buffers"
+AVERAGES_IN_FORWARD = rb"(?i)sync_?(?:batch_?norm|bn)"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"

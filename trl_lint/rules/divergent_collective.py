@@ -80,8 +80,9 @@ within that group, unless it was made of all ranks. A group made with `use_local
 members alone. One that is made by all its members, but not by all other ranks (`if rank in ranks: break` after it), is
 not in the default set: since torch 2.1 nobody waits for these ranks, unless further groups follow. Code that fills an
 attribute where it is `None` may have run before, on all ranks. Under `no_sync()` a backward pass reduces nothing, nor
-does that of a network which the function makes itself (`probe = nn.Linear(8, 2)`, `clone = copy.deepcopy(net)`). Under
-`join()` ranks may run different numbers of steps.
+does that of a network which the function makes itself (`probe = nn.Linear(8, 2)`, `clone = copy.deepcopy(net)`). A
+forward of a model that DDP wraps with `broadcast_buffers=False` sends nothing, unless the code names `SyncBatchNorm`.
+Under `join()` ranks may run different numbers of steps.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,

@@ -21,7 +21,6 @@ from trl_lint.analysis.program.syntax import (
     ancestors,
     assignments,
     callee_of,
-    is_literal_none,
     last_name,
     loop_targets,
     names_in,
@@ -37,14 +36,21 @@ from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
+from trl_lint.analysis.transfer.models.wrapper_options import is_of_a_group, is_of_apex
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.analysis.transfer.processes.passed_functions import may_meet_others
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, PreparedObject, class_name_of
-from trl_lint.domain.model_roles import is_data_parallel, is_replicated, is_sharded_among_all, wrapping_of
-from trl_lint.domain.provenance import Step, steps
+from trl_lint.domain.model_roles import (
+    is_data_parallel,
+    is_replicated,
+    is_sharded_among_all,
+    sends_gradients_only,
+    wrapping_of,
+)
+from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -65,7 +71,6 @@ from trl_lint.knowledge.torch_distributed import (
     ASKS_FOR_STATE,
     GROUP_OF_WRAPPER,
     LOADS_STATE,
-    OF_APEX,
     POINT_TO_POINT,
 )
 from trl_lint.knowledge.transformers import LOSSES
@@ -135,7 +140,7 @@ class CollectiveOrder(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
         if name in RUN_A_MODEL and model is not None and (_may_be_prepared(model) or _is_wrapped(model)):
-            _note(frame, node, "forward", "forward")
+            _note(frame, node, "forward", "forward", alone=sends_gradients_only(model))
         if name in POINT_TO_POINT:
             _note(frame, node, name, SENT)
 
@@ -164,6 +169,7 @@ class CollectiveOrder(Observer["Frame"]):
                 engines=point.engines,
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
+                alone=point.alone,
             )
             inner = [each for each in _inner_conditions(point.control, run.entry) if agreed.matters(point, each)]
             _describe(frame, copy, point, function, run.entry, inner, fills)
@@ -277,10 +283,10 @@ def _is_looked_for(frame: Frame, name: str, around: Sequence[cst.CSTNode]) -> bo
 
 
 def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
-    if not frame.memory.control.grad and _is_of_apex(model):
+    if not frame.memory.control.grad and is_of_apex(model):
         return
     if _may_be_prepared(model) or _is_wrapped(model):
-        _note(frame, node, "forward", "forward", subgroup=_is_of_a_group(model))
+        _note(frame, node, "forward", "forward", subgroup=is_of_a_group(model), alone=sends_gradients_only(model))
     elif _is_sharded(frame, model) and frame.memory.control.grad:
         _note(frame, node, "forward", "forward")
     elif _may_be_sharded(frame, model) or _is_sharded(frame, model):
@@ -311,21 +317,6 @@ def _is_wrapped(model: Value) -> bool:
     if is_data_parallel(model):
         return False
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
-
-
-def _is_of_a_group(model: Value) -> bool:
-    """Whether a model is wrapped for a process group: `DDP(model, process_group=group)`."""
-    calls = (step.node for step in steps(model.provenance) if isinstance(step.node, cst.Call))
-    return any(
-        arg.keyword is not None and arg.keyword.value == GROUP_OF_WRAPPER and not is_literal_none(arg.value)
-        for call in calls
-        for arg in call.args
-    )
-
-
-def _is_of_apex(model: Value) -> bool:
-    """Whether the wrapper may be that of apex, for which the other ranks do not wait before the backward pass."""
-    return any(step.module.mentions(OF_APEX) for step in steps(model.provenance))
 
 
 def _runs_a_wrapper(args: Arguments) -> bool:
@@ -389,6 +380,7 @@ def _note(
     engines: frozenset[TrainingEngine] = frozenset(),
     subgroup: bool = False,
     symmetric: bool = False,
+    alone: bool = False,
 ) -> SyncPoint:
     point = SyncPoint(
         node,
@@ -399,6 +391,7 @@ def _note(
         engines=engines,
         subgroup=subgroup,
         symmetric=symmetric,
+        alone=alone,
     )
     if point.is_awaited:
         frame.sync_points.append(point)

@@ -203,7 +203,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     if is_in_branch and _takes_turns(frame, branch, found):
         return None
     exits = () if is_in_branch else branch.exits[branch.continuing ^ 1]
-    nodes = [each.node for each in frame.sync_points]
+    nodes = [each.node for each in frame.sync_points if not each.alone]
     if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes):
         return None
     if leave_together(frame.root, branch.test, exits, nodes):
@@ -221,6 +221,8 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
 def _but_forwards_before(frame: Frame, exits: Sequence[Exit]) -> Iterator[cst.CSTNode]:
     """Where a run synchronises, without the forwards that a rank has run when it leaves."""
     for point in frame.sync_points:
+        if point.alone:
+            continue
         if point.kind != "forward" or not any(precedes(frame.root, point.node, each) for each in exits):
             yield point.node
 
@@ -280,7 +282,7 @@ def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
         loop = loop_of_turns(frame.root, branch.test, differs)
     inside = {id(each) for each in below(loop)} if loop is not None else set()
     points = (each for each in frame.sync_points if id(each.node) in inside and each.node is not point.node)
-    return bool(inside) and all(each.kind == point.kind for each in points)
+    return bool(inside) and all(each.kind == point.kind or each.alone for each in points)
 
 
 def _also_missing(

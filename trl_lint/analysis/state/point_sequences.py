@@ -95,7 +95,7 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
             return None
         one, other = visible, opposite
     if branch.by is DividedBy.SEQUENTIAL:
-        return next((each for each in one if each.kind != "barrier" and each.certain), None)
+        return next((each for each in one if each.kind != "barrier" and each.certain and not each.alone), None)
     start = 0
     while start < min(len(one), len(other)) and one[start].kind == other[start].kind:
         start += 1
@@ -109,7 +109,7 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
 
 def _is_awaited(point: SyncPoint, opposite: Sequence[SyncPoint], branch: Branch) -> bool:
     """Whether the ranks that reach a point certainly wait for those of the other branch."""
-    return (
+    return not point.alone and (
         certainly_synchronises(point, branch.origins)
         or (point.by_settings and branch.asks_rank and not point.subgroup)
         or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
@@ -245,7 +245,7 @@ def certainly_synchronises(point: SyncPoint, origins: Origin) -> bool:
     """Whether all ranks are known to synchronise there: with a subgroup, a rank may check for its membership first."""
     if point.subgroup and Origin.RANK in origins:
         return False
-    return point.certain and point.kind not in UNSEEN
+    return point.certain and not point.alone and point.kind not in UNSEEN
 
 
 def _is_of_group_asked(point: SyncPoint, opposite: Sequence[SyncPoint], test: cst.CSTNode) -> bool:
@@ -272,6 +272,6 @@ def conditional_points_before(found: SyncPoint, branch: Sequence[SyncPoint]) -> 
     If an engine is used that makes one a collective, or the model has buffers, the ranks wait there.
     """
     before = branch[: branch.index(found)] if found in branch and not (found.engines or is_quiet(found)) else ()
-    certain = [each for each in before if each.certain and each.kind != found.kind]
+    certain = [each for each in before if each.certain and not each.alone and each.kind != found.kind]
     yield from islice((each for each in certain if each.engines), 1)
     yield from islice((each for each in certain if is_quiet(each) and each.node is not found.node), 1)

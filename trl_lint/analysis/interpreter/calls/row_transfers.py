@@ -23,6 +23,7 @@ from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
+from trl_lint.analysis.transfer.models.wrapper_options import made_by_ddp
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import CREATED, MISSING, WORLD_SIZE
@@ -345,7 +346,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         created = created.replace(provenance=wrapped_models.wrapped_at(frame, inner, node, by_ddp))
         if isinstance(inner, ModelValue):
             created = inner.with_facts_of(created.replace(grad=inner.grad, device=inner.device))
-        return wrapped_models.replicated(created) if by_ddp else created
+        return made_by_ddp(frame, wrapped_models.replicated(created), args) if by_ddp else created
     if created.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
         for refine in frame.domains.created:

@@ -1,0 +1,45 @@
+"""What a wrapper of a model was made with, and what follows for who waits in its forward.
+
+DDP(model, process_group=group)           the ranks of the group
+DDP(model, broadcast_buffers=False)       nobody: only its backward pass sends something
+DDP(SyncBatchNorm.convert_sync_batchnorm(model), broadcast_buffers=False)     all ranks, for the statistics
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.syntax import is_literal_none
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import ModelRole
+from trl_lint.domain.model_roles import in_model_role
+from trl_lint.domain.provenance import steps
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.torch_distributed import AVERAGES_IN_FORWARD, BUFFERS_OF_WRAPPER, GROUP_OF_WRAPPER, OF_APEX
+
+
+def is_of_a_group(model: Value) -> bool:
+    """Whether a model is wrapped for a process group: `DDP(model, process_group=group)`."""
+    calls = (step.node for step in steps(model.provenance) if isinstance(step.node, cst.Call))
+    return any(
+        arg.keyword is not None and arg.keyword.value == GROUP_OF_WRAPPER and not is_literal_none(arg.value)
+        for call in calls
+        for arg in call.args
+    )
+
+
+def is_of_apex(model: Value) -> bool:
+    """Whether the wrapper may be that of apex, for which the other ranks do not wait before the backward pass."""
+    return any(step.module.mentions(OF_APEX) for step in steps(model.provenance))
+
+
+def made_by_ddp(frame: Frame, model: Value, args: Arguments) -> Value:
+    """A model in DDP, as these arguments make it: without buffers to broadcast, its forward sends nothing."""
+    if args.keywords.get(BUFFERS_OF_WRAPPER, UNKNOWN).const is not False:
+        return model
+    cls = class_of(model)
+    modules = [frame.module] if cls is None else [frame.module, cls.module]
+    averages = any(each.mentions(AVERAGES_IN_FORWARD) for each in modules)
+    return model if averages else in_model_role(model, ModelRole.GRADIENTS_ONLY)
