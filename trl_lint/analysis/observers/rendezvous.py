@@ -220,9 +220,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
 
 def _but_forwards_before(frame: Frame, exits: Sequence[Exit]) -> Iterator[cst.CSTNode]:
     """Where a run synchronises, without the forwards that a rank has run when it leaves."""
-    for point in frame.sync_points:
-        if point.alone:
-            continue
+    for point in (each for each in frame.sync_points if not each.alone):
         if point.kind != "forward" or not any(precedes(frame.root, point.node, each) for each in exits):
             yield point.node
 
