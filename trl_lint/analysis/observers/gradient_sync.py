@@ -32,12 +32,12 @@ from trl_lint.analysis.program.syntax import (
     used_names,
 )
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.callees import function_of
+from trl_lint.analysis.state.callees import function_of, library_function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.models import frozen_features, frozen_parts, own_forwards, wrapped_models
 from trl_lint.analysis.transfer.models.gradients import is_gathered_by_hand
-from trl_lint.domain.kinds import LibraryName, PreparedObject, TensorValue, library_name_of
+from trl_lint.domain.kinds import PreparedObject, TensorValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper, steps
 from trl_lint.domain.ranks import Origin
@@ -200,15 +200,7 @@ def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _only_computes(frame: Frame, call: cst.Call) -> bool:
     """Whether a call is one of a function of torch that only computes: `F.normalize(x)`."""
-    names: list[str] = []
-    owner = call.func
-    while isinstance(owner, cst.Attribute):
-        names.insert(0, owner.attr.value)
-        owner = owner.value
-    known = frame.engine.lookup(frame, owner.value) if isinstance(owner, cst.Name) else None
-    value = None if known is None else frame.engine.settle(known)
-    dotted = ".".join((library_name_of(value), *names))
-    return isinstance(value, LibraryName) and dotted.rpartition(".")[0] in COMPUTING_MODULES
+    return library_function_of(frame, call.func).rpartition(".")[0] in COMPUTING_MODULES
 
 
 def _parameters_with_gradients(frame: Frame) -> frozenset[str]:

@@ -29,6 +29,7 @@ from trl_lint.analysis.program.idioms.removed_before import is_removed_before
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
@@ -51,7 +52,7 @@ from trl_lint.analysis.transfer.processes.shared_places import is_the_same, make
 from trl_lint.analysis.transfer.processes.tracker_runs import RunsPerRank
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of, library_name_of
+from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of
 from trl_lint.domain.provenance import NameOnSomeWay, OneByOne, RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import control_after, place_of
@@ -251,18 +252,7 @@ def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _is_dumped(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a method is called on settings that write themselves: `cfg = Config.fromfile(path)`, `cfg.dump(path)`."""
-    return library.canonical(_library_function(frame, maker_of(frame.root, node))) in MAKE_DUMPED
-
-
-def _library_function(frame: Frame, function: cst.BaseExpression | None) -> str:
-    """The dotted name of a library's function or class; "" if it is something else."""
-    match function:
-        case cst.Name(name):
-            return library_name_of(frame.engine.lookup(frame, name))
-        case cst.Attribute(value=value, attr=cst.Name(name)):
-            owner = _library_function(frame, value)
-            return f"{owner}.{name}" if owner else ""
-    return ""
+    return library.canonical(library_function_of(frame, maker_of(frame.root, node))) in MAKE_DUMPED
 
 
 def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:

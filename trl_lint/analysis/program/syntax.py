@@ -341,6 +341,11 @@ def contexts_around(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
     return {last_name(item.func) for item in items if isinstance(item, cst.Call)}
 
 
+def has_text(node: cst.CSTNode, text: str) -> bool:
+    """Whether code has a text, such as the name of an attribute that it asks for: `hasattr(self, "rows")`."""
+    return any(each.raw_value == text for each in of_class(node, cst.SimpleString))
+
+
 def identifiers(node: cst.CSTNode) -> Iterator[str]:
     """The names and attributes in a condition."""
     todo = [node]

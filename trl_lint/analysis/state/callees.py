@@ -1,4 +1,4 @@
-"""Which function of the project a callee names."""
+"""Which function of the project, or of a library, a callee names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.domain.kinds import library_name_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -21,3 +22,15 @@ def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None
     if isinstance(callee, cst.Attribute):
         return value.cls.find(callee.attr.value) if isinstance(value, ProjectInstance) else None
     return value.function if isinstance(value, FunctionValue) else None
+
+
+def library_function_of(frame: Frame, callee: cst.BaseExpression | None) -> str:
+    """The dotted name of a library's function or class, or of its module; "" if it is something else."""
+    match callee:
+        case cst.Name(name):
+            known = frame.engine.lookup(frame, name)
+            return "" if known is None else library_name_of(frame.engine.settle(known))
+        case cst.Attribute(value=value, attr=cst.Name(name)):
+            owner = library_function_of(frame, value)
+            return f"{owner}.{name}" if owner else ""
+    return ""

@@ -17,7 +17,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance, class
 from trl_lint.analysis.program.idioms import bare_by_setting
 from trl_lint.analysis.program.idioms.result_uses import only_guards_uses
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import has_text
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import CREATED
 from trl_lint.domain.kinds import LibraryInstance
@@ -44,11 +44,11 @@ def note(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
         frame.emit(AttributeAsked, node, model=model, attribute=name)
 
 
-def has_wrapper(frame: Frame, model: Value, name: str) -> bool:
+def wrappers_have(frame: Frame, model: Value, name: str) -> bool:
     """Whether all wrappers have the attribute that a model may be in, or the function asks for it by its name."""
     if name not in library.NOT_OF_DATA_PARALLEL or not may_be_data_parallel(model):
         return name in library.WRAPPER_ATTRIBUTES
-    return any(each.evaluated_value == name for each in of_class(frame.root, cst.SimpleString))
+    return has_text(frame.root, name)
 
 
 def _never_has(frame: Frame, model: Value, name: str) -> bool:

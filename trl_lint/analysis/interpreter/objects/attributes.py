@@ -23,10 +23,10 @@ from trl_lint.analysis.interpreter.objects import (
     restored_attributes,
 )
 from trl_lint.analysis.interpreter.objects.attribute_tests import (
-    has_wrapper,
     is_set_on_wrapper,
     is_wrapped_later,
     may_be_left_bare,
+    wrappers_have,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
 from trl_lint.analysis.program.definitions import flags_given_alike, names_of_options, wrapper_attributes
@@ -242,7 +242,7 @@ def _is_method(model: Value, name: str) -> bool:
 
 def _is_readable(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
     """Whether the wrapper has the attribute, or the code allows for its absence or for another engine."""
-    if has_wrapper(frame, model, name) or frame.attribute_error_depth > 0 or frame.memory.control.engine:
+    if wrappers_have(frame, model, name) or frame.attribute_error_depth > 0 or frame.memory.control.engine:
         return True
     if not isinstance(node, cst.Attribute):
         return False

@@ -23,6 +23,7 @@ from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import (
     attribute_values,
     callee_of,
+    has_text,
     is_literal_none,
     is_super,
     names_in,
@@ -52,7 +53,7 @@ def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence
     if not prepares_on_one(cls.library_bases()) or frame.engine.versions.get(OLD_PACKAGE) == PREPARES_EVERYWHERE:
         return None
     method, bound = _bindings(cls).get(name, (None, None))
-    if method is None or bound is None or _may_have(frame, cls, name) or _is_named(frame.function, name):
+    if method is None or bound is None or _may_have(frame, cls, name) or has_text(frame.function.node, name):
         return None
     text = "only the first process of each node runs this"
     here = frame.step(method.node, text)
@@ -111,11 +112,6 @@ def _may_have(frame: Frame, cls: ClassInfo, name: str) -> bool:
     if any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage()):
         return True
     return _is_called_by_all(frame.engine.project)
-
-
-def _is_named(function: FunctionInfo, name: str) -> bool:
-    """Whether a function has the name of an attribute as a text: `hasattr(self, "rows")`."""
-    return any(each.raw_value == name for each in of_class(function.node, cst.SimpleString))
 
 
 @noted

@@ -17,14 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import libcst as cst
-
 from trl_lint.analysis.interpreter.objects.prepared_on_one import attribute_targets
 from trl_lint.analysis.program.definitions.call_order import methods_run_by
 from trl_lint.analysis.program.definitions.changed_state import is_set_only_in, uses_of_method_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.notes import noted
-from trl_lint.analysis.program.syntax import attribute_values, is_literal_none, of_class
+from trl_lint.analysis.program.syntax import attribute_values, has_text, is_literal_none
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.absences import CalledOnSome
 from trl_lint.domain.absence import Absence
@@ -36,7 +34,7 @@ def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence
     if value.absence is not None or frame.function is None:
         return None
     found = lacking(frame, cls, name)
-    return None if found is None or _names_as_text(frame.function, name) else found
+    return None if found is None or has_text(frame.function.node, name) else found
 
 
 def lacking(frame: Frame, cls: ClassInfo, name: str) -> Absence | None:
@@ -92,8 +90,3 @@ def _sets(method: FunctionInfo, name: str) -> bool:
 
 def _sets_none(method: FunctionInfo, name: str) -> bool:
     return any(bound == name and is_literal_none(value) for bound, value in attribute_values(method.node))
-
-
-def _names_as_text(function: FunctionInfo, name: str) -> bool:
-    """Whether a function has the name of an attribute as a text: `hasattr(self, "rows")`."""
-    return any(each.raw_value == name for each in of_class(function.node, cst.SimpleString))

@@ -53,7 +53,7 @@ def is_set_on_class(module: Module, cls: str, name: str) -> bool:
 
 def is_set_outside_class(module: Module, name: str) -> bool:
     """Whether code of a file assigns an attribute of this name to another object than `self`."""
-    return module.mentions(_by_name(name), name) or module.mentions(_by_text(name), name)
+    return _times_set_outside(module.code, name) > 0 or module.mentions(_by_text(name), name)
 
 
 @noted_of_linted
@@ -119,12 +119,8 @@ def is_set_only_in(project: Project, classes: Sequence[ClassInfo], name: str) ->
     return sum(len(wanted.findall(code)) for code in files.values()) == inside
 
 
-def _by_name(name: str) -> bytes:
-    return rb"(?m)^\s*%b\.%b%b" % (_OTHER_OBJECT, name.encode(), _ANNOTATED)
-
-
 def _times_set_outside(code: bytes, name: str) -> int:
-    """How often the pattern of `_by_name` matches: the assignments are found first, and then what is before them."""
+    """How many lines assign an attribute of this name to another object: the assignments are found first."""
     assigned = re.finditer(rb"\.%b%b" % (name.encode(), _ANNOTATED), code)
     lines = (code[code.rfind(b"\n", 0, each.start()) + 1 : each.start()].strip() for each in assigned)
     return sum(re.fullmatch(_OTHER_OBJECT, each) is not None for each in lines)
