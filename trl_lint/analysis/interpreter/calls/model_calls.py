@@ -29,7 +29,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
-from trl_lint.analysis.transfer.models import frozen_models, gradients, wrapped_models
+from trl_lint.analysis.transfer.models import exchanging_models, frozen_models, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
@@ -120,6 +120,8 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     value = output_of(frame, args)
     if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):
         value = value.replace(rank=ranks.AGREED)
+    elif isinstance(model, ProjectModel) and value.rank.differs and exchanging_models.exchanges(frame, model.cls):
+        value = value.replace(rank=ranks.UNKNOWN)
     elif value.rank.differs and _is_given_an_exchange(args):
         value = UNKNOWN
     for refine in frame.domains.forward:

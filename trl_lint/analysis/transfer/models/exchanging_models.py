@@ -1,0 +1,57 @@
+"""Models that reduce or gather over the ranks while they compute: statistics of a codebook, loads of experts, features.
+
+Which of their outputs are each rank's own is not known then:
+
+    class Codebook(nn.Module):
+        def update(self, x): dist.all_reduce(counts); return {"used": (counts > 1).sum()}      it does
+    class Quantizer(nn.Module):
+        def __init__(self): self.parts.append(Codebook(512))                                   it does, in a part
+    class Encoder(nn.Module):
+        def forward(self, x): return self.layers(x)                                            it does not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.knowledge.schema import Collective
+from trl_lint.knowledge.torch_distributed import ROWS
+
+# The collectives of which all ranks get the result.
+_OF_ALL = frozenset(
+    row.name.rpartition(".")[2]
+    for row in ROWS
+    if isinstance(row, Collective) and row.result in ("reduced", "gathered") and row.root is None
+)
+# How deep parts are in each other.
+_DEEPEST = 4
+
+
+def exchanges(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether a method of a model, or of a part that it makes, calls a collective of which all ranks get the result."""
+    return _exchanges(frame, cls, _DEEPEST, set())
+
+
+def _exchanges(frame: Frame, cls: ClassInfo, depth: int, seen: set[int]) -> bool:
+    if depth == 0 or id(cls) in seen:
+        return False
+    seen.add(id(cls))
+    if any(last_name(call.func) in _OF_ALL for base in cls.project_lineage() for call in of_class(base.node, cst.Call)):
+        return True
+    return any(_exchanges(frame, each, depth - 1, seen) for each in _made(frame, cls))
+
+
+def _made(frame: Frame, cls: ClassInfo) -> Iterator[ClassInfo]:
+    """The project's classes of the objects that code of a class makes."""
+    for base in cls.project_lineage():
+        for call in of_class(base.node, cst.Call):
+            known = base.module.names.get(call.func.value) if isinstance(call.func, cst.Name) else None
+            found = None if known is None else frame.engine.settle(known)
+            if isinstance(found, ClassValue):
+                yield found.cls
