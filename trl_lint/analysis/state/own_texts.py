@@ -4,6 +4,7 @@ digest = hashlib.sha1(str(datetime.now()).encode()).hexdigest()
 args.name = f"{args.name}_{digest}"              `args.name` and `vars(args)["name"]` unknown, in its files
 config["run"] = uuid.uuid4().hex                 `config["run"]`, too
 args = TrainingArguments(output_dir=drawn)       `self.args.output_dir`, too: what a class is passed
+self.folder = Path(out) / uuid.uuid4().hex       `cfg.folder`, in the `__post_init__` of a dataclass
 args.name = f"{args.name}_{date}"                the time itself is often the same one, as text
 """
 
@@ -16,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.project.import_lines import files_in_reach
+from trl_lint.analysis.program.project.import_lines import files_in_reach, linted_and_imported
+from trl_lint.analysis.program.project.logical_lines import logical_lines
 from trl_lint.analysis.program.project.notes import noted, noted_of_linted
 from trl_lint.domain import ranks
 from trl_lint.domain.values import UNKNOWN, Value
@@ -40,6 +42,8 @@ _CLOCK = re.compile(_calls(READ_CLOCKS))
 _NAMED = re.compile(r"^[ \t]*(\w+)[ \t]*=(?!=)[ \t]*([^\n]*)", re.MULTILINE)
 _FIELD = re.compile(r"\b(\w+)\.(\w+)[ \t]*\+?=(?!=)[ \t]*([^\n]*)")
 _KEY = re.compile(r"""\[[ \t]*["'](\w+)["'][ \t]*\][ \t]*\+?=(?!=)[ \t]*([^\n]*)""")
+# The body of what completes an object of a dataclass, whose fields are settings.
+_COMPLETED = re.compile(r"^([ \t]+)def __post_init__\(self[^\n]*\n((?:\1[ \t]+[^\n]*\n|[ \t]*\n)*)", re.MULTILINE)
 _CALLED = re.compile(r"(\w+)\(")
 _WORD = re.compile(r"\w+")
 # A call of a class, by its capital letter, with the name of the object; and what delimits its arguments.
@@ -74,9 +78,9 @@ def _reaches(project: Project, importer: Path, path: Path) -> bool:
 
 @noted_of_linted
 def _setters(project: Project) -> dict[str, list[Path]]:
-    """The linted files that put such a text into settings, by the name that it has there."""
+    """The files that put such a text into settings, by the name that it has there."""
     found: dict[str, list[Path]] = defaultdict(list)
-    for path in sorted(project.linted):
+    for path in linted_and_imported(project):
         # Once per file, because an editor or a benchmark adds one file after the other to those that are linted.
         for name in _names_set(project, path):
             found[name].append(path)
@@ -103,6 +107,10 @@ def _fields_of(text: str) -> Iterator[str]:
         if SETTINGS_OBJECT.fits(owner) and own.are_in(value):
             yield field
     yield from (key for key, value in _KEY.findall(text) if own.are_in(value))
+    for _, body in _COMPLETED.findall(f"{text}\n"):
+        for line in logical_lines(body) or ():
+            set_here = _FIELD.findall(body[line.start : line.end].replace("\n", " "))
+            yield from (field for owner, field, value in set_here if owner == "self" and own.are_in(value))
 
 
 def _fields_passed(code: str) -> Iterator[str]:
