@@ -50,6 +50,7 @@ def is_by_default(folder, files) -> bool:
         ('strategy="dp"', False),
         ('strategy="ddp_notebook" if gpus else None', True),
         ("strategy=RayDDPStrategy()", True),
+        ('**{"strategy": "ddp", "devices": 2}', True),
         ("strategy=chosen", False),
         ('# strategy="ddp"\n', False),
     ],
@@ -75,6 +76,24 @@ def test_a_program_that_does_not_import_the_model(tmp_path):
 def test_a_model_that_nothing_imports_by_name(others, by_default, tmp_path):
     told = TRAIN.format("", 'strategy="ddp"').replace(STATIC, BY_NAME)
     assert is_by_default(tmp_path, {"train.py": told, **others}) is by_default
+
+
+# As `main.py` of latent-diffusion does it: the settings name the classes, and one model imports the other.
+BY_TARGET = """\
+import lightning
+from settings import instantiate, read
+
+if __name__ == "__main__":
+    settings = read()
+    settings["accelerator"] = "{}"
+    lightning.Trainer.from_argparse_args(settings).fit(instantiate(settings))
+"""
+
+
+@pytest.mark.parametrize(("strategy", "by_default"), [("ddp", True), ("gpu", False)])
+def test_a_model_that_only_another_model_imports(strategy, by_default, tmp_path):
+    files = {"main.py": BY_TARGET.format(strategy), "models/larger.py": "from models.model import Model\n"}
+    assert is_by_default(tmp_path, files) is by_default
 
 
 BUILD = """\

@@ -44,8 +44,9 @@ TRAINING_DATA = frozenset({"datamodule", "train_dataloader", "train_dataloaders"
 OTHERS_OF_FIT = frozenset({"ckpt_path", "model"})
 
 # A strategy that runs a module in several processes, as it is named or made: also one that starts them for `fit` only.
+# The keyword of a Trainer may also be a key: `settings["accelerator"] = "ddp"`, `{"strategy": "ddp"}`.
 NAMES_STRATEGY = re.compile(
-    rb"\b(?:strategy|accelerator|distributed_backend)[ \t]*=[ \t]*[\"'](?:ddp|deepspeed|fsdp)"
+    rb"\b(?:strategy|accelerator|distributed_backend)(?:[\"']\]?)?[ \t]*[=:][ \t]*[\"'](?:ddp|deepspeed|fsdp)"
     rb"|\b(?:Ray)?(?:DDP|DeepSpeed|FSDP)(?:Spawn)?(?:Strategy|Plugin)\("
 )
 

@@ -53,8 +53,9 @@ def with_lightning(
 def _is_run_by_several(path: Path, code: LightningCode) -> bool:
     """Whether a program that may run a file names a strategy of several processes, itself or in a file that it imports.
 
-    If nothing imports the file, all programs that have Lightning run something have to. If only files that are no
-    programs do, those that import it tell: a package names its programs in its metadata, `main = "package.cli:main"`.
+    If nothing imports the file, all programs that have Lightning run something have to: they make its class by a name.
+    If only files that are no programs do, those that import it may tell, too: a package names its programs in its
+    metadata, `main = "package.cli:main"`.
     """
     inside, importers = path.relative_to(code.home).as_posix(), code.importers
     users = importers.programs_of(inside) | ({inside} & importers.programs)
@@ -63,7 +64,8 @@ def _is_run_by_several(path: Path, code: LightningCode) -> bool:
         return not naming.isdisjoint(users)
     if importers.is_imported(inside):
         around = {user for each in code.naming for user in (each, *importers.users_of(each))}
-        return any(_runs_what_it_imports(each) for each in around & importers.users_of(inside))
+        if any(_runs_what_it_imports(each) for each in around & importers.users_of(inside)):
+            return True
     running = importers.programs & code.running
     return bool(running) and running.issubset(naming)
 
