@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import LOOPS, innermost, inwards, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 
 def is_blank(suite: cst.BaseSuite) -> bool:
@@ -34,7 +34,7 @@ def exits_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.If]:
 
 
 # Asked for each finding in a block.
-@lru_cache(maxsize=512)
+@tree_cache(512)
 def _exits(block: cst.IndentedBlock | cst.Module) -> tuple[tuple[int, cst.If], ...]:
     """The `if` statements directly in a block whose body ends with an exit, each with its place in the block."""
     placed = enumerate(block.body)

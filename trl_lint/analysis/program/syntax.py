@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
 from itertools import pairwise, takewhile
 from operator import attrgetter
 from typing import TypeAlias, TypeVar
 
 import libcst as cst
+
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 # Prefixes of the names of fields that hold no code.
 PUNCTUATION = (
@@ -87,8 +88,8 @@ def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTN
 # Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
 _NESTED = frozenset({cst.ClassDef, cst.FunctionDef})
 _DEFINITIONS = (*_NESTED, cst.Module)
-_in_definition = lru_cache(maxsize=1024)(_by_class)
-_in_piece = lru_cache(maxsize=4096)(_by_class)
+_in_definition = tree_cache(1024)(_by_class)
+_in_piece = tree_cache(4096)(_by_class)
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
@@ -121,7 +122,7 @@ def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return mine is not None and theirs is not None and mine[1] <= theirs[0]
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _places(root: cst.CSTNode) -> dict[int, tuple[int, int]]:
     """The numbers of the nodes in the order of the text, from that of each node to that of the first one after it."""
     first: dict[int, int] = {}
@@ -139,7 +140,7 @@ def _places(root: cst.CSTNode) -> dict[int, tuple[int, int]]:
 
 
 # Queried once per finding, on trees that are never changed. Keyed by id, because LibCST's hash needs a call.
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
     found: dict[int, cst.CSTNode] = {}
     todo = [root]
@@ -277,7 +278,7 @@ def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
 
 
 # Asked for many names of a function in turn.
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def _assigned(root: cst.CSTNode) -> Mapping[str, Sequence[cst.BaseExpression]]:
     """By name, the values that a piece of code assigns to it, or to a part of its value."""
     found: dict[str, list[cst.BaseExpression]] = defaultdict(list)
@@ -324,7 +325,7 @@ def used_names(root: cst.CSTNode) -> set[str]:
     return {name.value for name in value_names(root)}
 
 
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def nonlocal_names(root: cst.CSTNode) -> frozenset[str]:
     """The names that the functions inside one bind for it: whoever holds such a function may do so at any time."""
     return frozenset(item.name.value for each in of_class(root, cst.Nonlocal) for item in each.names)

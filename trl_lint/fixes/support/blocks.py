@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.syntax import ancestors, inwards
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
@@ -84,7 +84,7 @@ def _imports_torch(tree: cst.Module, node: cst.CSTNode) -> bool:
     return isinstance(node, cst.ImportAlias) and isinstance(around[-1], cst.Import)
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _parameter_names(tree: cst.Module) -> set[str]:
     return {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, leaves, nodes
 from trl_lint.fixes.support.tree import keyword_of
@@ -153,7 +153,7 @@ def _may_change(family: Iterable[ClassInfo], attribute: str) -> bool:
     return any(not changed.isdisjoint({attribute, "*"}) for changed in map(changed_config, trees))
 
 
-@lru_cache(maxsize=32)
+@tree_cache(32)
 def changed_config(tree: cst.Module) -> frozenset[str]:
     """The attributes of configs that a file writes; "*" if it may be any of them."""
     found = set()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import contexts_around, last_name
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.logged import LogSite
 from trl_lint.fixes.support.scope import dotted, nodes
@@ -59,7 +58,7 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
     return any(base.attr.value in library.stores(name, library.NO_VERSIONS) for name in bases)
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _dicts_of_numbers(root: cst.CSTNode) -> frozenset[str]:
     """The dicts all of whose entries a function converts to numbers: `for k, v in d.items(): d[k] = v.item()`."""
     found = set()

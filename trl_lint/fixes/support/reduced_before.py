@@ -7,12 +7,12 @@ accelerator.log({"loss": loss.item()})                           ->  avg_loss.it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import dropwhile, takewhile
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement
@@ -44,7 +44,7 @@ def reduced_before(place: LogSite, core: cst.BaseExpression, value: Value) -> cs
 
 
 # Asked for each metric that a function logs.
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _gathered(root: cst.CSTNode, reduction: str) -> Mapping[str, Sequence[Binding]]:
     """The assignments of what is gathered and reduced so, by what that is."""
     found: dict[str, list[Binding]] = {}

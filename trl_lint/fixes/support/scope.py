@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, children, of_class, parts_of_target
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.provenance import SourceModule
 from trl_lint.fixes.support.node_types import Path, Scope
 from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
@@ -37,7 +37,7 @@ def nodes(root: cst.CSTNode) -> Iterable[cst.CSTNode]:
 
 
 # Trees are never changed, and their nodes are compared by identity.
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _kept_nodes(root: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(below(root))
 
@@ -52,7 +52,7 @@ def names_spelled(root: cst.CSTNode, name: str) -> Sequence[cst.Name]:
     return _names(root).get(name, ())
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _names(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Name]]:
     found: dict[str, list[cst.Name]] = {}
     for node in of_class(root, cst.Name):
@@ -67,7 +67,7 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
 
 
 # Loops are queried for each finding in them.
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def bound_targets(root: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     """All names, attributes and items assigned to, deleted or otherwise bound below a node."""
     return tuple(part for node in nodes(root) for target in _targets(node) for part in parts_of_target(target))
@@ -163,7 +163,7 @@ def binders(root: cst.CSTNode, names: Iterable[str]) -> list[cst.CSTNode]:
     return [node for node in nodes(root) if not isinstance(node, cst.Param) and not wanted.isdisjoint(binds(node))]
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _kept_binders(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
     found: dict[str, list[cst.CSTNode]] = {}
     for node in nodes(root):
@@ -172,7 +172,7 @@ def _kept_binders(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
     return found
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _order(root: cst.CSTNode) -> dict[cst.CSTNode, int]:
     return {node: index for index, node in enumerate(nodes(root))}
 
@@ -203,7 +203,7 @@ def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
     return as_binding(ancestors(root, only)[-1]) if isinstance(only, cst.AssignTarget) else None
 
 
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def bound_names(root: cst.CSTNode) -> frozenset[str]:
     """The names that code below a node binds (including those declared `global` or `nonlocal`)."""
     return frozenset(each.value for each in bound_targets(root) if isinstance(each, cst.Name))
@@ -273,7 +273,7 @@ def _may_be_left(block: cst.IndentedBlock | cst.Module, inner: cst.CSTNode) -> b
     return reached is not inner
 
 
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def _first_to_leave(block: cst.IndentedBlock | cst.Module) -> cst.CSTNode | None:
     return next(filter(leaves, block.body), None)
 

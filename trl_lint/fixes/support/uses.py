@@ -7,12 +7,12 @@ that is just shown; a Python number may also be kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import names_spelled
 from trl_lint.fixes.support.tree import text_of
@@ -100,13 +100,13 @@ def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
 
 
 # All logs of a function are queried, entry by entry, and trees are never changed.
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _is_read(root: cst.CSTNode, text: str, *, is_name: bool) -> bool:
     uses = names_spelled(root, text) if is_name else _attributes(root)[text]
     return any(_reads(ancestors(root, node), node) for node in uses)
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _attributes(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Attribute]]:
     """The attributes below a node, by their spelling."""
     found: dict[str, list[cst.Attribute]] = {}
@@ -131,7 +131,7 @@ def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
     return base if isinstance(base, (cst.Name, cst.Attribute)) else None
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def stays_shown(root: cst.CSTNode, name: str) -> bool:
     """Whether the dict or list `name` of a function is only written to and shown there."""
     uses = names_spelled(root, name)

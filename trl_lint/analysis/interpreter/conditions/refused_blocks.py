@@ -15,7 +15,6 @@ What comes after such a block, in `refused_runs.py`, is run by one process under
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TypeAlias
 
 import libcst as cst
@@ -24,6 +23,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import truth
 from trl_lint.analysis.program.blocks import last_statement
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, is_kept, is_lasting
 from trl_lint.analysis.program.syntax import last_name, of_class, operands
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import World
 from trl_lint.domain.values import Kind, Value
@@ -42,7 +42,7 @@ def refuses_several(frame: Frame, branch: cst.If, evaluate: Evaluate) -> bool:
 
 
 # Asked whenever a branch is run, or comes before one.
-@lru_cache(maxsize=1024)
+@tree_cache(1024)
 def refusals_in(body: cst.BaseSuite) -> tuple[cst.If, ...]:
     """The tests directly in a block that raise where they are true, as far as all of them are met."""
     found = list[cst.If]()

@@ -17,7 +17,6 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import libcst as cst
 
@@ -39,6 +38,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 from trl_lint.analysis.program.idioms.refused_starts import follows
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import inwards, last_name, names_in, of_class, operands
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import World
@@ -64,7 +64,7 @@ def decided(frame: Frame, branch: cst.If, evaluate: Evaluate) -> bool | None:
 
 
 # Asked whenever a test is run.
-@lru_cache(maxsize=1024)
+@tree_cache(1024)
 def _checks_before(root: cst.CSTNode, test: cst.BaseExpression) -> tuple[cst.CSTNode, ...]:
     """The statements before a test, in the blocks around it, that may end the run and name what it asks for."""
     names = {last_name(each) for each in _subjects(test)}

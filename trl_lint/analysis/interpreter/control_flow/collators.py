@@ -12,12 +12,11 @@ What a collator changes is dropped, since it runs in the loader's workers.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import assignments, names_in, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
@@ -67,7 +66,7 @@ def _makes_loader(frame: Frame, call: cst.Call) -> bool:
 
 
 # A loop is run until nothing changes, as often for each iteration of the loops around it.
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def _looped_over(root: cst.CSTNode, loop: cst.For) -> tuple[cst.BaseExpression, ...]:
     """The expression that a loop is over, and those that were assigned to the names in it."""
     found: list[cst.BaseExpression] = [loop.iter]

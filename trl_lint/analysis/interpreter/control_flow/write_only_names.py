@@ -16,11 +16,11 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import children, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, IterableValue, PartialCall
@@ -67,7 +67,7 @@ def _holds(value: Value, containers: set[Identity]) -> bool:
     return isinstance(value, PartialCall)
 
 
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def _read_in(loop: cst.For | cst.While) -> frozenset[str]:
     """The names whose value from before an iteration a loop may read: not those that it only binds, or binds first."""
     found: set[str] = set()
@@ -130,7 +130,7 @@ def _adds(callee: cst.CSTNode) -> bool:
     return type(callee) is cst.Attribute and type(callee.value) is cst.Name and callee.attr.value in _ADDS
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _read_in_functions(root: cst.CSTNode) -> frozenset[str]:
     """The names in the functions defined inside a function or a module, which may be called anywhere in it."""
     inside = (*of_class(root, cst.FunctionDef), *of_class(root, cst.Lambda))

@@ -9,12 +9,12 @@ class Driver:
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -25,7 +25,7 @@ def drives_workers(cls: ClassInfo) -> bool:
     return any(_makes_workers(each.node) for each in (cls, *cls.project_lineage()))
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _makes_workers(cls: cst.CSTNode) -> bool:
     return any(_is_remote(each.func) and each.args and each.args[0].keyword is None for each in of_class(cls, cst.Call))
 

@@ -14,7 +14,6 @@ run(Accelerator())
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import libcst as cst
 
@@ -22,6 +21,7 @@ from trl_lint.analysis.program.blocks import exits_before, last_statement
 from trl_lint.analysis.program.idioms.path_conditions import Condition, ifs_around
 from trl_lint.analysis.program.idioms.refused_starts import follows, known_at
 from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, definitions_around, last_name, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 _LEAVES = (cst.Raise, cst.Return)
 _LOADER = "DataLoader"
@@ -34,7 +34,7 @@ def excluded_by_all(root: cst.CSTNode, places: Iterable[cst.CSTNode]) -> frozens
 
 
 # Asked at each call of a function that shows several processes.
-@lru_cache(maxsize=256)
+@tree_cache(256)
 def _excluded_by(root: cst.CSTNode, place: cst.CSTNode) -> frozenset[int]:
     return frozenset(id(node) for arm in _arms_excluded_by(root, place) for node in below(arm))
 

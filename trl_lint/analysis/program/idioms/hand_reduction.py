@@ -18,11 +18,11 @@ Or gradients that it only reads:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, last_name, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.torch import GIVES_PARAMETERS, JOINS_GRADIENTS, KEEPS_GRADIENT, REDUCES_GRADIENTS
 
 # Returns the code of the function that a callee is, if its source is available.
@@ -37,7 +37,7 @@ def reduces_gradients(code: cst.CSTNode, code_of: CodeOf) -> bool:
     return any(each is not None and each is not code and _reduces_in_loops(each) for each in called)
 
 
-@lru_cache(maxsize=1024)
+@tree_cache(1024)
 def only_reads_gradients(code: cst.CSTNode) -> bool:
     """Whether code clears the gradients, reads those of a backward pass, and takes no optimizer step."""
     called = {_called(call) for call in of_class(code, cst.Call)}
@@ -46,7 +46,7 @@ def only_reads_gradients(code: cst.CSTNode) -> bool:
     return any(each.attr.value == "grad" for each in of_class(code, cst.Attribute))
 
 
-@lru_cache(maxsize=1024)
+@tree_cache(1024)
 def _reduces_in_loops(code: cst.CSTNode) -> bool:
     return any(map(_reduces_each, of_class(code, cst.For)))
 
@@ -57,7 +57,7 @@ def _reduces_each(loop: cst.For) -> bool:
     return _reduces(loop.body, names if not _yields_parameters(loop.iter) else None, [])
 
 
-@lru_cache(maxsize=1024)
+@tree_cache(1024)
 def _reduces_joined(code: cst.CSTNode) -> bool:
     """Whether the gradients of many parameters are joined into one tensor, which is then reduced."""
     joined: list[cst.BaseExpression] = []

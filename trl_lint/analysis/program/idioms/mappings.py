@@ -17,16 +17,16 @@ What is stored in them under a text:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, of_class, used_names
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 _TEXTS = (cst.ConcatenatedString, cst.FormattedString, cst.SimpleString)
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def read_by_key(root: cst.CSTNode) -> frozenset[str]:
     """The names that a piece of code subscripts with a text, or with the variable of a loop over the same name."""
     walked = set(map(_walked, of_class(root, cst.For))) | set(map(_walked, of_class(root, cst.CompFor)))

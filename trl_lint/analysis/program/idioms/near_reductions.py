@@ -21,7 +21,6 @@ reduction is not understood.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
@@ -35,6 +34,7 @@ from trl_lint.analysis.program.syntax import (
     parts_of_target,
     precedes,
 )
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import EXCHANGES
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _are_one(place: _Place, others: set[_Place]) -> bool:
     )
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _made(root: cst.CSTNode) -> Sequence[_Made]:
     """What a function assigns, binds in loops and adds to containers."""
     return [
@@ -277,7 +277,7 @@ def _filled(place: _Place, value: cst.CSTNode, other: _Place = ()) -> Iterator[t
                 yield (*place, _ANY), part
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _reduced(root: cst.CSTNode) -> Sequence[_Made]:
     """The places that get what a call exchanges between ranks, and the arguments of such calls without a result."""
     found = [

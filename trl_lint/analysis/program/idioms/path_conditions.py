@@ -15,13 +15,13 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, holder_name, inwards, parts_of_target, precedes
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
@@ -232,7 +232,7 @@ def _replaces(target: cst.CSTNode, subject: cst.BaseExpression) -> bool:
 
 
 # Queried name by name, on trees that are never changed.
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _all_bindings(root: cst.CSTNode) -> tuple[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]], ...]:
     """Every binding statement, and the nodes of its target."""
     found = (node for node in below(root) if type(node) in _BINDS)

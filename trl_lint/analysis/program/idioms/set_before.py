@@ -13,12 +13,12 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, inwards, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 
 # A setting: the name of the object that holds it, and the names or keys that lead there.
 _Place: TypeAlias = tuple[str, ...]
@@ -109,7 +109,7 @@ def _reads_or_sets_another(call: cst.Call, place: _Place) -> bool:
     return found is not None and found[0] != place
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _set_to_constants(root: cst.CSTNode) -> frozenset[_Place]:
     """The settings that statements of a function, or a module, set to constants."""
     smalls = (*of_class(root, cst.Assign), *of_class(root, cst.Expr))

@@ -12,19 +12,19 @@ def work(rank, args):
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import Condition, ifs_around, is_bound, outcomes_of_parts
 from trl_lint.analysis.program.idioms.refused_starts import follows
 from trl_lint.analysis.program.syntax import below, definitions_around, holder_name, last_name, names_in, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.process_starts import START_RANKS
 
 _STARTS = START_RANKS | {"Process"}
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def never_started(tree: cst.Module) -> frozenset[int]:
     """The ids of the nodes of a file that only run in a program that has started no processes."""
     starts = [each for each in of_class(tree, cst.Call) if last_name(each.func) in _STARTS]

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
 
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, self_attribute, used_names
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.heuristics import KEEPS_NONE_OF_IT, SETTINGS_OBJECT
 from trl_lint.knowledge.torch_ops import AveragingTransfer
@@ -79,7 +79,7 @@ def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
     return bool(function.trained) and function.source_of(expression) is _Source.LOSS
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _function(root: cst.CSTNode) -> _Function:
     return _Function(root)
 

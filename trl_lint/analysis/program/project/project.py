@@ -22,6 +22,7 @@ from trl_lint.analysis.program.project.notes import Notes, NoteT
 from trl_lint.analysis.program.project.partial_trees import is_whole, parsed, partly_parsed
 from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
+from trl_lint.analysis.program.tree_caches import forget_after
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
 from trl_lint.knowledge.backends import SEES_ONE_GPU
@@ -166,6 +167,7 @@ class Project(ImportSearch):
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         super().__init__(roots)
+        forget_after(self)
         self.notes = Notes()  # results that the analysis of one file keeps for that of another
         # By file: the content that was analysed, and the results.
         self.analysed: dict[Path, Any] = {}

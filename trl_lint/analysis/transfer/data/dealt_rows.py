@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -37,6 +37,7 @@ from trl_lint.analysis.program.syntax import (
     precedes,
     self_attribute,
 )
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.kinds import library_name_of
@@ -264,7 +265,7 @@ def _entry(found: Dealing | Passed | None, key: str) -> Dealing | Passed | None:
 
 
 # Asked for each value that is returned or kept.
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _given_to(root: cst.CSTNode) -> Mapping[str, Sequence[tuple[cst.BaseExpression, cst.BaseExpression]]]:
     """By name, what is assigned to it, alone or among others, or to an entry of what it has: target and value."""
     found: dict[str, list[tuple[cst.BaseExpression, cst.BaseExpression]]] = defaultdict(list)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import libcst as cst
 
@@ -37,6 +36,7 @@ from trl_lint.analysis.program.syntax import (
     parts_of_target,
     precedes,
 )
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import PreparedObject, class_name_of
 from trl_lint.domain.model_roles import wrapping_of
@@ -65,7 +65,7 @@ def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
 
 
 # Asked for in each iteration of a training loop in which its facts grow, and of the loops around it.
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _parts(root: cst.CSTNode, expression: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The nodes that a value is computed from, in the text of one function; what has no gradient is left out."""
     found: list[cst.CSTNode] = []
@@ -112,7 +112,7 @@ class _BoundValue:
     replaces: bool
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _bindings(root: cst.CSTNode) -> dict[str, list[_BoundValue]]:
     """What a function binds its names to: by assignments, loops, and methods that add (`losses.append(x)`)."""
     found: dict[str, list[_BoundValue]] = {}

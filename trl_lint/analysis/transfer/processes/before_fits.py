@@ -21,7 +21,6 @@ Source: lightning/fabric/strategies/launchers/subprocess_script.py `_SubprocessS
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -42,6 +41,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     precedes,
 )
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.domain.control import Control
 from trl_lint.domain.kinds import class_name_of
@@ -114,7 +114,7 @@ def _turns_of_generators(module: Module | None) -> frozenset[int]:
     return frozenset() if module is None else _after_yields(module.tree)
 
 
-@lru_cache(maxsize=16)
+@tree_cache(16)
 def _after_yields(tree: cst.Module) -> frozenset[int]:
     late = set[int]()
     for function in of_class(tree, cst.FunctionDef):
@@ -225,7 +225,7 @@ def _is_left_to_trainer(trace: EventTrace) -> bool:
     return node is None or (isinstance(node, cst.Call) and last_name(node.func) in _MAKE_THEM)
 
 
-@lru_cache(maxsize=64)
+@tree_cache(64)
 def _asks_for_nodes(root: cst.CSTNode) -> bool:
     """Whether code makes a Trainer, or a Fabric, for several nodes by number."""
     made = (each for each in of_class(root, cst.Call) if last_name(each.func) in _MAKE_THEM)
