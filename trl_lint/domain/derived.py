@@ -13,7 +13,7 @@ from typing import Unpack
 from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.kinds import BLANKS, NumberValue, flag
-from trl_lint.domain.provenance import NameOfOneRank, SharedName, source_step
+from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, SharedName, Step, source_step
 from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
@@ -47,10 +47,23 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
                 written.append(source.writes)
     fields.setdefault("averaging", averaging)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
-    if isinstance(provenance, SharedName) and any(map(_may_be_of_one_rank, sources)):
-        provenance = provenance.of_one_rank()  # what is added to the name may differ between ranks
+    if isinstance(provenance, SharedName):
+        provenance = _of_name(provenance, sources)
     fields["provenance"], fields["writes"] = provenance, _written_before(written)
     return cls(rank, **fields)
+
+
+def _of_name(provenance: SharedName, sources: Sequence[Value]) -> Step | None:
+    """The provenance of a name; if a date is only a part of it, that of the part by which ranks tell theirs apart."""
+    if provenance.coarse:
+        others = [each.provenance for each in sources if each.rank.differs]
+        own = next((each for each in others if isinstance(each, NameOfOwn)), None)
+        fine = next((each for each in others if isinstance(each, SharedName) and not each.coarse), provenance)
+        if own is not None:
+            return own
+        provenance = fine
+    # what is added to the name may differ between ranks
+    return provenance.of_one_rank() if any(map(_may_be_of_one_rank, sources)) else provenance
 
 
 def _may_be_of_one_rank(part: Value) -> bool:

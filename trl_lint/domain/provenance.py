@@ -165,25 +165,37 @@ class WrappedAgain(Step):
 class SharedName(Step):
     """Ranks may find the same name here: a file in a folder that they share, or the time in whole seconds.
 
+    coarse: whether it is the time in units that ranks which start together nearly always agree on: minutes, days.
     on_some_way: the step where the name is this one or another, which all ranks know. It is created only once, as
     chains are compared by identity.
     """
 
+    coarse: bool = field(default=False, kw_only=True)
     _on_some_way: SharedName | None = field(default=None, init=False)
 
     @property
     def on_some_way(self) -> SharedName:
         if self._on_some_way is None:
-            self._on_some_way = NameOnSomeWay(self.module, self.node, self.text, self.before)
+            self._on_some_way = NameOnSomeWay(self.module, self.node, self.text, self.before, coarse=self.coarse)
         return self._on_some_way
 
     def of_one_rank(self) -> Step:
         """The same step, if a name that is derived from it may be different on each rank."""
-        return NameOfOneRank(self.module, self.node, self.text, self.before)
+        return NameOfOneRank(self.module, self.node, self.text, self.before, coarse=self.coarse)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class NameOfOneRank(Step):
-    """Where a name came from that ranks may share, before something that may differ between them was added to it."""
+    """Where a name came from that ranks may share, before something that may differ between them was added to it.
+
+    coarse: as that of the name; also of a time in a form that is not known.
+    """
+
+    coarse: bool = field(default=False, kw_only=True)
+
+
+class NameOfOwn(Step):
+    """A process makes a name for itself that no other has: letters drawn from the system, its own number there."""
 
     __slots__ = ()
 

@@ -8,6 +8,8 @@ their rows. Read from the documentation of Python, pandas, polars, numpy, matplo
 
 from __future__ import annotations
 
+import re
+
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import Effect, Parameter
 
@@ -238,10 +240,18 @@ LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os
 # called for what stands behind the colon in `f"{now:%H-%M}"`.
 STAMPS = frozenset({"__format__", "strftime", "time.strftime"})
 PARTS_OF_A_SECOND = ("%f",)
+# The parts of a format that have the second in them, also without a leading zero: `%-S`.
+SECONDS = re.compile(r"%-?[SsTXcr]")
 # What tells the time in whole seconds or in days: functions, methods and attributes of a time.
 CLOCKS_OF_SECONDS = frozenset({"datetime.date.today", "time.asctime", "time.ctime", "time.gmtime", "time.localtime"})
 METHODS_OF_SECONDS = frozenset({"ctime", "date", "isocalendar", "timetuple", "toordinal", "weekday"})
 FIELDS_OF_SECONDS = frozenset({"day", "hour", "minute", "month", "second", "year"})
+# Those of them that tell no seconds, with those of `time.localtime()`, and the units of `isoformat`.
+WITHOUT_SECONDS = frozenset({
+    "date", "datetime.date.today", "day", "hour", "isocalendar", "minute", "month", "tm_hour", "tm_mday", "tm_min",
+    "tm_mon", "tm_yday", "tm_year", "toordinal", "weekday", "year",
+})
+UNITS_WITHOUT_SECONDS = frozenset({"hours", "minutes"})
 # Arguments with which a time has no parts of a second: `now.replace(microsecond=0)`.
 WITHOUT_PARTS_OF_A_SECOND = {
     "isoformat": ("timespec", frozenset({"hours", "minutes", "seconds"})),
@@ -255,4 +265,12 @@ READ_AS_NUMBER = frozenset({"time", "timestamp"})
 READ_AS_DATE = frozenset({"now", "today", "utcnow"})
 BEFORE_PARTS_OF_A_SECOND = 19
 AFTER_WHOLE_SECONDS = 7
+# Its text without the seconds has at most this many characters; what parts it into the date and the time of day.
+BEFORE_SECONDS = 16
+BETWEEN_DATE_AND_TIME = frozenset({" ", "T"})
+# Functions that make a name that no other process has, however generators of random numbers are seeded.
+OWN_NAMES = frozenset({
+    "os.getpid", "secrets.choice", "secrets.randbelow", "secrets.token_bytes", "secrets.token_hex",
+    "secrets.token_urlsafe", "shortuuid.random", "shortuuid.uuid", "uuid.uuid1", "uuid.uuid4", "wandb.util.generate_id",
+})
 # fmt: on

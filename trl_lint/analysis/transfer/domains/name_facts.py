@@ -8,8 +8,11 @@
     str(datetime.now()).split(".")[0]        local(clock), provenance=SharedName
     datetime.now().strftime("%H-%M-%S-%f")   local(clock)
     str(datetime.now())                      local(clock)
+    datetime.now().strftime("%Y%m%d")        local(clock), provenance=SharedName(coarse=True)
+    now.strftime(form)                       local(clock), provenance=NameOfOneRank(coarse=True)
+    uuid.uuid4()                             local(rank), provenance=NameOfOwn
 
-Whatever every rank does with this name affects one file, or several by chance.
+Whatever every rank does with this name affects one file, or several by chance. A coarse one is hardly ever another.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.domain.provenance import SharedName, Step, source_step
+from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, SharedName, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge import effects
 
@@ -35,7 +38,9 @@ class NameDomain(Domain["Frame"]):
         if call.name in effects.LISTINGS and call.args.rank().is_uniform:
             return value.replace(provenance=SharedName(frame.module, call.node, "each rank lists the same folder here"))
         if call.name in effects.CLOCKS_OF_SECONDS and _is_time(value):
-            return _in_whole_seconds(frame, call.node, value)
+            return _in_whole_seconds(frame, call.node, value, call.name in effects.WITHOUT_SECONDS)
+        if call.name in effects.OWN_NAMES:
+            return value.replace(provenance=NameOfOwn(frame.module, call.node, "`{}` differs between ranks"))
         return _stamped(frame, call.args, call.node, value) if call.name in effects.STAMPS else value
 
     def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
@@ -47,35 +52,46 @@ class NameDomain(Domain["Frame"]):
     ) -> Value:
         if name == "format" and isinstance(receiver.const, str) and _is_time(value):
             is_whole = len([each for each in args.all() if each.rank.differs]) == 1 and _is_stamp(receiver.const)
-            return _in_whole_seconds(frame, node, value) if is_whole else value
+            return _in_whole_seconds(frame, node, value, _is_coarse(receiver.const)) if is_whole else value
         if not _is_time(receiver):
             return value
         if name in effects.STAMPS:
-            return _stamped(frame, args, node, value)
+            return _stamped(frame, args, node, value, receiver)
         keyword, whole = effects.WITHOUT_PARTS_OF_A_SECOND.get(name, ("", frozenset[object]()))
         argument = args.keywords.get(keyword)
         is_whole = name in effects.METHODS_OF_SECONDS or (argument is not None and argument.const in whole)
-        return _in_whole_seconds(frame, node, value) if is_whole else value
+        is_coarse = name in effects.WITHOUT_SECONDS or _tells_no_seconds(argument) or _is_coarse_time(receiver)
+        return _in_whole_seconds(frame, node, value, is_coarse) if is_whole else value
 
     def attribute(self, frame: Frame, receiver: Value, name: str, value: Value) -> Value:
         read = source_step(receiver.provenance)
-        if read is None or name not in effects.FIELDS_OF_SECONDS or not _is_time(receiver):
+        is_coarse = name in effects.WITHOUT_SECONDS
+        if read is None or not (is_coarse or name in effects.FIELDS_OF_SECONDS) or not _is_time(receiver):
             return value
-        return _in_whole_seconds(frame, read.node, value)
+        return _in_whole_seconds(frame, read.node, value, is_coarse)
 
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
-        is_whole = _is_time(value) and _is_cut(node, source_step(container.provenance))
-        return _in_whole_seconds(frame, node, value) if is_whole else value
+        if not _is_time(value) or _is_coarse_time(container):
+            return value
+        read = source_step(container.provenance)
+        return _in_whole_seconds(frame, node, value, _ends_before_seconds(node)) if _is_cut(node, read) else value
 
 
 def _is_time(value: Value) -> bool:
     return value.rank.differs and value.rank.origins == Origin.CLOCK
 
 
-def _stamped(frame: Frame, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+def _stamped(frame: Frame, args: Arguments, node: cst.CSTNode, value: Value, time: Value | None = None) -> Value:
     form = args.get(0, "format")
-    is_stamp = form is not None and isinstance(form.const, str) and _is_stamp(form.const)
-    return _in_whole_seconds(frame, node, value) if is_stamp else value
+    if form is None or not isinstance(form.const, str):
+        return value.replace(provenance=_in_some_form(value.provenance)) if _is_time(value) else value
+    is_coarse = _is_coarse(form.const) or (time is not None and _is_coarse_time(time))
+    return _in_whole_seconds(frame, node, value, is_coarse) if _is_stamp(form.const) else value
+
+
+def _in_some_form(read: Step | None) -> Step | None:
+    """The provenance of a time in a form that is not known, which may be that of a day."""
+    return None if read is None else NameOfOneRank(read.module, read.node, read.text, read.before, coarse=True)
 
 
 def _is_stamp(form: str) -> bool:
@@ -83,8 +99,23 @@ def _is_stamp(form: str) -> bool:
     return "%" in form and not any(part in form for part in effects.PARTS_OF_A_SECOND)
 
 
-def _in_whole_seconds(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
-    return value.replace(provenance=SharedName(frame.module, node, "each rank reads the time here, in whole seconds"))
+def _is_coarse(form: str) -> bool:
+    """Whether a time has no seconds in this form."""
+    return effects.SECONDS.search(form) is None
+
+
+def _is_coarse_time(value: Value) -> bool:
+    read = source_step(value.provenance)
+    return isinstance(read, SharedName) and read.coarse
+
+
+def _tells_no_seconds(unit: Value | None) -> bool:
+    return unit is not None and unit.const in effects.UNITS_WITHOUT_SECONDS
+
+
+def _in_whole_seconds(frame: Frame, node: cst.CSTNode, value: Value, coarse: bool = False) -> Value:
+    text = "each rank reads the time here, in whole seconds"
+    return value.replace(provenance=SharedName(frame.module, node, text, coarse=coarse))
 
 
 def _reads_time(node: cst.BaseExpression | None) -> bool:
@@ -112,6 +143,18 @@ def _ends_before(upper: cst.BaseExpression | None) -> bool:
             return end.evaluated_value <= effects.BEFORE_PARTS_OF_A_SECOND
         case cst.UnaryOperation(operator=cst.Minus(), expression=cst.Integer() as cut):
             return cut.evaluated_value >= effects.AFTER_WHOLE_SECONDS
+    return False
+
+
+def _ends_before_seconds(node: cst.Subscript) -> bool:
+    """Whether a text of the time is cut before the seconds: `str(now)[:10]`, `str(now).split(" ")[0]`."""
+    match node.slice, node.value:
+        case [cst.SubscriptElement(slice=cst.Slice(upper=cst.Integer() as end))], _:
+            return end.evaluated_value <= effects.BEFORE_SECONDS
+        case _, cst.Call(args=[cst.Arg(value=cst.SimpleString() as text), *_]):
+            return text.evaluated_value in effects.BETWEEN_DATE_AND_TIME
+        case _, cst.Call(args=[]):
+            return True
     return False
 
 
