@@ -18,6 +18,7 @@ from trl_lint.knowledge import (
     library,
     loggers,
     models,
+    one_folder,
     openmmlab,
     random_draws,
     schedules,
@@ -147,6 +148,8 @@ DEALERS = either(
     TRAINED_ON,
 )
 # For `log` and `update` the library's name is required, as these words are common.
+# What needs one folder for all ranks: as its argument, as a field, or by the name of a call.
+ONE_FOLDER = either(named(one_folder.SAVED_TOGETHER), (one_folder.FOLDER[1].encode(), b"Arguments(", b"Config("))
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
 _OF_SYSTEMS = [row.name for row in file_systems.ROWS if row.name.endswith(file_systems.COMMON)]
 _BY_LIBRARY = tuple(f".{name}" for name in ("log", "update"))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class LaunchedFunctions(Observer["Frame"]):
-    needed_by = frozenset({DatasetDrawn, Logged, SideEffect, ValueLacked})
+    needed_by = frozenset({DatasetDrawn, Logged, PathOfEachRank, SideEffect, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name not in CALLED_BY_EACH or not device_counts.starts_several(frame, name, args):

@@ -31,6 +31,7 @@ from trl_lint.analysis.events import (
     SideEffect,
     UnshardedData,
 )
+from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.syntax import identifiers, last_name, resolved
@@ -51,7 +52,17 @@ if TYPE_CHECKING:
 
 # Events that do no harm on a single process.
 _OF_SEVERAL = frozenset(
-    {DatasetDrawn, DatasetPrepared, DealtTwice, EpochsAlike, Logged, MetricShown, SideEffect, UnshardedData}
+    {
+        DatasetDrawn,
+        DatasetPrepared,
+        DealtTwice,
+        EpochsAlike,
+        Logged,
+        MetricShown,
+        PathOfEachRank,
+        SideEffect,
+        UnshardedData,
+    }
 )
 
 

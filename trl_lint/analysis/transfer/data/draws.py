@@ -95,13 +95,14 @@ def _seeds(frame: Frame) -> Iterator[str]:
     if frame.function is not None:
         named += frame.engine.global_names(frame.module).items()
     for name, value in named:
-        if _is_arguments(frame, value):
+        if is_arguments(frame, value):
             yield f"{name}.seed"
         elif heuristics.SEED_VARIABLE.fits(name) and value.rank.state is State.SAME and value.kind is not Kind.NONE:
             yield name
 
 
-def _is_arguments(frame: Frame, value: Value) -> bool:
+def is_arguments(frame: Frame, value: Value) -> bool:
+    """Whether a value is the arguments of a Trainer."""
     base = "transformers.TrainingArguments"
     if isinstance(value, LibraryInstance):
         return library.is_subclass(value.name, base, frame.engine.versions)

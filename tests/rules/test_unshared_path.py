@@ -1,0 +1,243 @@
+"""TRL026: which names each rank makes for itself, what needs one folder for all of them, and the message."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+from small_projects import written
+from snippets import Snippets, shown
+
+from trl_lint import api
+from trl_lint.findings import Consequence
+from trl_lint.settings import Settings
+
+SNIPPETS = Snippets("TRL026")
+IMPORTS = """\
+import os
+import random
+import secrets
+import time
+import uuid
+from datetime import date, datetime
+from pathlib import Path
+
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, Trainer, TrainingArguments
+from trl import SFTConfig, SFTTrainer
+
+"""
+STAMP = 'stamp = datetime.now().strftime("%Y%m%d_%H%M%S")\n'
+TRAIN = "Trainer(model=model, args=args, train_dataset=rows).train()\n"
+
+
+def program(*parts: str) -> str:
+    return IMPORTS + "def main(options, model, rows, rank, flag):\n" + indent("".join(parts), "    ")
+
+
+def trained(folder: str, *, before: str = "", more: str = "") -> str:
+    return program(before, f"args = TrainingArguments(output_dir={folder}{more})\n", TRAIN)
+
+
+def test_a_finding_is_at_the_folder():
+    text = trained('f"runs/{stamp}"', before=STAMP, more=", load_best_model_at_end=True")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == 'f"runs/{stamp}"'
+    assert finding.message == (
+        "`TrainingArguments` gets another folder on each rank, which reads the time for its name itself (unless the "
+        "clocks of all ranks show the same second): only rank 0 finds the best checkpoint at the end, and the others "
+        "keep their last weights"
+    )
+    assert [each.text for each in finding.because] == ["each rank reads the time here, in whole seconds"]
+    assert "`(name,) = broadcast_object_list([name])` of `accelerate.utils`" in finding.help
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.by_default
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "uuid.uuid4()",
+        "uuid.uuid4().hex[:8]",
+        "str(uuid.uuid4())",
+        "secrets.token_hex(4)",
+        "random.randint(0, 10000)",
+        "os.getpid()",
+        "int(time.time())",
+        "time.time_ns()",
+        'time.strftime("%H%M%S")',
+        "datetime.now()",
+        "datetime.now().isoformat()",
+        "datetime.now().timestamp()",
+        "datetime.now():%m-%d-%H-%M-%S",
+        "datetime.now():%Y%m%d}-{uuid.uuid4()",
+        'datetime.now().strftime("%Y%m%d")}-{datetime.now().strftime("%H%M%S")',
+        "str(datetime.now())[:19]",
+    ],
+)
+def test_names_of_each_rank(name):
+    assert SNIPPETS.finding(trained(f"f'out/{{{name}}}'")).code == "TRL026"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "os.path.join(options.root, stamp)",
+        "str(Path(options.root) / stamp)",
+        "'out/' + stamp",
+        "'out/%s' % stamp",
+        "'out/{}'.format(stamp)",
+    ],
+)
+def test_ways_to_put_a_folder_together(folder):
+    assert SNIPPETS.finding(trained(folder, before=STAMP)).code == "TRL026"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'datetime.now().strftime("%Y%m%d")',
+        'datetime.now().strftime("%Y%m%d-%H%M")',
+        "datetime.now():%Y-%m-%d",
+        "date.today()",
+        "datetime.now().date()",
+        "datetime.now().strftime(options.form)",
+        "str(datetime.now())[:10]",
+        'str(datetime.now()).split(" ")[0]',
+        'datetime.now().isoformat(timespec="minutes")',
+        "datetime.now().year}-{datetime.now().month",
+        "rank",
+        'os.environ["RANK"]',
+        'os.environ["SLURM_JOB_ID"]',
+        "options.name",
+        "uuid.uuid5(uuid.NAMESPACE_DNS, 'a')",
+    ],
+)
+def test_names_that_are_alike_or_meant_to_differ(name):
+    assert SNIPPETS.findings(trained(f"f'out/{{{name}}}'")) == []
+
+
+def test_the_rank_in_a_name_is_meant():
+    assert SNIPPETS.findings(trained('f"out/{stamp}/{dist.get_rank()}"', before=STAMP)) == []
+    assert SNIPPETS.findings(trained('f"out/{dist.get_rank()}/{uuid.uuid4()}"')) == []
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        "(stamp,) = broadcast_object_list([stamp])\n",
+        "stamp = broadcast_object_list([stamp])[0]\n",
+        "names = [stamp]\nbroadcast_object_list(names)\nstamp = names[0]\n",
+        "names = [stamp]\ndist.broadcast_object_list(names, src=0)\nstamp = names[0]\n",
+        "names = [stamp if dist.get_rank() == 0 else None]\ndist.broadcast_object_list(names)\nstamp = names[0]\n",
+        "names = [None] * 2\ndist.all_gather_object(names, stamp)\nstamp = names[0]\n",
+    ],
+)
+def test_a_name_that_is_shared(share):
+    assert SNIPPETS.findings(trained("stamp", before=STAMP + share)) == []
+
+
+def test_a_seed_may_draw_the_same_name():
+    text = trained('f"out/{random.randint(0, 9)}"', before="random.seed(options.seed)\n")
+    assert SNIPPETS.findings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "trainer"),
+    [("Seq2SeqTrainingArguments(stamp)", "Seq2SeqTrainer"), ("SFTConfig(output_dir=stamp)", "SFTTrainer")],
+)
+def test_arguments_of_other_trainers(arguments, trainer):
+    text = program(STAMP, f"args = {arguments}\n", f"{trainer}(model=model, args=args).train()\n")
+    assert SNIPPETS.finding(text).code == "TRL026"
+
+
+def test_a_class_of_the_project_for_the_arguments():
+    cls = "class Mine(TrainingArguments):\n    more: int = 1\n\n"
+    text = program(STAMP, "args = Mine(output_dir=stamp)\n", TRAIN).replace("def main", cls + "def main")
+    assert SNIPPETS.finding(text).code == "TRL026"
+
+
+def test_a_folder_that_is_assigned():
+    text = program("args = TrainingArguments(output_dir='out')\n", STAMP, "args.output_dir = stamp\n", TRAIN)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "stamp"
+    assert finding.message.startswith("`args` gets another folder on each rank")
+
+
+def test_a_folder_that_is_assigned_to_other_settings():
+    assert SNIPPETS.findings(program(STAMP, "options.output_dir = stamp\n", TRAIN)) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "consequence", "by_default"),
+    [
+        ("", Consequence.RACE, False),
+        (", load_best_model_at_end=False", Consequence.RACE, False),
+        (", load_best_model_at_end=True", Consequence.WRONG_TRAINING, True),
+        (", deepspeed=options.deepspeed", Consequence.CRASH, True),
+        (', fsdp="full_shard"', Consequence.CRASH, True),
+        (', deepspeed=None, fsdp=""', Consequence.RACE, False),
+    ],
+)
+def test_what_comes_of_it(more, consequence, by_default):
+    finding = SNIPPETS.finding(trained("stamp", before=STAMP, more=more))
+    assert (finding.consequence, finding.by_default) == (consequence, by_default)
+
+
+@pytest.mark.parametrize("more", [', save_strategy="no"', ", save_only_model=True"])
+def test_a_trainer_that_writes_nothing_that_others_need(more):
+    assert SNIPPETS.findings(trained("stamp", before=STAMP, more=more)) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "user"),
+    [
+        ("Accelerator().save_state(stamp)", "Accelerator().save_state"),
+        ("dcp.save(model, checkpoint_id=stamp)", "dcp.save"),
+        ("dcp.save(model, storage_writer=dcp.FileSystemWriter(stamp))", "dcp.FileSystemWriter"),
+    ],
+)
+def test_checkpoints_that_all_ranks_write(call, user):
+    finding = SNIPPETS.finding(program("accelerator = Accelerator()\n", STAMP, call + "\n"))
+    assert finding.message.startswith(f"`{user}` gets another folder on each rank")
+
+
+def test_deepspeed_s_engine():
+    start = "import deepspeed\nengine, *_ = deepspeed.initialize(model=model)\n"
+    for save in ("engine.save_checkpoint(stamp)", "engine.save_checkpoint('out', tag=stamp)"):
+        finding = SNIPPETS.finding(program(start, STAMP, save + "\n"))
+        assert finding.consequence is Consequence.CRASH
+
+
+def test_only_one_rank_names_it():
+    guarded = "if dist.get_rank() == 0:\n    args = TrainingArguments(output_dir=stamp)\n"
+    assert SNIPPETS.findings(program(STAMP, guarded, TRAIN)) == []
+    assert SNIPPETS.findings(program(STAMP, guarded.replace("dist.get_rank() == 0", "rank in (-1, 0)"), TRAIN)) == []
+
+
+def test_programs_of_one_process():
+    spread = 'model = AutoModelForCausalLM.from_pretrained("x", device_map="auto")\n'
+    text = trained("stamp", before=spread + STAMP)
+    assert SNIPPETS.findings("from transformers import AutoModelForCausalLM\n" + text) == []
+
+
+def test_a_name_on_some_way():
+    choice = 'name = stamp if flag else "last"\n'
+    finding = SNIPPETS.finding(trained("name", before=STAMP + choice))
+    assert finding.message.startswith("`TrainingArguments` may get another folder on each rank")
+
+
+def test_a_setting_that_replaces_the_name():
+    choice = "name = options.name if options.name else stamp\n"
+    assert SNIPPETS.findings(trained("name", before=STAMP + choice)) == []
+
+
+def test_a_name_from_another_file(tmp_path):
+    names = "from datetime import datetime\n\ndef run_name():\n    return datetime.now().strftime('%Y%m%d_%H%M%S')\n"
+    text = "from names import run_name\n" + trained("run_name()")
+    written(tmp_path, {"names.py": names, "train.py": text})
+    (finding,) = api.check([tmp_path], Settings(root=tmp_path, select=("TRL026",)))
+    assert finding.path.endswith("train.py")
