@@ -17,6 +17,7 @@ IMPORTS = """\
 import os
 import random
 import secrets
+import tempfile
 import time
 import uuid
 from datetime import date, datetime
@@ -66,6 +67,7 @@ def test_a_finding_is_at_the_folder():
         "secrets.token_hex(4)",
         "random.randint(0, 10000)",
         "os.getpid()",
+        "tempfile.mkdtemp()",
         "int(time.time())",
         "time.time_ns()",
         'time.strftime("%H%M%S")',
@@ -230,14 +232,67 @@ def test_a_name_on_some_way():
     assert finding.message.startswith("`TrainingArguments` may get another folder on each rank")
 
 
-def test_a_setting_that_replaces_the_name():
-    choice = "name = options.name if options.name else stamp\n"
-    assert SNIPPETS.findings(trained("name", before=STAMP + choice)) == []
-
-
 def test_a_name_from_another_file(tmp_path):
     names = "from datetime import datetime\n\ndef run_name():\n    return datetime.now().strftime('%Y%m%d_%H%M%S')\n"
     text = "from names import run_name\n" + trained("run_name()")
     written(tmp_path, {"names.py": names, "train.py": text})
     (finding,) = api.check([tmp_path], Settings(root=tmp_path, select=("TRL026",)))
     assert finding.path.endswith("train.py")
+
+
+MADE = "if options.output_dir is None:\n    options.output_dir = stamp\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "folder"),
+    [
+        (MADE, "options.output_dir"),
+        (MADE.replace("options.output_dir is None", "not options.output_dir"), "options.output_dir"),
+        (MADE, "os.path.join(options.output_dir, 'last')"),
+        ("", "options.output_dir or stamp"),
+        ("", "options.output_dir if options.output_dir else stamp"),
+        ("", "stamp if options.output_dir is None else options.output_dir"),
+        ("folder = options.output_dir or f'out/{stamp}'\n", "folder"),
+    ],
+)
+def test_a_name_that_is_made_where_none_is_given(before, folder):
+    finding = SNIPPETS.finding(trained(folder, before=STAMP + before, more=", load_best_model_at_end=True"))
+    assert finding.message.startswith("`TrainingArguments` without `output_dir` gets another folder on each rank")
+    assert not finding.by_default
+
+
+def test_a_parameter_that_is_none_by_default():
+    text = trained("folder", before=STAMP + "if folder is None:\n    folder = stamp\n")
+    finding = SNIPPETS.finding(text.replace("rank, flag)", "rank, flag, folder=None)"))
+    assert finding.message.startswith("`TrainingArguments` without `folder` gets another folder on each rank")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "(options.output_dir,) = broadcast_object_list([options.output_dir])\n",
+        "names = [options.output_dir]\nbroadcast_object_list(names)\noptions.output_dir = names[0]\n",
+    ],
+)
+def test_a_name_that_is_made_and_shared(after):
+    assert SNIPPETS.findings(trained("options.output_dir", before=STAMP + MADE + after)) == []
+
+
+@pytest.mark.parametrize(
+    ("commands", "found"),
+    [
+        ("torchrun --nproc_per_node 4 train.py --lr 1 --output_dir out\n", 0),
+        ("torchrun --nproc_per_node 4 train.py --lr 1\n", 1),
+        (
+            "torchrun --nproc_per_node 4 train.py --lr 1 --output_dir a\ntorchrun --nproc_per_node 4 train.py --lr 2\n",
+            1,
+        ),
+    ],
+)
+def test_commands_that_give_the_name(tmp_path, commands, found):
+    options = "parser = argparse.ArgumentParser()\noptions = parser.parse_args()\n"
+    more = ", load_best_model_at_end=True"
+    text = "import argparse\n" + trained("options.output_dir", before=options + STAMP + MADE, more=more)
+    written(tmp_path, {"train.py": f"{text}\n\nmain(*load())\n", "run.sh": commands})
+    findings = api.check([tmp_path], Settings(root=tmp_path, select=("TRL026",)))
+    assert [each.by_default for each in findings] == [True] * found

@@ -22,8 +22,8 @@ class PathOfEachRank(Event):
     expression: the name as it is passed, if it is. of_trainer: whether `user` is the arguments of a Trainer.
     loads_best: whether that loads its best checkpoint in the end. in_parts: whether each rank writes a part of the
     model or its optimizer. engine_given: whether the arguments choose an engine for which that may be so.
-    on_some_way: whether the name is another one, which all ranks know, on some way here. called: the call in another
-    file that leads here.
+    on_some_way: whether the name is another one, which all ranks know, on some way here. without: the option without
+    which it is made, if there is one. called: the call in another file that leads here.
     """
 
     mentions = (mentions.STARTED, mentions.ONE_FOLDER)
@@ -37,5 +37,6 @@ class PathOfEachRank(Event):
     in_parts: bool = False
     engine_given: bool = False
     on_some_way: bool = False
+    without: str = ""
     accelerator: str = ""
     called: Step | None = None

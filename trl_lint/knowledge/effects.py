@@ -271,6 +271,7 @@ BETWEEN_DATE_AND_TIME = frozenset({" ", "T"})
 # Functions that make a name that no other process has, however generators of random numbers are seeded.
 OWN_NAMES = frozenset({
     "os.getpid", "secrets.choice", "secrets.randbelow", "secrets.token_bytes", "secrets.token_hex",
-    "secrets.token_urlsafe", "shortuuid.random", "shortuuid.uuid", "uuid.uuid1", "uuid.uuid4", "wandb.util.generate_id",
+    "secrets.token_urlsafe", "shortuuid.random", "shortuuid.uuid", "tempfile.mkdtemp", "uuid.uuid1", "uuid.uuid4",
+    "wandb.util.generate_id",
 })
 # fmt: on

@@ -110,6 +110,7 @@ ORIGINS: dict[str, Rank] = {
     "shutil.which": ranks.SAME,
     "socket.gethostname": ranks.RANK_LOCAL,
     "tempfile.gettempdir": ranks.SAME,
+    "tempfile.mkdtemp": ranks.RNG_LOCAL,
     "time.": ranks.CLOCK_LOCAL,
     "time.sleep": ranks.SAME,
     "timeit.default_timer": ranks.CLOCK_LOCAL,

@@ -82,7 +82,8 @@ class UnsharedPath(Rule[PathOfEachRank]):
     preview = True
 
     def check(self, event: PathOfEachRank) -> Iterator[Violation]:
-        if event.module.one_process:
+        is_given = _is_given(event)
+        if event.module.one_process or is_given:
             return
         outcome, consequence = _outcome(event)
         yield Violation(
@@ -91,13 +92,24 @@ class UnsharedPath(Rule[PathOfEachRank]):
             provenance=event.path.provenance,
             help=_help(event),
             consequence=consequence,
-            by_default=False if consequence is Consequence.RACE else None,
+            by_default=False if consequence is Consequence.RACE or is_given is None else None,
         )
+
+
+def _is_given(event: PathOfEachRank) -> bool | None:
+    """Whether commands give the option without which the name is made; None if that is not known of all of them."""
+    if not event.without:
+        return False
+    given = event.module.engines().given_options
+    if given.launches:
+        return all(any(name == event.without for name, _ in each) for each in given.launches)
+    return None if given.names is None else event.without in given.names
 
 
 def _made(event: PathOfEachRank) -> str:
     """How each rank makes the name."""
     gets = "may get another folder on each rank" if event.on_some_way else "gets another folder on each rank"
+    gets = f"without `{event.without}` {gets}" if event.without else gets
     if Origin.CLOCK not in event.path.rank.origins:
         return f"{gets}, which makes its name for itself"
     in_seconds = isinstance(source_step(event.path.provenance), SharedName)

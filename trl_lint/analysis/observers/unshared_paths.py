@@ -15,18 +15,19 @@ Events of a program with `stamp = datetime.now().strftime("%Y%m%d_%H%M%S")`:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.made_without import made_without
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.draws import is_arguments
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, NameOnSomeWay, SharedName, source_step
-from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import ARGUMENTS_WITH_RANK
 from trl_lint.knowledge.one_folder import (
@@ -46,8 +47,15 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Reached
     from trl_lint.domain.control import Control
-    from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Row
+
+
+class OwnPath(NamedTuple):
+    """A path with a name (`value`) that each rank makes for itself. without: where this option is not given, or ""."""
+
+    value: Value
+    expression: cst.BaseExpression | None
+    without: str = ""
 
 
 class UnsharedPaths(Observer["Frame"]):
@@ -58,24 +66,23 @@ class UnsharedPaths(Observer["Frame"]):
     ) -> None:
         saved = SAVED_TOGETHER.get(name)
         for each in () if saved is None else saved.folders:
-            path = args.get(*each)
-            if saved is not None and path is not None and _is_own(frame, path):
-                argument = args.node(*each)
-                expression = None if argument is None else argument.value
-                _emit(frame, node, path, _shown(frame, node), expression, in_parts=saved.in_parts)
+            path = _own_path(frame, args.get(*each), args.node(*each))
+            if saved is not None and path is not None:
+                _emit(frame, node, path, _shown(frame, node), in_parts=saved.in_parts)
                 return
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
-        path = args.get(*FOLDER) if library.is_subclass(base, ARGUMENTS, frame.engine.versions) else None
-        if path is None or not _is_own(frame, path) or _saves_nothing(frame, args):
+        if not library.is_subclass(base, ARGUMENTS, frame.engine.versions):
             return
         argument = args.node(*FOLDER)
+        path = _own_path(frame, args.get(*FOLDER), argument)
+        if path is None or _saves_nothing(frame, args):
+            return
         _emit(
             frame,
             node if argument is None else argument.value,
             path,
             _shown(frame, node),
-            None if argument is None else argument.value,
             of_trainer=True,
             loads_best=_is_true(args, LOADS_BEST),
             engine_given=any(map(_is_given, (args.keywords.get(each) for each in CHOOSE_ENGINE))),
@@ -85,9 +92,11 @@ class UnsharedPaths(Observer["Frame"]):
         """`training_args.output_dir = path`."""
         match statement:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=owner, attr=cst.Name(name)))]):
-                path = frame.node_values.get(id(statement.value), UNKNOWN)
-                if name == FOLDER[1] and _is_own(frame, path) and _are_arguments(frame, owner):
-                    _emit(frame, statement.value, path, _shown(frame, owner), statement.value, of_trainer=True)
+                if name != FOLDER[1] or not _are_arguments(frame, owner):
+                    return
+                path = _own_path(frame, frame.node_values.get(id(statement.value)), statement.value)
+                if path is not None:
+                    _emit(frame, statement.value, path, _shown(frame, owner), of_trainer=True)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         if not isinstance(event, PathOfEachRank) or not reached.launched:
@@ -98,9 +107,8 @@ class UnsharedPaths(Observer["Frame"]):
 def _emit(
     frame: Frame,
     node: cst.CSTNode,
-    path: Value,
+    path: OwnPath,
     user: str,
-    expression: cst.BaseExpression | None,
     *,
     of_trainer: bool = False,
     loads_best: bool = False,
@@ -111,21 +119,48 @@ def _emit(
     control = frame.memory.control
     if control.others_failed or is_test(frame.function):
         return
-    if not all(each.uniformity is Uniformity.UNIFORM or each.rank.is_uniform for each in control.conditions):
+    if not all(_lets_all_ranks_in(each, together=in_parts) for each in control.conditions):
         return
     frame.emit(
         PathOfEachRank,
         node,
-        path=path,
+        path=path.value,
         user=user,
-        expression=expression,
+        expression=path.expression,
         of_trainer=of_trainer,
         loads_best=loads_best,
         in_parts=in_parts,
         engine_given=engine_given,
-        on_some_way=isinstance(source_step(path.provenance), NameOnSomeWay),
+        on_some_way=isinstance(source_step(path.value.provenance), NameOnSomeWay),
+        without=path.without,
         accelerator=frame.accelerator(),
     )
+
+
+def _lets_all_ranks_in(condition: Control, *, together: bool) -> bool:
+    """Whether all ranks have the same result of a condition. together: if only some made the call, they would wait."""
+    if together:
+        return condition.uniformity is not Uniformity.DIVERGENT
+    return condition.uniformity is Uniformity.UNIFORM or condition.rank.is_uniform
+
+
+def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpression | None) -> OwnPath | None:
+    """A path with a name that each rank makes for itself, at least where an option is not given."""
+    expression = passed.value if isinstance(passed, cst.Arg) else passed
+    if path is None:
+        return None
+    is_own = _is_own(frame, path)
+    if expression is not None and (is_own or _may_be_made(path)):
+        for made in made_without(frame.root, expression):
+            value = frame.node_values.get(id(made.value), UNKNOWN)
+            if _is_own(frame, value):
+                return OwnPath(value, expression, made.option)
+    return OwnPath(path, expression) if is_own else None
+
+
+def _may_be_made(path: Value) -> bool:
+    """Whether a path may be one that is made without an option: settings count as the same on all ranks."""
+    return path.rank.state is State.UNKNOWN or (path.rank.state is State.SAME and not path.rank.how)
 
 
 def _is_own(frame: Frame, path: Value) -> bool:

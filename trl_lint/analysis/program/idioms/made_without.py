@@ -1,0 +1,106 @@
+"""Names that code makes where an option, or a parameter, does not say one.
+
+if args.output_dir is None:
+    args.output_dir = make()
+save(args.output_dir)                                      `make()`, without `output_dir`
+save(args.output_dir or make())                            the same
+save(args.output_dir if args.output_dir else make())       the same
+save(os.path.join(args.output_dir, "last"))                the same, where it is assigned as above
+args.output_dir = agree_on(args.output_dir)
+save(args.output_dir)                                      nothing: it is assigned once more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    below,
+    is_literal_none,
+    is_main_guard,
+    last_name,
+    of_class,
+    parts_of_target,
+    precedes,
+    resolved,
+)
+
+# Calls that put a path together, or make it a text.
+_PUT_TOGETHER = frozenset({"Path", "format", "join", "str"})
+
+
+class MadeWithout(NamedTuple):
+    """What makes a name (`value`) where the option is not given."""
+
+    value: cst.BaseExpression
+    option: str
+
+
+def made_without(root: cst.CSTNode, expression: cst.BaseExpression) -> Iterator[MadeWithout]:
+    """What makes a name, or a part of it, without an option."""
+    found = _assigned(root, expression)
+    if found is not None:
+        yield found
+        return
+    made = resolved(root, expression)
+    if any(last_name(each.func) not in _PUT_TOGETHER for each in of_class(made, cst.Call)):
+        return
+    for each in below(made):
+        if isinstance(each, (cst.BooleanOperation, cst.IfExp)):
+            found = _alternative(each)
+        elif isinstance(each, (cst.Attribute, cst.Name)):
+            found = _assigned(root, each)
+        else:
+            continue
+        if found is not None:
+            yield found
+
+
+def _alternative(choice: cst.BooleanOperation | cst.IfExp) -> MadeWithout | None:
+    match choice:
+        case cst.BooleanOperation(left=option, operator=cst.Or(), right=value):
+            return MadeWithout(value, last_name(option)) if last_name(option) else None
+        case cst.IfExp(test=test, body=option, orelse=value) if _is_given(test, option):
+            return MadeWithout(value, last_name(option)) if last_name(option) else None
+        case cst.IfExp(test=test, body=value, orelse=option) if _is_missing(test, option):
+            return MadeWithout(value, last_name(option)) if last_name(option) else None
+    return None
+
+
+def _is_given(test: cst.BaseExpression, option: cst.BaseExpression) -> bool:
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=none)]):
+            return is_literal_none(none) and left.deep_equals(option)
+    return test.deep_equals(option)
+
+
+def _is_missing(test: cst.BaseExpression, option: cst.BaseExpression) -> bool:
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=cst.Is(), comparator=none)]):
+            return is_literal_none(none) and left.deep_equals(option)
+        case cst.UnaryOperation(operator=cst.Not(), expression=asked):
+            return asked.deep_equals(option)
+    return False
+
+
+def _assigned(root: cst.CSTNode, name: cst.BaseExpression) -> MadeWithout | None:
+    """What an `if` assigns to an option that is not given, if nothing else sets it, or its object after that."""
+    bound = [(each, value) for target, value in assignments(root) for each in parts_of_target(target)]
+    values = [(target, value) for target, value in bound if target.deep_equals(name)]
+    if len(values) != 1:
+        return None
+    target, value = values[0]
+    if any(_is_owner(each, name) and precedes(root, target, each) for each, _ in bound):
+        return None
+    tests = [(each.test, holds) for each, holds in ifs_around(root, target) if not is_main_guard(each.test)]
+    is_only = len(tests) == 1 and tests[0][1] and _is_missing(tests[0][0], name)
+    return MadeWithout(value, last_name(name)) if is_only else None
+
+
+def _is_owner(target: cst.BaseExpression, name: cst.BaseExpression) -> bool:
+    return isinstance(name, cst.Attribute) and target.deep_equals(name.value)
