@@ -261,6 +261,19 @@ def test_a_name_that_is_made_where_none_is_given(before, folder):
     assert not finding.by_default
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "if options.output_dir:\n    name = options.output_dir\nelse:\n    name = 'out/' + str(uuid.uuid4())\n",
+        "name = options.get('output_dir', f'out/{uuid.uuid4()}')\n",
+        "name = 'last'\nif options.output_dir is None:\n    name = str(uuid.uuid4())\n",
+    ],
+)
+def test_the_place_where_a_name_is_made(name):
+    for finding in SNIPPETS.findings(trained("name", before=name)):
+        assert "without `output_dir`" in finding.message
+
+
 def test_a_parameter_that_is_none_by_default():
     text = trained("folder", before=STAMP + "if folder is None:\n    folder = stamp\n")
     finding = SNIPPETS.finding(text.replace("rank, flag)", "rank, flag, folder=None)"))

@@ -15,13 +15,13 @@ Events of a program with `stamp = datetime.now().strftime("%Y%m%d_%H%M%S")`:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import libcst as cst
 
 from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.made_without import made_without
+from trl_lint.analysis.program.idioms.made_without import made_without, option_around
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.draws import is_arguments
 from trl_lint.domain.control import Uniformity
@@ -43,6 +43,7 @@ from trl_lint.knowledge.one_folder import (
 
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Reached
@@ -155,7 +156,13 @@ def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpres
             value = frame.node_values.get(id(made.value), UNKNOWN)
             if _is_own(frame, value):
                 return OwnPath(value, expression, made.option)
-    return OwnPath(path, expression) if is_own else None
+    return OwnPath(path, expression, _option_of_source(path)) if is_own else None
+
+
+def _option_of_source(path: Value) -> str:
+    """The option without which a rank makes a name, by the place where it does, in whatever function that is."""
+    made = source_step(path.provenance)
+    return "" if made is None else option_around(cast("Module", made.module).tree, made.node)
 
 
 def _may_be_made(path: Value) -> bool:

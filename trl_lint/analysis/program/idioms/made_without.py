@@ -21,6 +21,7 @@ from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.syntax import (
     assignments,
     below,
+    inwards,
     is_literal_none,
     is_main_guard,
     last_name,
@@ -30,6 +31,8 @@ from trl_lint.analysis.program.syntax import (
     resolved,
 )
 
+# Methods and functions whose last argument is the value of what is missing: `config.get("name", value)`.
+_DEFAULTS = frozenset({"get", "getattr", "getenv", "pop", "setdefault"})
 # Calls that put a path together, or make it a text.
 _PUT_TOGETHER = frozenset({"Path", "format", "join", "str"})
 
@@ -104,3 +107,35 @@ def _assigned(root: cst.CSTNode, name: cst.BaseExpression) -> MadeWithout | None
 
 def _is_owner(target: cst.BaseExpression, name: cst.BaseExpression) -> bool:
     return isinstance(name, cst.Attribute) and target.deep_equals(name.value)
+
+
+def option_around(root: cst.CSTNode, node: cst.CSTNode) -> str:
+    """The option without which a place is reached, "" if there is none."""
+    for outer, inner in inwards(root, node):
+        match outer:
+            case cst.If(test=test, body=body) if inner is not test:
+                option = _tested(test, given=inner is not body)
+            case cst.IfExp(test=test, body=body) if inner is not test:
+                option = _tested(test, given=inner is not body)
+            case cst.BooleanOperation(left=left, operator=cst.Or(), right=right) if inner is right:
+                option = last_name(left)
+            case cst.Call(func=func, args=[*_, cst.Arg(value=cst.SimpleString() as name), last]) if inner is last:
+                option = str(name.evaluated_value) if last_name(func) in _DEFAULTS else ""
+            case _:
+                continue
+        if option:
+            return option
+    return ""
+
+
+def _tested(test: cst.BaseExpression, *, given: bool) -> str:
+    """The option of which a test asks whether it is given, or whether it is not."""
+    match test:
+        case cst.Attribute() | cst.Name() if given:
+            return last_name(test)
+        case cst.UnaryOperation(operator=cst.Not(), expression=asked) if not given:
+            return last_name(asked)
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=none)]):
+            is_asked = isinstance(operator, cst.IsNot if given else cst.Is) and is_literal_none(none)
+            return last_name(left) if is_asked else ""
+    return ""
