@@ -309,3 +309,41 @@ def test_commands_that_give_the_name(tmp_path, commands, found):
     written(tmp_path, {"train.py": f"{text}\n\nmain(*load())\n", "run.sh": commands})
     findings = api.check([tmp_path], Settings(root=tmp_path, select=("TRL026",)))
     assert [each.by_default for each in findings] == [True] * found
+
+
+ARGUMENTS = "def arguments(options):\n    return TrainingArguments(output_dir=options.output_dir)\n\n\n"
+RENAMED = "options.output_dir = os.path.join(options.output_dir, stamp)\n"
+
+
+def with_arguments(*parts: str) -> str:
+    return program(*parts, "args = arguments(options)\n", TRAIN).replace("def main", ARGUMENTS + "def main")
+
+
+def test_a_field_that_another_function_reads():
+    text = with_arguments(STAMP, RENAMED)
+    assert shown(text, SNIPPETS.finding(text)) == "options.output_dir"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "(options.output_dir,) = broadcast_object_list([options.output_dir])\n",
+        "if flag:\n    options.output_dir = 'out'\n",
+    ],
+)
+def test_a_field_that_is_set_again(more):
+    assert SNIPPETS.findings(with_arguments(STAMP, RENAMED, more)) == []
+
+
+def test_a_field_that_is_set_on_one_way():
+    assert SNIPPETS.findings(with_arguments(STAMP, "if flag:\n    " + RENAMED)) == []
+
+
+@pytest.mark.parametrize("option", ['"--output-dir"', '"-o", "--output_dir"', '"-o", dest="output_dir"'])
+def test_the_default_of_an_option(option):
+    parser = f"parser = argparse.ArgumentParser()\nparser.add_argument({option}, default=stamp)\n"
+    text = trained("options.output_dir", before=STAMP + parser + "options = parser.parse_args()\n")
+    finding = SNIPPETS.finding("import argparse\n" + text)
+    assert finding.message.startswith("`TrainingArguments` without `output_dir` gets another folder on each rank")
+    shared = "(options.output_dir,) = broadcast_object_list([options.output_dir])\nargs ="
+    assert SNIPPETS.findings("import argparse\n" + text.replace("args =", shared.replace("\n", "\n    "))) == []

@@ -21,7 +21,14 @@ import libcst as cst
 
 from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.made_without import made_without, option_around
+from trl_lint.analysis.program.idioms.made_without import (
+    ADDS_OPTION,
+    fields_set,
+    is_only_assignment,
+    made_without,
+    option_around,
+    parts_of_name,
+)
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.draws import is_arguments
 from trl_lint.domain.control import Uniformity
@@ -59,6 +66,17 @@ class OwnPath(NamedTuple):
     without: str = ""
 
 
+class OwnFields:
+    """The fields of objects that a file sets to a name that each rank makes for itself, by their text: `args.out`.
+
+    defaults: the options that have such a name by default, by their names.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.defaults: dict[str, Value] = {}
+
+
 class UnsharedPaths(Observer["Frame"]):
     emits = frozenset({PathOfEachRank})
 
@@ -71,6 +89,16 @@ class UnsharedPaths(Observer["Frame"]):
             if saved is not None and path is not None:
                 _emit(frame, node, path, _shown(frame, node), in_parts=saved.in_parts)
                 return
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """`parser.add_argument("--out", default=stamp)`."""
+        default = args.keywords.get("default") if name == ADDS_OPTION else None
+        option = args.keywords.get("dest") or next(iter(args.positional[-1:]), None)
+        if default is None or option is None or not isinstance(option.const, str) or not _is_own(frame, default):
+            return
+        named = option.const.lstrip("-").replace("-", "_")
+        frame.module.notes.of(OwnFields).defaults[named] = default
+        frame.engine.note_stored(OwnFields, frame.module, named)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if not library.is_subclass(base, ARGUMENTS, frame.engine.versions):
@@ -92,7 +120,10 @@ class UnsharedPaths(Observer["Frame"]):
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """`training_args.output_dir = path`."""
         match statement:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(value=owner, attr=cst.Name(name)))]):
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Attribute(value=owner, attr=cst.Name(name)) as target)]
+            ):
+                _note_field(frame, target, frame.node_values.get(id(statement.value), UNKNOWN))
                 if name != FOLDER[1] or not _are_arguments(frame, owner):
                     return
                 path = _own_path(frame, frame.node_values.get(id(statement.value)), statement.value)
@@ -145,6 +176,17 @@ def _lets_all_ranks_in(condition: Control, *, together: bool) -> bool:
     return condition.uniformity is Uniformity.UNIFORM or condition.rank.is_uniform
 
 
+def _note_field(frame: Frame, target: cst.Attribute, value: Value) -> None:
+    """Note a field that is set to a name of each rank's own: other functions that get the object read it from there."""
+    control = frame.memory.control
+    if not _is_own(frame, value) or not all(_lets_all_ranks_in(each, together=False) for each in control.conditions):
+        return
+    if is_only_assignment(frame.module.tree, frame.root, target):
+        code = frame.module.tree.code_for_node(target)
+        frame.module.notes.of(OwnFields).values[code] = value
+        frame.engine.note_stored(OwnFields, frame.module, code)
+
+
 def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpression | None) -> OwnPath | None:
     """A path with a name that each rank makes for itself, at least where an option is not given."""
     expression = passed.value if isinstance(passed, cst.Arg) else passed
@@ -156,7 +198,26 @@ def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpres
             value = frame.node_values.get(id(made.value), UNKNOWN)
             if _is_own(frame, value):
                 return OwnPath(value, expression, made.option)
+        if not is_own:
+            return _of_field(frame, expression)
     return OwnPath(path, expression, _option_of_source(path)) if is_own else None
+
+
+def _of_field(frame: Frame, expression: cst.BaseExpression) -> OwnPath | None:
+    """A path that is made of a field that the file sets, or of an option with such a default that nothing sets."""
+    known = frame.module.notes.of(OwnFields)
+    if not (known.values or known.defaults):
+        return None
+    for each in parts_of_name(frame.root, expression):
+        if not isinstance(each, cst.Attribute):
+            continue
+        field = known.values.get(frame.module.tree.code_for_node(each))
+        if field is not None:
+            return OwnPath(field, expression)
+        default = known.defaults.get(each.attr.value)
+        if default is not None and not fields_set(frame.module.tree, each.attr.value):
+            return OwnPath(default, expression, each.attr.value)
+    return None
 
 
 def _option_of_source(path: Value) -> str:

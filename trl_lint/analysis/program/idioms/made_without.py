@@ -32,6 +32,7 @@ from trl_lint.analysis.program.syntax import (
 )
 
 # Methods and functions whose last argument is the value of what is missing: `config.get("name", value)`.
+ADDS_OPTION = "add_argument"
 _DEFAULTS = frozenset({"get", "getattr", "getenv", "pop", "setdefault"})
 # Calls that put a path together, or make it a text.
 _PUT_TOGETHER = frozenset({"Path", "format", "join", "str"})
@@ -50,10 +51,7 @@ def made_without(root: cst.CSTNode, expression: cst.BaseExpression) -> Iterator[
     if found is not None:
         yield found
         return
-    made = resolved(root, expression)
-    if any(last_name(each.func) not in _PUT_TOGETHER for each in of_class(made, cst.Call)):
-        return
-    for each in below(made):
+    for each in parts_of_name(root, expression):
         if isinstance(each, (cst.BooleanOperation, cst.IfExp)):
             found = _alternative(each)
         elif isinstance(each, (cst.Attribute, cst.Name)):
@@ -62,6 +60,13 @@ def made_without(root: cst.CSTNode, expression: cst.BaseExpression) -> Iterator[
             continue
         if found is not None:
             yield found
+
+
+def parts_of_name(root: cst.CSTNode, expression: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+    """What a name, or a path, is put together from; nothing if other functions make something of it."""
+    made = resolved(root, expression)
+    if all(last_name(each.func) in _PUT_TOGETHER for each in of_class(made, cst.Call)):
+        yield from below(made)
 
 
 def _alternative(choice: cst.BooleanOperation | cst.IfExp) -> MadeWithout | None:
@@ -139,3 +144,16 @@ def _tested(test: cst.BaseExpression, *, given: bool) -> str:
             is_asked = isinstance(operator, cst.IsNot if given else cst.Is) and is_literal_none(none)
             return last_name(left) if is_asked else ""
     return ""
+
+
+def fields_set(tree: cst.CSTNode, name: str) -> list[cst.Attribute]:
+    """Where a file sets a field of this name, of any object."""
+    bound = (each for assigned, _ in assignments(tree) for each in parts_of_target(assigned))
+    return [each for each in bound if isinstance(each, cst.Attribute) and each.attr.value == name]
+
+
+def is_only_assignment(tree: cst.CSTNode, root: cst.CSTNode, target: cst.Attribute) -> bool:
+    """Whether a field is set here in any case, and nowhere else in the file. root: the function, or the file itself."""
+    return fields_set(tree, target.attr.value) == [target] and all(
+        is_main_guard(each.test) for each, _ in ifs_around(root, target)
+    )
