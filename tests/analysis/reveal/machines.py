@@ -19,5 +19,5 @@ def main():
     reveal_rank(os.cpu_count() // 2)  # revealed: same
     reveal_rank(multiprocessing.cpu_count())  # revealed: same
     reveal_rank(tempfile.gettempdir())  # revealed: same
-    reveal_rank(tempfile.mkdtemp())  # revealed: unknown
+    reveal_rank(tempfile.mkdtemp())  # revealed: local(rng)
     reveal_rank(torch.backends.cuda.is_built())  # revealed: same
