@@ -46,10 +46,17 @@ say.
 Not reported: names from settings or the environment (`$SLURM_JOB_ID`), which all ranks share; times in minutes or days;
 names with the rank in them, which are meant to differ; names that are broadcast, or that only one rank uses; names that
 are made before the processes are started; programs of one process; Lightning and Fabric, which broadcast the paths of
-their checkpoints; a Trainer that writes no checkpoints (`save_strategy="no"`); names of unknown origin or form, and
-those that only some way leads to beside a setting; unit tests. `random` counts as drawn in the same way on all ranks if
-any linted file mentions a seed. If nothing shows that the best model is loaded, or that ranks write parts of the model
-or its optimizer, only random states are lost, and the finding is not in the default set.
+their checkpoints; a Trainer that writes no checkpoints (`save_strategy="no"`); names of unknown origin or form; unit
+tests. `random` counts as drawn in the same way on all ranks if any linted file mentions a seed.
+
+A name that is made where an option is not given (`if args.output_dir is None:`, `args.output_dir or stamp`, the default
+of an option of argparse) is reported unless all known launches of several processes give the option, and is not in the
+default set if it is not known what they give. A name that is kept in a field (`args.output_dir = stamp`) is followed
+into other functions of the file if nothing else in the file sets a field of that name.
+
+If nothing shows that the best model is loaded, or that ranks write parts of the model or its optimizer, only random
+states are lost, and the finding is not in the default set. FSDP or DeepSpeed are shown by the project's launches,
+settings or code.
 
 ## References
 - transformers 4.51.3, trainer.py `Trainer._save_checkpoint`, `._save_rng_state`, `._load_best_model`
