@@ -220,6 +220,14 @@ def test_only_one_rank_names_it():
     assert SNIPPETS.findings(program(STAMP, guarded.replace("dist.get_rank() == 0", "rank in (-1, 0)"), TRAIN)) == []
 
 
+def test_a_call_that_all_ranks_make_together():
+    asked = "    if model(rows).loss.item() < flag:\n        dcp.save(model, checkpoint_id=stamp)\n"
+    loop = "accelerator = Accelerator()\n" + STAMP + "for step in rows:\n" + asked
+    assert len(SNIPPETS.findings(program(loop))) == 1
+    of_first = loop.replace("if model(rows).loss.item() < flag", "if accelerator.is_main_process")
+    assert SNIPPETS.findings(program(of_first)) == []
+
+
 def test_programs_of_one_process():
     spread = 'model = AutoModelForCausalLM.from_pretrained("x", device_map="auto")\n'
     text = trained("stamp", before=spread + STAMP)

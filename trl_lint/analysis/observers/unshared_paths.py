@@ -172,7 +172,7 @@ def _emit(
 def _lets_all_ranks_in(condition: Control, *, together: bool) -> bool:
     """Whether all ranks have the same result of a condition. together: if only some made the call, they would wait."""
     if together:
-        return condition.uniformity is not Uniformity.DIVERGENT
+        return not (condition.uniformity is Uniformity.DIVERGENT and Origin.RANK in condition.rank.origins)
     return condition.uniformity is Uniformity.UNIFORM or condition.rank.is_uniform
 
 
