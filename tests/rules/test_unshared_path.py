@@ -355,3 +355,19 @@ def test_the_default_of_an_option(option):
     assert finding.message.startswith("`TrainingArguments` without `output_dir` gets another folder on each rank")
     shared = "(options.output_dir,) = broadcast_object_list([options.output_dir])\nargs ="
     assert SNIPPETS.findings("import argparse\n" + text.replace("args =", shared.replace("\n", "\n    "))) == []
+
+
+OF_ALL = "def train(model):\n    accelerator = Accelerator()\n    dcp.save(model, checkpoint_id=RUN)\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "found"),
+    [
+        ("from accelerate import notebook_launcher\nnotebook_launcher(train, (1,), num_processes=2)\n", 0),
+        ("import torch.multiprocessing as mp\nif __name__ == '__main__':\n    mp.spawn(train, nprocs=2)\n", 1),
+        ("train(1)\n", 1),
+    ],
+)
+def test_a_name_that_is_made_before_processes_start(start, found):
+    text = IMPORTS + 'RUN = f"out/{time.time()}"\n\n\n' + OF_ALL + start
+    assert len(SNIPPETS.findings(text)) == found

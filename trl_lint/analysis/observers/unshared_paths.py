@@ -29,6 +29,7 @@ from trl_lint.analysis.program.idioms.made_without import (
     option_around,
     parts_of_name,
 )
+from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.draws import is_arguments
 from trl_lint.domain.control import Uniformity
@@ -41,6 +42,7 @@ from trl_lint.knowledge.one_folder import (
     ARGUMENTS,
     CHOOSE_ENGINE,
     FOLDER,
+    FORKS,
     LOADS_BEST,
     SAVED_TOGETHER,
     SAVES,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Reached
     from trl_lint.domain.control import Control
+    from trl_lint.domain.provenance import Step
     from trl_lint.knowledge.schema import Row
 
 
@@ -234,7 +237,7 @@ def _may_be_made(path: Value) -> bool:
 def _is_own(frame: Frame, path: Value) -> bool:
     """Whether a name has a part that each rank makes for itself, and not to tell its own files apart."""
     made = source_step(path.provenance)
-    if not path.rank.differs or made is None:
+    if not path.rank.differs or made is None or _is_inherited(frame, made):
         return False
     if isinstance(made, NameOfOwn):
         return True
@@ -242,6 +245,13 @@ def _is_own(frame: Frame, path: Value) -> bool:
         return not frame.engine.project.mentions_anywhere(_SEEDS)
     is_coarse = isinstance(made, (SharedName, NameOfOneRank)) and made.coarse
     return path.rank.origins == Origin.CLOCK and not is_coarse
+
+
+def _is_inherited(frame: Frame, made: Step) -> bool:
+    """Whether a name is made before processes are started that inherit it: in the body of a file that forks them."""
+    module = cast("Module", made.module)
+    is_in_body = frame.function is not None and not definitions_around(module.tree, made.node)
+    return is_in_body and module.mentions(FORKS)
 
 
 def _are_arguments(frame: Frame, owner: cst.BaseExpression) -> bool:
