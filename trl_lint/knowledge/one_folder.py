@@ -45,6 +45,6 @@ SAVED_TOGETHER: dict[str, SavedTogether] = {
     "torch.distributed.checkpoint.save": SavedTogether(((-1, "checkpoint_id"),)),
 }
 
-# A file that names one of these starts processes that have what the file has bound before, as copies of its own process.
+# A file that names one of these starts processes that have what the file has bound before, as copies of its process.
 # Source: accelerate 1.6.0, launchers.py `notebook_launcher`, `debug_launcher`, which call `start_processes` with "fork"
 FORKS = rb"\b(?:debug_launcher|notebook_launcher|fork)\b"

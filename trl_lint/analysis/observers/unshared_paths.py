@@ -104,21 +104,8 @@ class UnsharedPaths(Observer["Frame"]):
         frame.engine.note_stored(OwnFields, frame.module, named)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
-        if not library.is_subclass(base, ARGUMENTS, frame.engine.versions):
-            return
-        argument = args.node(*FOLDER)
-        path = _own_path(frame, args.get(*FOLDER), argument)
-        if path is None or _saves_nothing(frame, args):
-            return
-        _emit(
-            frame,
-            node if argument is None else argument.value,
-            path,
-            _shown(frame, node),
-            of_trainer=True,
-            loads_best=_is_true(args, LOADS_BEST),
-            engine_given=any(map(_is_given, (args.keywords.get(each) for each in CHOOSE_ENGINE))),
-        )
+        if library.is_subclass(base, ARGUMENTS, frame.engine.versions):
+            _on_arguments(frame, args, node)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """`training_args.output_dir = path`."""
@@ -137,6 +124,23 @@ class UnsharedPaths(Observer["Frame"]):
         if not isinstance(event, PathOfEachRank) or not reached.launched:
             return None
         return replace(event, called=reached.called)
+
+
+def _on_arguments(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """The arguments of a Trainer are created."""
+    argument = args.node(*FOLDER)
+    path = _own_path(frame, args.get(*FOLDER), argument)
+    if path is None or _saves_nothing(frame, args):
+        return
+    _emit(
+        frame,
+        node if argument is None else argument.value,
+        path,
+        _shown(frame, node),
+        of_trainer=True,
+        loads_best=_is_true(args, LOADS_BEST),
+        engine_given=any(map(_is_given, (args.keywords.get(each) for each in CHOOSE_ENGINE))),
+    )
 
 
 def _emit(
