@@ -293,6 +293,7 @@ def test_a_parameter_that_is_none_by_default():
     [
         "(options.output_dir,) = broadcast_object_list([options.output_dir])\n",
         "names = [options.output_dir]\nbroadcast_object_list(names)\noptions.output_dir = names[0]\n",
+        "share(options, dist.broadcast_object_list([options]))\n",
     ],
 )
 def test_a_name_that_is_made_and_shared(after):

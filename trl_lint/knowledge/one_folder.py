@@ -48,3 +48,6 @@ SAVED_TOGETHER: dict[str, SavedTogether] = {
 # A file that names one of these starts processes that have what the file has bound before, as copies of its process.
 # Source: accelerate 1.6.0, launchers.py `notebook_launcher`, `debug_launcher`, which call `start_processes` with "fork"
 FORKS = rb"\b(?:debug_launcher|notebook_launcher|fork)\b"
+
+# Calls by which a file may share a name between ranks, in whatever object it is.
+SHARES = rb"\b(?:all_gather_object|broadcast|broadcast_multiple_objects|broadcast_object|broadcast_object_list)\("

@@ -48,6 +48,7 @@ from trl_lint.knowledge.one_folder import (
     SAVES,
     SAVES_MODEL_ONLY,
     SAVES_NOTHING,
+    SHARES,
 )
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpres
     if path is None:
         return None
     is_own = _is_own(frame, path)
-    if expression is not None and (is_own or _may_be_made(path)):
+    if expression is not None and (is_own or (_may_be_made(path) and not frame.module.mentions(SHARES))):
         for made in made_without(frame.root, expression):
             value = frame.node_values.get(id(made.value), UNKNOWN)
             if _is_own(frame, value):
