@@ -18,6 +18,6 @@ class Encoding(Trainer):
 def main(args, model):
     tag = str(uuid.uuid4())[:8]
     folder = Path(args.root) / "model" / tag
-    training_args = TrainingArguments(max_steps=3, logging_dir=args.logs, output_dir=folder)
+    training_args = TrainingArguments(max_steps=3, logging_dir=args.logs, output_dir=folder)  # expect: TRL026
     trainer = Encoding(model, args=training_args)
     trainer.train()
