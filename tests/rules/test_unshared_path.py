@@ -372,3 +372,12 @@ OF_ALL = "def train(model):\n    accelerator = Accelerator()\n    dcp.save(model
 def test_a_name_that_is_made_before_processes_start(start, found):
     text = IMPORTS + 'RUN = f"out/{time.time()}"\n\n\n' + OF_ALL + start
     assert len(SNIPPETS.findings(text)) == found
+
+
+def test_arguments_in_a_dict():
+    settings = "settings = {'output_dir': stamp, 'load_best_model_at_end': True, 'fsdp': ''}\n"
+    text = program(STAMP, settings, "args = TrainingArguments(**settings)\n", TRAIN)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "TrainingArguments(**settings)"
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert SNIPPETS.findings(text.replace("'fsdp': ''", "'save_strategy': 'no'")) == []

@@ -33,6 +33,7 @@ from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.draws import is_arguments
 from trl_lint.domain.control import Uniformity
+from trl_lint.domain.kinds import ContainerValue
 from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, NameOnSomeWay, SharedName, source_step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -130,7 +131,7 @@ class UnsharedPaths(Observer["Frame"]):
 def _on_arguments(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """The arguments of a Trainer are created."""
     argument = args.node(*FOLDER)
-    path = _own_path(frame, args.get(*FOLDER), argument)
+    path = _own_path(frame, args.get(*FOLDER) or _given(frame, args, FOLDER[1]), argument)
     if path is None or _saves_nothing(frame, args):
         return
     _emit(
@@ -139,8 +140,8 @@ def _on_arguments(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         path,
         _shown(frame, node),
         of_trainer=True,
-        loads_best=_is_true(args, LOADS_BEST),
-        engine_given=any(map(_is_given, (args.keywords.get(each) for each in CHOOSE_ENGINE))),
+        loads_best=_is_true(frame, args, LOADS_BEST),
+        engine_given=any(_is_given(_given(frame, args, each)) for each in CHOOSE_ENGINE),
     )
 
 
@@ -269,14 +270,22 @@ def _are_arguments(frame: Frame, owner: cst.BaseExpression) -> bool:
 
 def _saves_nothing(frame: Frame, args: Arguments) -> bool:
     """Whether the Trainer writes no checkpoint, or nothing but what rank 0 writes and no other rank reads."""
-    strategy, text = args.keywords.get(SAVES), args.expression(SAVES)
+    strategy, text = _given(frame, args, SAVES), args.expression(SAVES)
     is_never = strategy is not None and strategy.const in SAVES_NOTHING
     is_never = is_never or (text is not None and frame.module.tree.code_for_node(text) in SAVES_NOTHING)
-    return is_never or (_is_true(args, SAVES_MODEL_ONLY) and not _is_true(args, LOADS_BEST))
+    return is_never or (_is_true(frame, args, SAVES_MODEL_ONLY) and not _is_true(frame, args, LOADS_BEST))
 
 
-def _is_true(args: Arguments, name: str) -> bool:
-    value = args.keywords.get(name)
+def _given(frame: Frame, args: Arguments, name: str) -> Value | None:
+    """A keyword argument, also one in a dict whose contents are known: `TrainingArguments(**settings)`."""
+    if name in args.keywords or not isinstance(args.double, ContainerValue):
+        return args.keywords.get(name)
+    found = [cell.entries.get(name) for cell in frame.memory.cells(args.double)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_true(frame: Frame, args: Arguments, name: str) -> bool:
+    value = _given(frame, args, name)
     return value is not None and value.const is True
 
 
