@@ -9,9 +9,6 @@ from trl_lint.analysis.events import Event
 from trl_lint.knowledge import mentions
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression
-
-    from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
 
 
@@ -19,11 +16,10 @@ if TYPE_CHECKING:
 class PathOfEachRank(Event):
     """Each rank makes a name for itself (`path`), where `user` needs one folder for all ranks.
 
-    expression: the name as it is passed, if it is. of_trainer: whether `user` is the arguments of a Trainer.
-    loads_best: whether that loads its best checkpoint in the end. in_parts: whether each rank writes a part of the
-    model or its optimizer. engine_given: whether the arguments choose an engine for which that may be so.
-    on_some_way: whether the name is another one, which all ranks know, on some way here. without: the option without
-    which it is made, if there is one. called: the call in another file that leads here.
+    of_trainer: whether `user` is the arguments of a Trainer. loads_best: whether that loads its best checkpoint in the
+    end. in_parts: whether each rank writes a part of the model or its optimizer. engine_given: whether the arguments
+    choose an engine for which that may be so. on_some_way: whether the name is another one, which all ranks know, on
+    some way here. without: the option without which it is made, if there is one.
     """
 
     mentions = (mentions.STARTED, mentions.ONE_FOLDER)
@@ -31,7 +27,6 @@ class PathOfEachRank(Event):
 
     path: Value
     user: str
-    expression: BaseExpression | None = None
     of_trainer: bool = False
     loads_best: bool = False
     in_parts: bool = False
@@ -39,4 +34,3 @@ class PathOfEachRank(Event):
     on_some_way: bool = False
     without: str = ""
     accelerator: str = ""
-    called: Step | None = None

@@ -14,7 +14,6 @@ Events of a program with `stamp = datetime.now().strftime("%Y%m%d_%H%M%S")`:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import libcst as cst
@@ -67,7 +66,6 @@ class OwnPath(NamedTuple):
     """A path with a name (`value`) that each rank makes for itself. without: where this option is not given, or ""."""
 
     value: Value
-    expression: cst.BaseExpression | None
     without: str = ""
 
 
@@ -123,9 +121,7 @@ class UnsharedPaths(Observer["Frame"]):
                     _emit(frame, statement.value, path, _shown(frame, owner), of_trainer=True)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
-        if not isinstance(event, PathOfEachRank) or not reached.launched:
-            return None
-        return replace(event, called=reached.called)
+        return event if reached.launched else None
 
 
 def _on_arguments(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -167,7 +163,6 @@ def _emit(
         node,
         path=path.value,
         user=user,
-        expression=path.expression,
         of_trainer=of_trainer,
         loads_best=loads_best,
         in_parts=in_parts,
@@ -206,10 +201,10 @@ def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpres
         for made in made_without(frame.root, expression):
             value = frame.node_values.get(id(made.value), UNKNOWN)
             if _is_own(frame, value):
-                return OwnPath(value, expression, made.option)
+                return OwnPath(value, made.option)
         if not is_own:
             return _of_field(frame, expression)
-    return OwnPath(path, expression, _option_of_source(path)) if is_own else None
+    return OwnPath(path, _option_of_source(path)) if is_own else None
 
 
 def _of_field(frame: Frame, expression: cst.BaseExpression) -> OwnPath | None:
@@ -222,10 +217,10 @@ def _of_field(frame: Frame, expression: cst.BaseExpression) -> OwnPath | None:
             continue
         field = known.values.get(frame.module.tree.code_for_node(each))
         if field is not None:
-            return OwnPath(field, expression)
+            return OwnPath(field)
         default = known.defaults.get(each.attr.value)
         if default is not None and not fields_set(frame.module.tree, each.attr.value):
-            return OwnPath(default, expression, each.attr.value)
+            return OwnPath(default, each.attr.value)
     return None
 
 
