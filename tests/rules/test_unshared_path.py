@@ -207,6 +207,17 @@ def test_checkpoints_that_all_ranks_write(call, user):
     assert finding.message.startswith(f"`{user}` gets another folder on each rank")
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "dcp.save(model, checkpoint_id=stamp, no_dist=True)",
+        "dcp.save_state_dict(model, dcp.FileSystemWriter(stamp), no_dist=True)",
+    ],
+)
+def test_checkpoints_of_one_rank(call):
+    assert SNIPPETS.findings(program("accelerator = Accelerator()\n", STAMP, call + "\n")) == []
+
+
 def test_deepspeed_s_engine():
     start = "import deepspeed\nengine, *_ = deepspeed.initialize(model=model)\n"
     for save in ("engine.save_checkpoint(stamp)", "engine.save_checkpoint('out', tag=stamp)"):

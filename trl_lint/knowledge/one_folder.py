@@ -34,8 +34,8 @@ class SavedTogether(NamedTuple):
     in_parts: bool = True
 
 
-# Sources: torch 2.6, distributed/checkpoint/state_dict_saver.py `save`, `async_save`, filesystem.py `FileSystemWriter`;
-# accelerate 1.6.0, accelerator.py `Accelerator.save_state`, checkpointing.py `save_accelerator_state`; deepspeed 0.16,
+# Sources: torch 2.13, distributed/checkpoint/state_dict_saver.py `save`, `async_save`, filesystem.py `FileSystemWriter`;
+# accelerate 1.6.0, accelerator.py `Accelerator.save_state`, checkpointing.py `save_accelerator_state`; DeepSpeed,
 # runtime/engine.py `DeepSpeedEngine.save_checkpoint`, which only warns of other tags on other ranks.
 SAVED_TOGETHER: dict[str, SavedTogether] = {
     "accelerate.Accelerator.save_state": SavedTogether(((0, "output_dir"),), in_parts=False),
@@ -44,6 +44,8 @@ SAVED_TOGETHER: dict[str, SavedTogether] = {
     "torch.distributed.checkpoint.async_save": SavedTogether(((-1, "checkpoint_id"),)),
     "torch.distributed.checkpoint.save": SavedTogether(((-1, "checkpoint_id"),)),
 }
+# With this argument of torch's functions, each rank writes a whole checkpoint of its own.
+SAVES_ALONE = rb"\bno_dist\s*=\s*True\b"
 
 # A file that names one of these starts processes that have what the file has bound before, as copies of its process.
 # Source: accelerate 1.6.0, launchers.py `notebook_launcher`, `debug_launcher`, which call `start_processes` with "fork"

@@ -46,8 +46,8 @@ say.
 Not reported: names from settings or the environment (`$SLURM_JOB_ID`), which all ranks share; times in minutes or days;
 names with the rank in them, which are meant to differ; names that are broadcast, or that only one rank uses; names that
 are made before the processes are started; programs of one process; Lightning and Fabric, which broadcast the paths of
-their checkpoints; a Trainer that writes no checkpoints (`save_strategy="no"`); names of unknown origin or form; unit
-tests. `random` counts as drawn in the same way on all ranks if any linted file mentions a seed.
+their checkpoints; a Trainer that writes no checkpoints (`save_strategy="no"`); files with `no_dist=True`; names of
+unknown origin or form; unit tests. `random` counts as drawn in the same way on all ranks if any linted file mentions a seed.
 
 A name that is made where an option is not given (`if args.output_dir is None:`, `args.output_dir or stamp`, the default
 of an option of argparse) is reported unless all known launches of several processes give the option, and is not in the
@@ -63,6 +63,7 @@ settings or code.
 - https://github.com/TensorAuto/OpenTau/commit/241106e5217d446825e6d6e9396c4a7e7043e18e: the folder's name is made by
   the main process and broadcast
 - https://github.com/h2oai/h2ogpt/commit/158b8836c45cbd915f1eabdcd72f23c5f876eda3
+- https://github.com/swarajnanda2021/Dinov2_modified/commit/24aaebee1be3f96dba4fa89fc4ac42b5e9538662
 - https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
 """
 

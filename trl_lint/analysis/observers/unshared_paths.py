@@ -46,6 +46,7 @@ from trl_lint.knowledge.one_folder import (
     LOADS_BEST,
     SAVED_TOGETHER,
     SAVES,
+    SAVES_ALONE,
     SAVES_MODEL_ONLY,
     SAVES_NOTHING,
     SHARES,
@@ -87,6 +88,8 @@ class UnsharedPaths(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         saved = SAVED_TOGETHER.get(name)
+        if saved is not None and saved.in_parts and frame.module.mentions(SAVES_ALONE):
+            return
         for each in () if saved is None else saved.folders:
             path = _own_path(frame, args.get(*each), args.node(*each))
             if saved is not None and path is not None:
