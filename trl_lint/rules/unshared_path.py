@@ -47,7 +47,8 @@ Not reported: names from settings or the environment (`$SLURM_JOB_ID`), which al
 names with the rank in them, which are meant to differ; names that are broadcast, or that only one rank uses; names that
 are made before the processes are started; programs of one process; Lightning and Fabric, which broadcast the paths of
 their checkpoints; a Trainer that writes no checkpoints (`save_strategy="no"`); files with `no_dist=True`; names of
-unknown origin or form; unit tests. `random` counts as drawn in the same way on all ranks if any linted file mentions a seed.
+unknown origin or form; unit tests. `random` counts as drawn in the same way on all ranks if any linted file mentions a
+seed.
 
 A name that is made where an option is not given (`if args.output_dir is None:`, `args.output_dir or stamp`, the default
 of an option of argparse) is reported unless all known launches of several processes give the option, and is not in the
