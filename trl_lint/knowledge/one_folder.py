@@ -36,7 +36,7 @@ class SavedTogether(NamedTuple):
 
 # Sources: torch 2.13, distributed/checkpoint/: state_dict_saver.py `save`, `async_save`, filesystem.py
 # `FileSystemWriter`; accelerate 1.6.0, accelerator.py `Accelerator.save_state`, checkpointing.py
-# `save_accelerator_state`; DeepSpeed, runtime/engine.py `save_checkpoint`, which only warns of other tags on other ranks.
+# `save_accelerator_state`; DeepSpeed, runtime/engine.py `save_checkpoint`, which only warns of other tags elsewhere.
 SAVED_TOGETHER: dict[str, SavedTogether] = {
     "accelerate.Accelerator.save_state": SavedTogether(((0, "output_dir"),), in_parts=False),
     f"{ENGINE}.save_checkpoint": SavedTogether(((0, "save_dir"), (1, "tag"))),
