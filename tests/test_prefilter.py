@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis import data_events, events, gradient_events, path_events
+from trl_lint.analysis import checkpoint_events, data_events, events, gradient_events, path_events
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import mentions, models
@@ -89,7 +89,7 @@ def test_every_row_that_gives_a_wrapped_model_is_mentioned():
 
 def test_every_event_is_asked_about():
     """`Revealed` is for the analysis's own tests."""
-    modules = (events, data_events, gradient_events, path_events)
+    modules = (events, data_events, gradient_events, checkpoint_events, path_events)
     known = [each for module in modules for each in vars(module).values()]
     kinds = {kind for kind in known if isinstance(kind, type) and issubclass(kind, events.Event)}
     assert kinds - by_event(RULES).keys() == {events.Event, events.Known, events.Revealed}

@@ -51,6 +51,7 @@ from trl_lint.domain.provenance import SharedName, Step, WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.small_tuples import is_small
+from trl_lint.domain.state_dicts import StateDict, either_state
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, Write
 
 _Item = TypeVar("_Item")
@@ -356,6 +357,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
             return general
+    if isinstance(a, StateDict) and isinstance(b, StateDict):
+        return either_state(a, b)
     objects = one_object(a, b) if a.kind is Kind.INSTANCE else None
     if objects is not None:
         return objects
@@ -428,13 +431,14 @@ def _join_device(a: Value, b: Value) -> str:
 
 
 def _explains(a: Value, b: Value, joined: Value) -> bool:
-    """Whether two models share a fact about their wrapper, so that the provenance of either explains it.
+    """Whether two models, or their state dicts, share a fact about the wrapper that the provenance of either explains.
 
     None has no wrapper, and does not remove the explanation of the model.
     """
     is_either_prepared = isinstance(a, PreparedObject) or isinstance(b, PreparedObject)
     same_wrapping = a.wrapping is b.wrapping or is_either_prepared or Kind.NONE in (a.kind, b.kind)
-    return joined.kind is Kind.MODEL and same_wrapping and joined.wrapping in _EXPLAINED
+    is_explained = joined.kind is Kind.MODEL and same_wrapping and joined.wrapping in _EXPLAINED
+    return is_explained or isinstance(joined, StateDict)
 
 
 # Values of these kinds may be models for `prepare`.

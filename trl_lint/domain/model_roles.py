@@ -35,6 +35,11 @@ def is_replicated(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role in (ModelRole.REPLICATED, ModelRole.GRADIENTS_ONLY)
 
 
+def is_wrapped_by_code(value: Value) -> bool:
+    """Whether the code itself puts a model into torch's DDP or DataParallel, whatever a library would do."""
+    return is_replicated(value) or is_data_parallel(value)
+
+
 def sends_gradients_only(value: Value) -> bool:
     """Whether DDP wraps a model in a way that sends nothing in its forward, so that nobody waits there."""
     return isinstance(value, ModelValue) and value.role is ModelRole.GRADIENTS_ONLY

@@ -185,6 +185,22 @@ CLIPPED = (0, "parameters")
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
 OWN_CLIP = "clip_grad_norm_"
 OWN_CLIP_TAKES = ("max_norm", "norm_type")
+# Methods of modules that give and take weights by their names (torch/nn/modules/module.py): the first argument, and the
+# option without which names that do not fit are an error. Methods and hooks by which a module renames its weights.
+GIVES_WEIGHTS = "state_dict"
+TAKES_WEIGHTS = "load_state_dict"
+WEIGHTS = (0, "state_dict")
+STRICT = (1, "strict")
+RENAME_WEIGHTS = frozenset({GIVES_WEIGHTS, TAKES_WEIGHTS, "_load_from_state_dict", "_save_to_state_dict"})
+RENAMING_HOOKS = frozenset({
+    "_register_load_state_dict_pre_hook", "_register_state_dict_hook", "register_load_state_dict_pre_hook",
+    "register_state_dict_post_hook", "register_state_dict_pre_hook",
+})
+# Functions and methods that take a state dict and leave its names as they are, by the last part of their names.
+KEEP_NAMES = frozenset({
+    TAKES_WEIGHTS, "append", "copy", "deepcopy", "dict", "id", "isinstance", "len", "print", "put", "save", "save_file",
+    "type",
+})
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 
 PURE_BUILTINS = frozenset({

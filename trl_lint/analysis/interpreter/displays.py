@@ -199,7 +199,10 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
         cell = _with_entry(frame, cell, node.key, node.value)
     frame.memory.names = saved
     frame.unroll_index, frame.unrolled = outside, unrolled
-    return frame.allocate(node, cell)
+    value: Value = frame.allocate(node, cell)
+    for refine in frame.domains.dict_comprehension:
+        value = refine(frame, node, value)
+    return value
 
 
 def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tuple[ranks.Rank, ranks.Rank]:

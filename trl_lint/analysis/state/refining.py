@@ -166,6 +166,10 @@ class Domain(Generic[FrameT]):
         """`[x for x in rows if test(x)]`. selected: the fact of the condition that selects the elements."""
         return value
 
+    def dict_comprehension(self, frame: FrameT, node: cst.DictComp, value: Value) -> Value:
+        """`{name: x for name, x in rows.items()}`."""
+        return value
+
 
 class Domains(Generic[FrameT]):
     """For each hook, the methods of the domains that override it, in the order in which they refine."""
@@ -197,6 +201,7 @@ class Domains(Generic[FrameT]):
         self.size = self._of(Domain.size)
         self.text = self._of(Domain.text)
         self.comprehension = self._of(Domain.comprehension)
+        self.dict_comprehension = self._of(Domain.dict_comprehension)
 
     def _of(self, hook: Callable[Concatenate[Domain[FrameT], ArgsT], ResultT]) -> tuple[Callable[ArgsT, ResultT], ...]:
         name = hook.__name__

@@ -1,0 +1,36 @@
+"""Events about the weights that programs save and load, for the rules; see `events.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.events import Event
+from trl_lint.knowledge import mentions
+
+if TYPE_CHECKING:
+    from libcst import Arg, BaseExpression, Call
+
+    from trl_lint.domain.state_dicts import StateDict, StateTaken
+    from trl_lint.domain.values import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateLoaded(Event):
+    """`model.load_state_dict(state)`, whose names differ from those of the model on several processes.
+
+    argument: the Arg node of the state dict. taken: where it was taken from its model. strict: whether names that do
+    not fit are an error. wrapper: the expression for a model that is surely wrapped, out of which `model` is taken.
+    """
+
+    mentions = (mentions.TAKES_WEIGHTS,)
+    anywhere = True  # what wraps the model may be in another file
+
+    node: Call
+    model: Value
+    state: StateDict
+    argument: Arg
+    taken: StateTaken
+    strict: bool = True
+    wrapper: BaseExpression | None = None
+    accelerator: str = ""

@@ -1,0 +1,82 @@
+"""How a model is wrapped whose weights are taken or loaded by their names.
+
+DDP(net)                            WRAPPED: the names begin with `module.`
+DDP(net).module                     UNWRAPPED
+net                                 BARE
+class Net(nn.Module):
+    def load_state_dict(self, state):
+        …                           UNKNOWN: it may know of the prefix
+FSDP(net), deepspeed.initialize     UNKNOWN: these have no prefix, or names of their own
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.definitions.self_trained import as_wrappable
+from trl_lint.analysis.program.syntax import callee_of, identifiers, last_name
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.domain.kinds import LibraryInstance, ModelValue, PreparedObject
+from trl_lint.domain.model_roles import is_evaluated, is_sharded
+from trl_lint.domain.provenance import OnlyAnnotated, WrappedByProjectClass, steps
+from trl_lint.domain.values import UNKNOWN, Value, Wrapping
+from trl_lint.knowledge.heuristics import PREPARED_MODEL
+from trl_lint.knowledge.models import INNER_MODEL
+from trl_lint.knowledge.torch import RENAME_WEIGHTS, RENAMING_HOOKS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo
+    from trl_lint.analysis.state.frame import Frame
+
+_OF_TORCH = "torch.nn."
+
+
+def named_model(frame: Frame, receiver: Value, call: cst.CSTNode) -> Value:
+    """The model whose method is called, if the names of its weights are known; else a value without wrapping."""
+    model = _as_model(frame, receiver, call)
+    if not isinstance(model, ModelValue) or frame.memory.control.engine or is_sharded(model) or is_evaluated(model):
+        return UNKNOWN
+    cls = class_of(model)
+    if (cls is not None and _may_rename(cls)) or any(map(_hides_names, steps(model.provenance))):
+        return UNKNOWN
+    return model
+
+
+def wrapping_of_weights(model: Value) -> Wrapping:
+    """How such a model is wrapped."""
+    return (model.wrapping if isinstance(model, ModelValue) else None) or Wrapping.UNKNOWN
+
+
+def _as_model(frame: Frame, receiver: Value, call: cst.CSTNode) -> Value:
+    if isinstance(receiver, PreparedObject):
+        callee = callee_of(call)
+        owner = callee.value if isinstance(callee, cst.Attribute) else callee
+        is_model = PREPARED_MODEL.fits(last_name(owner)) or (
+            isinstance(owner, cst.BaseExpression) and wrapped_models.is_run(frame, owner)
+        )
+        is_model = is_model and not wrapped_models.is_never_wrapped(owner)
+        return wrapped_models.narrowed_at(frame, receiver, call) if is_model else UNKNOWN
+    if isinstance(receiver, LibraryInstance) and receiver.name.startswith(_OF_TORCH):
+        return ModelValue(receiver.rank, wrapping=Wrapping.BARE)
+    return as_wrappable(receiver)
+
+
+def _may_rename(cls: ClassInfo) -> bool:
+    """Whether a class may give its weights other names than torch does, or has a part of the name of the prefix."""
+    lineage = cls.project_lineage()
+    if any(base is None for each in lineage for base in each.bases):
+        return True
+    has_own = any(cls.find(name) is not None for name in RENAME_WEIGHTS)
+    return has_own or any(
+        INNER_MODEL in each.assigned() or not RENAMING_HOOKS.isdisjoint(identifiers(each.node)) for each in lineage
+    )
+
+
+def _hides_names(step: object) -> bool:
+    """Whether a model may be another than it seems, or is in a wrapper of the project that gives names of its own."""
+    if isinstance(step, WrappedByProjectClass):
+        return not RENAME_WEIGHTS.isdisjoint(step.names)
+    return isinstance(step, OnlyAnnotated)

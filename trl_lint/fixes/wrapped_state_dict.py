@@ -1,0 +1,64 @@
+"""The fix for a state dict whose names do not fit: that of the bare model, or a load by the one whose names it has."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.checkpoint_events import StateLoaded
+from trl_lint.domain.model_roles import is_wrapped_by_code
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Wrapping
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.bare_model import NO_ACCELERATOR
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
+from trl_lint.fixes.support.scope import dotted
+from trl_lint.knowledge.models import INNER_MODEL
+
+_UNDECIDED = "a condition decides whether the model is wrapped"
+_NO_NAME = "the wrapped model has no name here"
+_ELSEWHERE = "the state dict is taken elsewhere, where other code may need its names"
+_UNDER_FSDP = "under FSDP the wrapper itself has to load it"
+_CHANGES = "it changes what is trained: the weights are loaded from then on"
+
+
+class WrappedStateDictFix(RuleFix[StateLoaded]):
+    is_collective = False
+    applicabilities = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: StateLoaded) -> FixPlan | NoFix:
+        """The plan to load by the right names, or why that is left to the author."""
+        if Wrapping.MAYBE in (event.model.wrapping, event.state.owner):
+            return NoFix(_UNDECIDED)
+        loading = event.node.func
+        if not isinstance(loading, cst.Attribute):
+            return NoFix(_NO_NAME)
+        if event.model.wrapping in WRAPPED_ON_SOME_WAY:
+            return _bare(event, loading.value, is_wrapped_by_code(event.model))
+        if event.wrapper is not None:
+            return FixPlan((Replace(loading.value, event.wrapper),), caution=_caution(event))
+        taking = event.argument.value.func if isinstance(event.argument.value, cst.Call) else None
+        if event.argument.value is event.taken.node and isinstance(taking, cst.Attribute):
+            return _bare(event, taking.value, event.taken.by_code)
+        return NoFix(_ELSEWHERE)
+
+    def title_for(self, event: StateLoaded) -> str:
+        if event.model.wrapping in WRAPPED_ON_SOME_WAY:
+            return "Load it into the bare model"
+        return "Take it from the bare model" if event.wrapper is None else "Load it into the wrapped model"
+
+
+def _bare(event: StateLoaded, model: cst.BaseExpression, by_code: bool) -> FixPlan | NoFix:
+    """The plan to use the module inside the wrapper. by_code: whether the model is surely wrapped, also on one GPU."""
+    if not dotted(model):
+        return NoFix(_NO_NAME)
+    if by_code:
+        return FixPlan((Replace(model, cst.Attribute(model, cst.Name(INNER_MODEL))),), caution=_caution(event))
+    if not event.accelerator:
+        return NoFix(NO_ACCELERATOR)
+    unwrap = cst.parse_expression(f"{event.accelerator}.unwrap_model")
+    return FixPlan((Replace(model, cst.Call(unwrap, [cst.Arg(model)])),), caution=_UNDER_FSDP)
+
+
+def _caution(event: StateLoaded) -> str:
+    """Why a fix may not be wanted: where names that do not fit are no error, the program has done without the weights."""
+    return "" if event.strict else _CHANGES
