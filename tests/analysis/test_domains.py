@@ -61,6 +61,7 @@ class MyTrainer(Trainer):
         tokens = model.generate(**inputs)            # generated
         part = halved(ids.float().mean())            # project_function, argument, returned
         name = f"{count} rows"                       # text
+        kept = {key: rows for key, rows in inputs.items()}  # dict_comprehension
         told = self.accelerator.gather(part)         # collected
         return out.loss                              # loss
 """

@@ -60,5 +60,5 @@ def _bare(event: StateLoaded, model: cst.BaseExpression, by_code: bool) -> FixPl
 
 
 def _caution(event: StateLoaded) -> str:
-    """Why a fix may not be wanted: where names that do not fit are no error, the program has done without the weights."""
+    """Why a fix may not be wanted: if names that do not fit are no error, the program has done without the weights."""
     return "" if event.strict else _CHANGES

@@ -1,9 +1,9 @@
-"""The state dict of a wrapped model is loaded into a bare one, or the other way round.
+"""A wrapper's weights are loaded into the bare model.
 
 ## What it does
-Reports `load_state_dict` of a bare model with the state dict of one in `DistributedDataParallel` or `DataParallel`, and
-`load_state_dict` of the wrapper with that of a bare model. The state dict may be a copy (`copy.deepcopy`,
-`{k: v.cpu() for k, v in state.items()}`), an item of a dict, or an attribute.
+Reports `load_state_dict` of a bare model with the state dict of one in `DistributedDataParallel` or `DataParallel`. It
+also reports the other way round: a wrapped model that loads the state dict of a bare one. The state dict may be a copy
+(`copy.deepcopy`, `{k: v.cpu() for k, v in state.items()}`), an item of a dict, or an attribute.
 
 ## Why is this bad?
 The wrapper holds the model as its `module`, so that each name in its state dict begins with `module.`. Those of the

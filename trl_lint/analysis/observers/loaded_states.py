@@ -27,15 +27,14 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from trl_lint.analysis.checkpoint_events import StateLoaded
-from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
-from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.domains.state_dict_facts import copied_by
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.analysis.transfer.models.named_weights import named_model, wrapping_of_weights
+from trl_lint.analysis.transfer.models.named_weights import asks_for_wrapper, named_model, wrapping_of_weights
 from trl_lint.domain.provenance import Step, WrappedWhere, steps
 from trl_lint.domain.state_dicts import StateDict, StateTaken
 from trl_lint.domain.values import UNKNOWN, Value, Wrapping
@@ -84,9 +83,8 @@ class LoadedStates(Observer["Frame"]):
             _note_renamed(frame, value)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        if isinstance(statement, cst.SimpleStatementLine):
-            for each in statement.body:
-                _note_changed(frame, each)
+        if isinstance(statement, (cst.Assign, cst.AugAssign, cst.Del)):
+            _note_changed(frame, statement)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove what was loaded after something may have renamed it, now that all that happens to it is known."""
@@ -100,7 +98,7 @@ def _check(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) ->
     taken, model = _taken(state), named_model(frame, receiver, node)
     if taken is None or is_test(frame.function) or not _have_other_names(frame, node, model, state, taken):
         return
-    if is_caught(frame.root, node, _ERRORS) or _names_prefix(frame.root) or _names_prefix(_root_of(taken)):
+    if _is_tried(frame.root, node) or _names_prefix(frame.root) or _names_prefix(_root_of(taken)):
         return
     strict = args.get(*STRICT)
     frame.emit(
@@ -161,25 +159,24 @@ def _is_bare_beside(frame: Frame, call: cst.Call, model: Value, condition: Wrapp
     own = _condition(model.provenance)
     if wrapping_of_weights(model) is Wrapping.UNWRAPPED:
         return own is not None and own.node is condition.node
-    return condition.function is frame.function and not _is_tested(frame.root, call, condition)
+    return condition.function is frame.function and not asks_for_wrapper(frame.root, call, condition)
 
 
 def _is_taken_anyway(taken: StateTaken, condition: WrappedWhere | None) -> bool:
     """Whether a state dict is that of a bare model, whatever a condition decides about a wrapper."""
-    return condition is not None and not _is_tested(_root_of(taken), taken.node, condition)
-
-
-def _is_tested(root: cst.CSTNode, node: cst.CSTNode, condition: WrappedWhere) -> bool:
-    """Whether a test on the way to a node may be about the condition."""
-    tests = [each.test for each in ancestors(root, node) if isinstance(each, (cst.If, cst.IfExp, cst.While))]
-    tests += [each.test for each in exits_before(root, node)]
-    return any(not condition.names.isdisjoint(names_in(each)) or each is condition.node for each in tests)
+    return condition is not None and not asks_for_wrapper(_root_of(taken), taken.node, condition)
 
 
 def _root_of(step: Step) -> cst.CSTNode:
     """The function, or the module, around a step."""
     around = [each for each in definitions_around(step.module.tree, step.node) if isinstance(each, cst.FunctionDef)]
     return around[-1] if around else step.module.tree
+
+
+def _is_tried(root: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether a load may fail, or is what is done after another one has failed."""
+    around = ancestors(root, call)
+    return is_caught(root, call, _ERRORS) or any(isinstance(each, cst.ExceptHandler) for each in around)
 
 
 def _names_prefix(root: cst.CSTNode) -> bool:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
-from trl_lint.analysis.program.syntax import callee_of, identifiers, last_name
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, last_name, names_in
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import LibraryInstance, ModelValue, PreparedObject
 from trl_lint.domain.model_roles import is_evaluated, is_sharded
-from trl_lint.domain.provenance import OnlyAnnotated, WrappedByProjectClass, steps
+from trl_lint.domain.provenance import OnlyAnnotated, WrappedByProjectClass, WrappedWhere, steps
 from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 from trl_lint.knowledge.heuristics import PREPARED_MODEL
 from trl_lint.knowledge.models import INNER_MODEL
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 _OF_TORCH = "torch.nn."
+# Functions that ask what a model is, or has.
+_ASK = frozenset({"getattr", "hasattr", "isinstance", "type"})
 
 
 def named_model(frame: Frame, receiver: Value, call: cst.CSTNode) -> Value:
     """The model whose method is called, if the names of its weights are known; else a value without wrapping."""
-    model = _as_model(frame, receiver, call)
+    model = _as_before_tests(frame, _as_model(frame, receiver, call), call)
     if not isinstance(model, ModelValue) or frame.memory.control.engine or is_sharded(model) or is_evaluated(model):
         return UNKNOWN
     cls = class_of(model)
@@ -64,6 +67,32 @@ def _as_model(frame: Frame, receiver: Value, call: cst.CSTNode) -> Value:
     return as_wrappable(receiver)
 
 
+def _as_before_tests(frame: Frame, model: Value, call: cst.CSTNode) -> Value:
+    """A model that a condition wraps, if no test on the way asks for its wrapper: `if loss < best: model.state_dict()`.
+
+    The walk takes a test of what the model has computed for one that may ask for it.
+    """
+    condition = model.provenance
+    if not isinstance(condition, WrappedWhere) or wrapping_of_weights(model) is not Wrapping.UNKNOWN:
+        return model
+    if condition.function is not frame.function or asks_for_wrapper(frame.root, call, condition):
+        return model
+    return model.replace(wrapping=Wrapping.MAYBE)
+
+
+def asks_for_wrapper(root: cst.CSTNode, node: cst.CSTNode, condition: WrappedWhere) -> bool:
+    """Whether a test on the way to a node may ask for what decides whether a model is wrapped."""
+    tests = [each.test for each in ancestors(root, node) if isinstance(each, (cst.If, cst.IfExp, cst.While))]
+    tests += [each.test for each in exits_before(root, node)]
+    return any(_asks(root, each, condition) for each in tests)
+
+
+def _asks(root: cst.CSTNode, test: cst.BaseExpression, condition: WrappedWhere) -> bool:
+    names = names_in(test)
+    names |= {each for name in names if (bound := assigned_once(root, name)) is not None for each in names_in(bound)}
+    return test is condition.node or not names.isdisjoint(condition.names | _ASK)
+
+
 def _may_rename(cls: ClassInfo) -> bool:
     """Whether a class may give its weights other names than torch does, or has a part of the name of the prefix."""
     lineage = cls.project_lineage()
@@ -71,7 +100,7 @@ def _may_rename(cls: ClassInfo) -> bool:
         return True
     has_own = any(cls.find(name) is not None for name in RENAME_WEIGHTS)
     return has_own or any(
-        INNER_MODEL in each.assigned() or not RENAMING_HOOKS.isdisjoint(identifiers(each.node)) for each in lineage
+        INNER_MODEL in each.assigned() or not RENAMING_HOOKS.isdisjoint(names_in(each.node)) for each in lineage
     )
 
 

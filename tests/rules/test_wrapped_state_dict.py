@@ -1,0 +1,252 @@
+"""TRL025: which state dicts have names that do not fit the model that loads them, the message, and the fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+from small_projects import written
+from snippets import Snippets, shown
+
+from trl_lint import api
+from trl_lint.findings import Applicability, Consequence
+from trl_lint.settings import Settings
+
+SNIPPETS = Snippets("TRL025")
+IMPORTS = """\
+import copy
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+"""
+WRAP = "model = DDP(net)\n"
+LOAD = "model.module.load_state_dict(state)\n"
+PREPARE = "accelerator = Accelerator()\nmodel = accelerator.prepare(Net())\n"
+CHOSEN = "model = Net()\nif distributed:\n    model = DDP(model)\n"
+# As in emgun/universal_simulator, scripts/train.py: the best weights are copied from the wrapper.
+BEST = """\
+best = copy.deepcopy(model.state_dict())
+for batch in batches:
+    loss = model(batch).sum()
+    if loss < 1:
+        best = copy.deepcopy(model.state_dict())
+if distributed:
+    model.module.load_state_dict(best)
+else:
+    model.load_state_dict(best)
+"""
+
+
+def program(*parts: str) -> str:
+    return IMPORTS + "def main(args, net, batches, flag, distributed):\n" + indent("".join(parts), "    ")
+
+
+def found(folder: Path) -> list[tuple[str, int]]:
+    findings = api.check([folder], Settings(root=folder, select=("TRL025",)))
+    return [(Path(each.path).name, each.start.line) for each in findings]
+
+
+def test_a_finding_is_at_the_load():
+    text = program(WRAP, "state = copy.deepcopy(model.state_dict())\n", LOAD)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == LOAD.rstrip()
+    assert finding.message == (
+        "the state dict of a wrapped model is loaded into `model.module`, which is bare: under DDP and DataParallel "
+        "the names in it begin with `module.`, so that it fails with `Missing key(s) in state_dict`"
+    )
+    assert [each.text for each in finding.because] == [
+        "it is wrapped here",
+        "the names in this state dict begin with `module.`",
+    ]
+    assert finding.help == "take the state dict of the bare model, or load it into the wrapped one"
+    assert finding.consequence is Consequence.CRASH
+
+
+def test_a_wrapper_that_loads_the_weights_of_the_bare_model():
+    finding = SNIPPETS.finding(program(WRAP, "model.load_state_dict(model.module.state_dict())\n"))
+    assert finding.message == (
+        "the state dict of a bare model is loaded into `model`, a wrapped one: under DDP and DataParallel its names "
+        "begin with `module.`, so that it fails with `Missing key(s) in state_dict`"
+    )
+    assert finding.because[-1].text == "the names in this state dict are those of the bare model"
+
+
+def test_without_strict_nothing_is_loaded():
+    finding = SNIPPETS.finding(program(WRAP, "net.load_state_dict(model.state_dict(), strict=False)\n"))
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.message.endswith("so that with `strict=False` nothing is loaded, and nothing is said")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        WRAP + "state = model.state_dict()\n" + LOAD,
+        WRAP + "state = model.state_dict().copy()\n" + LOAD,
+        WRAP + "state = dict(model.state_dict())\n" + LOAD,
+        WRAP + "state = {name: x.cpu().clone() for name, x in model.state_dict().items()}\n" + LOAD,
+        WRAP + "kept = {'model': model.state_dict(), 'epoch': 1}\nmodel.module.load_state_dict(kept['model'])\n",
+        WRAP + "torch.save(model.state_dict(), 'best.pt')\nnet.load_state_dict(model.state_dict())\n",
+        WRAP + "teacher = Net()\nteacher.load_state_dict(model.state_dict())\n",
+        WRAP
+        + "state = None\nfor batch in batches:\n    state = model.state_dict()\nif state is not None:\n    "
+        + LOAD,
+        "model = nn.DataParallel(net)\nmodel.module.load_state_dict(model.state_dict())\n",
+        "model = Net()\nstate = model.state_dict()\nmodel = DDP(model)\nmodel.load_state_dict(state)\n",
+        PREPARE + "state = model.state_dict()\naccelerator.unwrap_model(model).load_state_dict(state)\n",
+        PREPARE + "model.load_state_dict(accelerator.unwrap_model(model).state_dict())\n",
+        "accelerator = Accelerator()\nmodel, optimizer = accelerator.prepare(net, args.optimizer)\n"
+        "model.load_state_dict(accelerator.unwrap_model(model).state_dict())\n",
+        CHOSEN + BEST,
+        CHOSEN
+        + "state = model.module.state_dict() if distributed else model.state_dict()\nmodel.load_state_dict(state)\n",
+        "first = Net().state_dict()\n" + CHOSEN + "model.load_state_dict(first)\n",
+        CHOSEN + "Net().load_state_dict(model.state_dict())\n",
+    ],
+)
+def test_names_that_do_not_fit_are_reported(lines: str):
+    assert len(SNIPPETS.findings(program(lines))) == 1
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        WRAP + "model.load_state_dict(model.state_dict())\n",
+        WRAP + "net.load_state_dict(model.module.state_dict())\n",
+        # something renames the entries, or may do so
+        WRAP + "state = {name[7:]: x for name, x in model.state_dict().items()}\n" + LOAD,
+        WRAP + "state = {name: x for name, x in model.state_dict().items() if flag}\n" + LOAD,
+        WRAP + "state = model.state_dict()\nfor name in list(state):\n    state[name[7:]] = state.pop(name)\n" + LOAD,
+        WRAP + "state = model.state_dict()\nfor name in args.names:\n    state[name] = args.x\n" + LOAD,
+        WRAP + "state = model.state_dict()\ndel state[args.name]\n" + LOAD,
+        WRAP + "state = model.state_dict()\nargs.strip(state)\n" + LOAD,
+        WRAP + "state = args.strip(model.state_dict())\n" + LOAD,
+        WRAP + "state = model.state_dict()\nif any(name.startswith('module.') for name in args.names):\n    " + LOAD,
+        # either form is allowed for
+        WRAP + "state = model.state_dict()\ntry:\n    net.load_state_dict(state)\nexcept RuntimeError:\n    " + LOAD,
+        # another way for each form
+        CHOSEN + "state = model.state_dict()\nif distributed:\n    model.load_state_dict(state)\n",
+        CHOSEN + "state = model.state_dict()\nif not distributed:\n    model.load_state_dict(state)\n",
+        CHOSEN + "state = model.state_dict()\nmodel.load_state_dict(state)\n",
+        CHOSEN + "state = model.module.state_dict() if distributed else model.state_dict()\n"
+        "bare = model.module if distributed else model\nbare.load_state_dict(state)\n",
+        # what the model is, or what is loaded, is not known
+        WRAP + "args.model.load_state_dict(model.state_dict())\n",
+        WRAP + "net.load_state_dict(args.state)\n",
+        WRAP + "state = model.state_dict() if flag else args.state\n" + LOAD,
+        PREPARE + "Net().load_state_dict(accelerator.get_state_dict(model))\n",
+    ],
+)
+def test_names_that_fit_or_may_be_made_to_fit_are_not_reported(lines: str):
+    assert SNIPPETS.findings(program(lines)) == []
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "    def load_state_dict(self, state, strict=True):\n        pass\n",
+        "    def set_up(self):\n        self._register_load_state_dict_pre_hook(print)\n",
+        "    def set_up(self):\n        self.module = nn.Linear(2, 2)\n",
+    ],
+)
+def test_a_model_that_may_rename_weights_is_not_reported(member: str):
+    net = f"class Other(Net):\n{member}\n\n"
+    lines = WRAP + "Other().load_state_dict(model.state_dict())\n"
+    text = IMPORTS + net + "def main(net):\n" + indent(lines, "    ")
+    assert SNIPPETS.findings(text) == []
+    assert len(SNIPPETS.findings(text.replace("Other()", "Net()"))) == 1
+
+
+def test_an_attribute_that_holds_the_state_dict():
+    text = IMPORTS + (
+        "class Runner:\n"
+        "    def __init__(self):\n        self.net = Net()\n        self.model = DDP(self.net)\n"
+        "        self.best = None\n"
+        "    def keep(self):\n        self.best = copy.deepcopy(self.model.state_dict())\n"
+        "    def restore(self):\n        self.model.module.load_state_dict(self.best)\n"
+    )
+    assert len(SNIPPETS.findings(text)) == 1
+    assert SNIPPETS.findings(text.replace("self.model.module.load", "self.model.load")) == []
+
+
+def test_what_other_files_do_with_it(tmp_path):
+    files = {
+        "weights.py": "def restore(model, state):\n    model.load_state_dict(state)\n",
+        "train.py": IMPORTS.replace("import copy\n", "import copy\nfrom weights import restore\n")
+        + "def main():\n    net = Net()\n    model = DDP(net)\n    restore(net, model.state_dict())\n\n\nmain()\n",
+    }
+    assert found(written(tmp_path, files)) == [("weights.py", 2)]
+
+
+def test_engines_without_a_prefix(tmp_path):
+    files = {
+        "train.py": IMPORTS + "def main():\n" + indent(PREPARE + "Net().load_state_dict(model.state_dict())\n", "    "),
+        "run.sh": "accelerate launch --use_fsdp train.py\n",
+    }
+    assert found(written(tmp_path, files)) == []
+    (tmp_path / "run.sh").write_text("accelerate launch --multi_gpu train.py\n", encoding="utf-8")
+    assert len(found(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "mended", "unsafe"),
+    [
+        (WRAP + LOAD.replace("state)", "model.state_dict())"), "model.load_state_dict(model.state_dict())", False),
+        (
+            WRAP + "model.load_state_dict(model.module.state_dict())\n",
+            "model.module.load_state_dict(model.module.state_dict())",
+            False,
+        ),
+        (WRAP + "net.load_state_dict(model.state_dict())\n", "net.load_state_dict(model.module.state_dict())", False),
+        (
+            WRAP + "net.load_state_dict(model.state_dict(), strict=False)\n",
+            "net.load_state_dict(model.module.state_dict(), strict=False)",
+            True,
+        ),
+        (
+            PREPARE + "state = model.state_dict()\naccelerator.unwrap_model(model).load_state_dict(state)\n",
+            "model.load_state_dict(state)",
+            False,
+        ),
+        (
+            PREPARE + "Net().load_state_dict(model.state_dict())\n",
+            "Net().load_state_dict(accelerator.unwrap_model(model).state_dict())",
+            True,
+        ),
+    ],
+)
+def test_a_fix_loads_by_the_right_names(lines: str, mended: str, unsafe: bool):
+    text = program(lines)
+    expected = text.rstrip("\n").rpartition("\n")[0] + f"\n    {mended}\n"
+    assert SNIPPETS.mended(text, unsafe=True) == expected
+    assert SNIPPETS.mended(text) == (text if unsafe else expected)
+    assert SNIPPETS.findings(expected) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (CHOSEN + BEST, "a condition decides whether the model is wrapped"),
+        (
+            WRAP + "state = model.state_dict()\nnet.load_state_dict(state)\n",
+            "the state dict is taken elsewhere, where other code may need its names",
+        ),
+    ],
+)
+def test_a_hint_says_why(lines: str, reason: str):
+    fix = SNIPPETS.finding(program(lines)).fix
+    assert fix is not None
+    assert (fix.applicability, fix.reason) == (Applicability.DISPLAY, reason)
