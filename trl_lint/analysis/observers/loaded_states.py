@@ -28,16 +28,16 @@ import libcst as cst
 
 from trl_lint.analysis.checkpoint_events import StateLoaded
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.handled_errors import is_caught
-from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.domains.state_dict_facts import copied_by
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.analysis.transfer.models.named_weights import asks_for_wrapper, named_model, wrapping_of_weights
-from trl_lint.domain.provenance import Step, WrappedWhere, steps
-from trl_lint.domain.state_dicts import StateDict, StateTaken
-from trl_lint.domain.values import UNKNOWN, Value, Wrapping
+from trl_lint.analysis.transfer.models.fitting_names import allows_for_both, have_other_names, taken_at
+from trl_lint.analysis.transfer.models.named_weights import named_model
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.state_dicts import StateDict
+from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.models import INNER_MODEL
 from trl_lint.knowledge.torch import KEEP_NAMES, STRICT, TAKES_WEIGHTS, WEIGHTS
 
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
 
-_PREFIX = f"{INNER_MODEL}."
-# What torch raises for names that do not fit.
-_ERRORS = frozenset({"BaseException", "Exception", "RuntimeError"})
 # Methods of a dict that tell nothing of its names, and change none.
 _READS = frozenset({"copy", "get", "values"})
 _ITEMS = "items"
@@ -95,10 +92,10 @@ def _check(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) ->
     state, argument = args.get(*WEIGHTS), args.node(*WEIGHTS)
     if not isinstance(state, StateDict) or argument is None or not isinstance(node, cst.Call):
         return
-    taken, model = _taken(state), named_model(frame, receiver, node)
-    if taken is None or is_test(frame.function) or not _have_other_names(frame, node, model, state, taken):
+    taken, model = taken_at(state), named_model(frame, receiver, node)
+    if taken is None or is_test(frame.function) or allows_for_both(frame.root, node, taken):
         return
-    if _is_tried(frame.root, node) or _names_prefix(frame.root) or _names_prefix(_root_of(taken)):
+    if not have_other_names(frame.root, frame.function, node, model, state):
         return
     strict = args.get(*STRICT)
     frame.emit(
@@ -114,11 +111,6 @@ def _check(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) ->
     )
 
 
-def _taken(state: StateDict) -> StateTaken | None:
-    """Where a state dict was taken from its model."""
-    return next((each for each in reversed(steps(state.provenance)) if isinstance(each, StateTaken)), None)
-
-
 def _wrapper(frame: Frame, call: cst.Call) -> cst.BaseExpression | None:
     """The expression for a surely wrapped model, out of which the one that loads is taken: `model.module`."""
     match call.func:
@@ -130,58 +122,6 @@ def _wrapper(frame: Frame, call: cst.Call) -> cst.BaseExpression | None:
             return None
     value = frame.node_values.get(id(found), UNKNOWN)
     return found if wrapped_models.is_wrapped(value) else None
-
-
-# --- whether the names fit ------------------------------------------------------------------------------
-
-
-def _have_other_names(frame: Frame, call: cst.Call, model: Value, state: StateDict, taken: StateTaken) -> bool:
-    """Whether a model and a state dict have other names on a way on which several processes run."""
-    wrapping = wrapping_of_weights(model)
-    if state.owner is Wrapping.WRAPPED:
-        return wrapping.is_bare
-    if state.owner is Wrapping.MAYBE:
-        return wrapping.is_bare and _is_bare_beside(frame, call, model, _condition(taken))
-    if wrapping is Wrapping.MAYBE:
-        return state.owner is Wrapping.UNWRAPPED or _is_taken_anyway(taken, _condition(model.provenance))
-    return wrapping is Wrapping.WRAPPED
-
-
-def _condition(step: Step | None) -> WrappedWhere | None:
-    """The condition under which a model is wrapped."""
-    return next((each for each in reversed(steps(step)) if isinstance(each, WrappedWhere)), None)
-
-
-def _is_bare_beside(frame: Frame, call: cst.Call, model: Value, condition: WrappedWhere | None) -> bool:
-    """Whether a model is bare where another one is in the wrapper that a condition decides about."""
-    if condition is None:
-        return False
-    own = _condition(model.provenance)
-    if wrapping_of_weights(model) is Wrapping.UNWRAPPED:
-        return own is not None and own.node is condition.node
-    return condition.function is frame.function and not asks_for_wrapper(frame.root, call, condition)
-
-
-def _is_taken_anyway(taken: StateTaken, condition: WrappedWhere | None) -> bool:
-    """Whether a state dict is that of a bare model, whatever a condition decides about a wrapper."""
-    return condition is not None and not asks_for_wrapper(_root_of(taken), taken.node, condition)
-
-
-def _root_of(step: Step) -> cst.CSTNode:
-    """The function, or the module, around a step."""
-    around = [each for each in definitions_around(step.module.tree, step.node) if isinstance(each, cst.FunctionDef)]
-    return around[-1] if around else step.module.tree
-
-
-def _is_tried(root: cst.CSTNode, call: cst.Call) -> bool:
-    """Whether a load may fail, or is what is done after another one has failed."""
-    around = ancestors(root, call)
-    return is_caught(root, call, _ERRORS) or any(isinstance(each, cst.ExceptHandler) for each in around)
-
-
-def _names_prefix(root: cst.CSTNode) -> bool:
-    """Whether code names the prefix, so that it may know of it."""
-    return any(_PREFIX in each.value for each in of_class(root, cst.SimpleString))
 
 
 # --- what may rename its entries ------------------------------------------------------------------------
@@ -213,7 +153,7 @@ def _note_changed(frame: Frame, statement: cst.CSTNode) -> None:
 
 
 def _note_renamed(frame: Frame, state: StateDict) -> None:
-    taken = _taken(state)
+    taken = taken_at(state)
     if taken is not None:
         module = cast("Module", taken.module)
         module.notes.of(RenamedStates).calls.add(id(taken.node))
