@@ -40,6 +40,17 @@ from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
 
 GUESSES = all_guesses()
+RESUMED = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(args):
+    model = nn.Linear(2, 2)
+    model.load_state_dict(torch.load(args.{})["model"])
+    model = DDP(model)
+    torch.save({{"model": model.state_dict()}}, args.folder + "/last.pt")
+"""
 TOLD_THE_LOSS = """\
 import torch
 from accelerate import Accelerator
@@ -621,6 +632,7 @@ CASES = {
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),
+    "RESUMES": Case(rule("TRL025"), RESUMED.format("resume_from"), 1, RESUMED.format("pretrained"), 0),
     "SHARED_PATH": Case(rule("TRL008"), PLACE.format("output_dir", "x"), 1, PLACE.format("thing", "x"), 0),
     "RANK_LOCAL_PATH": Case(
         rule("TRL008"), PLACE.format("output_dir", "given(rank)"), 0, PLACE.format("output_dir", "given(x)"), 1

@@ -250,3 +250,132 @@ def test_a_hint_says_why(lines: str, reason: str):
     fix = SNIPPETS.finding(program(lines)).fix
     assert fix is not None
     assert (fix.applicability, fix.reason) == (Applicability.DISPLAY, reason)
+
+
+# --- through a file -------------------------------------------------------------------------------------
+
+SAVE = "torch.save({'model': model.state_dict(), 'epoch': 1}, path)\n"
+READ = "checkpoint = torch.load(path)\nmodel.load_state_dict(checkpoint['model'])\n"
+NET = "model = Net()\n"
+DIVIDED = "if distributed:\n    model = DDP(model)\n"
+WRAPPED = "model = DDP(model)\n"
+BARE = "bare = model.module if distributed else model\n"
+
+
+def filed(*parts: str, before: str = "") -> str:
+    return f"{IMPORTS}{before}def main(args, path, other, distributed):\n" + indent("".join(parts), "    ")
+
+
+def test_weights_that_the_wrapper_has_saved():
+    """As in lopuhin/transformer-lm, lm/main.py: resuming fails."""
+    finding = SNIPPETS.finding(filed(NET, READ, DIVIDED, SAVE))
+    assert finding.message == (
+        "`model`, a bare model, loads weights that are saved from a wrapped one: under DDP and DataParallel the names "
+        "in them begin with `module.`, so that it fails with `Missing key(s) in state_dict`"
+    )
+    assert [each.text for each in finding.because] == [
+        "it is wrapped here",
+        "whether it is wrapped depends on `distributed`",
+        "the names in this state dict begin with `module.` if it is wrapped",
+        "it is saved here",
+    ]
+    assert finding.help == "save the state dict of the bare model, or load it once the model is wrapped"
+
+
+def test_a_wrapper_that_loads_what_the_bare_model_has_saved():
+    """As in roboflow/rf-detr, rfdetr/main.py: the test after the training fails."""
+    finding = SNIPPETS.finding(filed(NET, DIVIDED, BARE, SAVE.replace("model.state", "bare.state"), READ))
+    assert finding.message.startswith("`model`, a wrapped model, loads weights that are saved from a bare one")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        READ,
+        "model.load_state_dict(torch.load(path, map_location='cpu')['model'])\n",
+        "checkpoint = torch.load(path)\nepoch = checkpoint.pop('epoch')\n"
+        "model.load_state_dict(checkpoint.pop('model'))\n",
+        "if args.gpu:\n    checkpoint = torch.load(path)\nelse:\n    checkpoint = torch.load(path, 'cpu')\n"
+        "print(checkpoint['epoch'])\nstate = checkpoint['model']\nmodel.load_state_dict(state)\n",
+        READ.replace("path", "args.resume"),
+        READ.replace("path", "args.resume_from"),
+    ],
+)
+def test_ways_to_read_a_file(read: str):
+    assert len(SNIPPETS.findings(filed(NET, read, WRAPPED, SAVE))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        ("args.out + '/last.pt'", "args.out + '/best.pt'"),
+        ("f'{args.out}/{epoch}.pt'", "os.path.join(args.out, 'last.pt')"),
+        ("'last.pt'", "args.folder / 'last.pt'"),
+        ("other", "path"),
+    ],
+)
+def test_words_that_say_where_a_file_is(path: str, read: str):
+    binds = "other = path / 'model'\n"
+    text = filed(binds, NET, READ.replace("path", read), WRAPPED, SAVE.replace("path", path))
+    assert len(SNIPPETS.findings(text)) == 1
+
+
+def test_a_helper_that_saves():
+    helper = "def save(what, where):\n    torch.save(what, where)\n\n\n"
+    text = filed(NET, READ, WRAPPED, SAVE.replace("torch.save", "save"), before=helper)
+    assert len(SNIPPETS.findings(text)) == 1
+    assert SNIPPETS.findings(text.replace("torch.load(path)", "torch.load(other)")) == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (NET, WRAPPED, READ, SAVE),
+        (NET, DIVIDED, READ, SAVE),
+        (NET, READ, DIVIDED, BARE, SAVE.replace("model.state", "bare.state")),
+        (NET, READ, WRAPPED, SAVE.replace("path", "other")),
+        (NET, READ, WRAPPED, SAVE.replace("'model'", "'net'")),
+        (NET, READ, WRAPPED, SAVE, SAVE.replace("model.state", "model.module.state")),
+        (NET, READ.replace("['model']", "['model']['net']"), WRAPPED, SAVE),
+        (NET, READ.replace("checkpoint['model']", "args.strip(checkpoint['model'])"), WRAPPED, SAVE),
+        (NET, READ.replace("model.load", "args.strip(checkpoint)\nmodel.load"), WRAPPED, SAVE),
+        (NET, READ.replace("model.load", "checkpoint['model'] = args.x\nmodel.load"), WRAPPED, SAVE),
+        (NET, "names = [name[7:] for name in args.names]\n", READ, WRAPPED, SAVE),
+        (NET, READ.replace("model.load", "if distributed:\n    model = DDP(model)\nmodel.load"), SAVE),
+        (NET, "if not distributed:\n" + indent(READ, "    "), DIVIDED, SAVE),
+        ("model = args.net\n", READ, SAVE),
+    ],
+)
+def test_files_whose_weights_fit_or_of_which_something_is_not_known(parts: tuple[str, ...]):
+    assert SNIPPETS.findings(filed(*parts)) == []
+
+
+def test_a_model_of_unknown_class_is_bare_before_it_is_wrapped():
+    """As in mindee/doctr, references/recognition/train_pytorch_ddp.py."""
+    text = filed("model = args.make()\n", READ, WRAPPED, SAVE)
+    assert len(SNIPPETS.findings(text)) == 1
+    assert SNIPPETS.findings(text.replace("DDP(model)", "args.wrap(model)")) == []
+
+
+def test_names_of_other_functions_say_nothing():
+    text = (
+        f"{IMPORTS}def load(path):\n    model = Net()\n    model.load_state_dict(torch.load(path)['model'])\n\n\n"
+        "def save(net, path):\n    model = DDP(net)\n    torch.save({'model': model.state_dict()}, path)\n"
+    )
+    assert SNIPPETS.findings(text) == []
+    assert (
+        len(SNIPPETS.findings(text.replace("(path)['model']", "('a.pt')['model']").replace("path)\n", "'a.pt')\n")))
+        == 1
+    )
+
+
+def test_a_fix_leaves_files_as_they_are():
+    fix = SNIPPETS.finding(filed(NET, READ, WRAPPED, SAVE)).fix
+    assert fix is not None
+    assert (fix.applicability, fix.reason) == (
+        Applicability.DISPLAY,
+        "it changes what is in the files, which other programs may read",
+    )
+    text = filed(NET, WRAPPED, SAVE.replace("model.state", "model.module.state"), READ)
+    assert SNIPPETS.mended(text) == text
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("model.load_state", "model.module.load_state")

@@ -11,6 +11,7 @@ from trl_lint.knowledge import mentions
 if TYPE_CHECKING:
     from libcst import Arg, BaseExpression, Call
 
+    from trl_lint.analysis.program.idioms.read_files import ReadPart
     from trl_lint.domain.state_dicts import StateDict, StateTaken
     from trl_lint.domain.values import Value
 
@@ -21,6 +22,7 @@ class StateLoaded(Event):
 
     argument: the Arg node of the state dict. taken: where it was taken from its model. strict: whether names that do
     not fit are an error. wrapper: the expression for a model that is surely wrapped, out of which `model` is taken.
+    read: the part of a file that it is, if it has been saved to one.
     """
 
     mentions = (mentions.TAKES_WEIGHTS,)
@@ -33,4 +35,5 @@ class StateLoaded(Event):
     taken: StateTaken
     strict: bool = True
     wrapper: BaseExpression | None = None
+    read: ReadPart | None = None
     accelerator: str = ""

@@ -18,6 +18,8 @@ _UNDECIDED = "a condition decides whether the model is wrapped"
 _NO_NAME = "the wrapped model has no name here"
 _ELSEWHERE = "the state dict is taken elsewhere, where other code may need its names"
 _UNDER_FSDP = "under FSDP the wrapper itself has to load it"
+_IN_FILES = "it changes what is in the files, which other programs may read"
+_OLD_FILES = "files that others have saved may have other names"
 _CHANGES = "it changes what is trained: the weights are loaded from then on"
 
 
@@ -34,6 +36,8 @@ class WrappedStateDictFix(RuleFix[StateLoaded]):
             return NoFix(_NO_NAME)
         if event.model.wrapping in WRAPPED_ON_SOME_WAY:
             return _bare(event, loading.value, is_wrapped_by_code(event.model))
+        if event.read is not None:
+            return NoFix(_IN_FILES)
         if event.wrapper is not None:
             return FixPlan((Replace(loading.value, event.wrapper),), caution=_caution(event))
         taking = event.argument.value.func if isinstance(event.argument.value, cst.Call) else None
@@ -61,4 +65,6 @@ def _bare(event: StateLoaded, model: cst.BaseExpression, by_code: bool) -> FixPl
 
 def _caution(event: StateLoaded) -> str:
     """Why a fix may not be wanted: if names that do not fit are no error, the program has done without the weights."""
-    return "" if event.strict else _CHANGES
+    if not event.strict:
+        return _CHANGES
+    return "" if event.read is None else _OLD_FILES

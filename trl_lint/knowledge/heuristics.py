@@ -868,6 +868,13 @@ OPTIMIZER_OBJECT = Guess(
     because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back; "
     "tests/evaluation/missed_models/frozen_models.py: the one model with an optimizer is wrapped",
 )
+RESUMES = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)^(?:\w+_)?resum(?:e|ed|ing)(?:_\w+)?$",
+    says="A file with such a name, from which weights are loaded, is one that the same program has saved.",
+    because="mindee/doctr, references/recognition/train_pytorch_ddp.py: `--resume` loads before the model is wrapped "
+    "what was saved from the wrapper",
+)
 TRL_SCRIPT = Guess(
     group=LAUNCH,
     pattern=r"(?:^|/)(?:trl|examples)/scripts/(?:\w+/)?(?:sft|dpo|kto|cpo|orpo|ppo|rloo|grpo|gkd|gold|xpo|nash_md"

@@ -201,6 +201,13 @@ KEEP_NAMES = frozenset({
     TAKES_WEIGHTS, "append", "copy", "deepcopy", "dict", "id", "isinstance", "len", "print", "put", "save", "save_file",
     "type",
 })
+# Functions that save weights to a file, with the parameters for these and for the file, and that read them.
+SAVES_WEIGHTS = {
+    "safetensors.torch.save_file": ((0, "tensors"), (1, "filename")), "torch.save": ((0, "obj"), (1, "f")),
+}
+READS_WEIGHTS = frozenset({"safetensors.torch.load_file", "torch.load"})
+# A file with this knows that names may begin with `module.`.
+STRIPS_PREFIX = rb"""module\.["']|\[7:\]|removeprefix|consume_prefix_in_state_dict"""
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 
 PURE_BUILTINS = frozenset({

@@ -18,15 +18,27 @@ import libcst as cst
 from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, last_name, names_in
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assigned_once,
+    callee_of,
+    last_name,
+    names_in,
+    of_class,
+    precedes,
+)
+from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import LibraryInstance, ModelValue, PreparedObject
 from trl_lint.domain.model_roles import is_evaluated, is_sharded
 from trl_lint.domain.provenance import OnlyAnnotated, WrappedByProjectClass, WrappedWhere, steps
+from trl_lint.domain.ranks import SAME, State
 from trl_lint.domain.values import UNKNOWN, Value, Wrapping
+from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import PREPARED_MODEL
 from trl_lint.knowledge.models import INNER_MODEL
 from trl_lint.knowledge.torch import RENAME_WEIGHTS, RENAMING_HOOKS
+from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -64,7 +76,25 @@ def _as_model(frame: Frame, receiver: Value, call: cst.CSTNode) -> Value:
         return wrapped_models.narrowed_at(frame, receiver, call) if is_model else UNKNOWN
     if isinstance(receiver, LibraryInstance) and receiver.name.startswith(_OF_TORCH):
         return ModelValue(receiver.rank, wrapping=Wrapping.BARE)
+    if type(receiver) is Value and receiver.rank.state is not State.BOTTOM and _is_wrapped_after(frame, call):
+        return ModelValue(SAME, wrapping=Wrapping.BARE)
     return as_wrappable(receiver)
+
+
+def _is_wrapped_after(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether a function wraps the model whose method it calls only after that: `model = DDP(model)`."""
+    callee = callee_of(call)
+    model = callee.value if isinstance(callee, cst.Attribute) else None
+    if not isinstance(model, cst.Name):
+        return False
+    wrapping = [each for each in of_class(frame.root, cst.Call) if _wraps(frame, each, model)]
+    in_loop = any(isinstance(each, (cst.For, cst.While)) for each in ancestors(frame.root, call))
+    return bool(wrapping) and not in_loop and all(precedes(frame.root, call, each) for each in wrapping)
+
+
+def _wraps(frame: Frame, call: cst.Call, model: cst.Name) -> bool:
+    is_given = bool(call.args) and model.deep_equals(call.args[0].value)
+    return is_given and library.canonical(library_function_of(frame, call.func)) in (DDP, DATA_PARALLEL)
 
 
 def _as_before_tests(frame: Frame, model: Value, call: cst.CSTNode) -> Value:
