@@ -1,14 +1,12 @@
 """Weights that a program reads from a file to which it has saved those of a model with other names.
 
-Events of a script, on several processes:
+Events of a script, on several processes, in which both loads are before `model = DDP(model)`:
 
-    model = Net()
-    if os.path.exists(path):
-        model.load_state_dict(torch.load(path)["model"])        StateLoaded
-    model = DDP(model)
-    torch.save({"model": model.state_dict()}, path)
+    model.load_state_dict(torch.load("a.pt")["model"])        StateLoaded
+    torch.save({"model": model.state_dict()}, "a.pt")
 
-    torch.save({"model": model.module.state_dict()}, path)      then there is none: both are those of the bare model
+    model.load_state_dict(torch.load("b.pt")["inner"])        none: these are those of the bare model
+    torch.save({"inner": model.module.state_dict()}, "b.pt")
 
 A file is one that the program saves if the words that say where it is are the same, or if the program resumes from it.
 All that is saved in the source file under the same keys has to be of the same kind: with the prefix, or without it.
