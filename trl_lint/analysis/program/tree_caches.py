@@ -12,11 +12,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 FindT = TypeVar("FindT", bound=Callable[..., object])
 
-_caches: list[Any] = []
+_clear: list[Callable[[], None]] = []
 
 
 def tree_cache(size: int) -> Callable[[FindT], FindT]:
@@ -24,7 +24,7 @@ def tree_cache(size: int) -> Callable[[FindT], FindT]:
 
     def decorated(find: FindT) -> FindT:
         cached = lru_cache(size)(find)
-        _caches.append(cached)
+        _clear.append(cached.cache_clear)
         return cast("FindT", cached)
 
     return decorated
@@ -36,5 +36,5 @@ def forget_after(holder: object) -> None:
 
 
 def _forget() -> None:
-    for each in _caches:
-        each.cache_clear()
+    for clear in _clear:
+        clear()
