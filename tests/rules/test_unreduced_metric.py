@@ -39,19 +39,6 @@ def test_a_finding_says_what_where_why_and_how():
     assert finding.fix.applicability is SAFE
 
 
-def test_calls_of_one_block_that_log_a_metric_each_are_one_finding():
-    logs = "wandb.log({'a': x.mean()})\nwandb.log({'b': x.max()})\nif main:\n    wandb.log({'c': x.min()})"
-    first, inner = SNIPPETS.findings(loop(f"x = model(**batch).logits\n{logs}"))
-    assert [each.message.partition(" ")[0] for each in (first, *first.also)] == ["`a`", "`b`"]
-    assert (inner.message.partition(" ")[0], inner.also) == ("`c`", ())
-
-
-def test_what_has_to_be_asked_for_is_not_told_with_what_is_in_the_default_set():
-    seen = "labelled = batch['labels'].float().mean()\nloss = model(**batch).loss\nloss.backward()"
-    text = loop(f"{seen}\nwandb.log({{'loss': loss}})\nwandb.log({{'labelled': labelled}})")
-    assert [(each.by_default, each.also) for each in SNIPPETS.findings(text)] == [(False, ()), (True, ())]
-
-
 @pytest.mark.parametrize(
     ("logs", "named"),
     [

@@ -75,8 +75,7 @@ next to the rank, in a file of each rank or logged under a name that contains it
 to a wandb run that each process has for itself as one of a `group`, what only the processes beside the first one log
 (`if rank != 0:`), and models loaded with `device_map="auto"`, which one process trains.
 Of a file, the path must be the same on all ranks, or only some of them write to it. A metric that is shown in several
-ways is reported once in each function that prints it, and not again for a helper or a file. Calls of one block that log
-a metric each are one finding, with the others listed.
+ways is reported once in each function that prints it, and not again for a helper or a file.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
@@ -85,7 +84,7 @@ a metric each are one finding, with the others listed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -154,7 +153,6 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     metric=what,
                     by_default=False if is_minor or in_doubt else None,
                     in_doubt=in_doubt,
-                    cause=_block(event, write, is_minor or in_doubt),
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
@@ -179,24 +177,6 @@ def _name_of(event: Logged, write: Write) -> str:
     function = _function(event, write)
     walked = comprehended(cast("Module", write.module).tree if function is None else function.node, node)
     return node.value if walked is None else walked
-
-
-def _block(event: Logged, write: Write, on_request: bool) -> Hashable | None:
-    """The block of the calls that log one metric each: what is missing before one of them is missing before all.
-
-    Those that have to be asked for are not told with the others. None if the metric is not an argument of the call.
-    """
-    from libcst import Call, IndentedBlock
-
-    from trl_lint.analysis.program.syntax import ancestors, innermost
-
-    tree, call = event.module.tree, event.node
-    if write.module is not event.module or not isinstance(call, Call):
-        return None
-    if write.node is not call and write.node not in ancestors(tree, call) and call not in ancestors(tree, write.node):
-        return None
-    block = innermost(tree, call, IndentedBlock)
-    return (id(tree if block is None else block), event.sink, on_request)
 
 
 def _chain(event: Logged, write: Write) -> Step | None:
