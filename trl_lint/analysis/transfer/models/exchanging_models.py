@@ -3,7 +3,7 @@
 Which of their outputs are each rank's own is not known then:
 
     class Codebook(nn.Module):
-        def update(self, x): dist.all_reduce(counts); return {"used": (counts > 1).sum()}      it does
+        def forward(self, x): dist.all_reduce(counts); return {"used": (counts > 1).sum()}     it does
     class Quantizer(nn.Module):
         def __init__(self): self.parts.append(Codebook(512))                                   it does, in a part
     class Encoder(nn.Module):
@@ -17,12 +17,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue
-from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.knowledge.schema import Collective
 from trl_lint.knowledge.torch_distributed import ROWS
 
+_FORWARD = "forward"
 # The collectives of which all ranks get the result.
 _OF_ALL = frozenset(
     row.name.rpartition(".")[2]
@@ -34,7 +35,7 @@ _DEEPEST = 4
 
 
 def exchanges(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether a method of a model, or of a part that it makes, calls a collective of which all ranks get the result."""
+    """Whether the forward of a model, or of a part that it makes, has a collective whose result all ranks get."""
     return _exchanges(frame, cls, _DEEPEST, set())
 
 
@@ -42,9 +43,21 @@ def _exchanges(frame: Frame, cls: ClassInfo, depth: int, seen: set[int]) -> bool
     if depth == 0 or id(cls) in seen:
         return False
     seen.add(id(cls))
-    if any(last_name(call.func) in _OF_ALL for base in cls.project_lineage() for call in of_class(base.node, cst.Call)):
+    if any(last_name(call.func) in _OF_ALL for each in _run_by_forward(cls) for call in of_class(each.node, cst.Call)):
         return True
     return any(_exchanges(frame, each, depth - 1, seen) for each in _made(frame, cls))
+
+
+def _run_by_forward(cls: ClassInfo) -> list[FunctionInfo]:
+    """The forward of a class, and the methods that it calls, even indirectly."""
+    names, found = [_FORWARD], []
+    for name in names:
+        method = cls.find(name)
+        if method is not None:
+            found.append(method)
+            called = (self_attribute(call.func) for call in of_class(method.node, cst.Call))
+            names.extend(each for each in dict.fromkeys(called) if each and each not in names)
+    return found
 
 
 def _made(frame: Frame, cls: ClassInfo) -> Iterator[ClassInfo]:
