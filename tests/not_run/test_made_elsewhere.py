@@ -75,12 +75,3 @@ def test_an_heir_that_programs_only_sample_from(tmp_path):
 )
 def test_a_model_that_a_program_may_train(tmp_path, others):
     assert in_project(tmp_path, others) == [TRAINED, SAMPLED]
-
-
-@pytest.mark.parametrize(("settings", "reported"), [("AutoEncoder", [TRAINED]), ("Prior", [SAMPLED])])
-def test_a_model_that_no_settings_name_where_they_name_others(tmp_path, settings, reported):
-    train = TRAIN.replace("from models import AutoEncoder", "from settings import made").replace(
-        "AutoEncoder()", "made()"
-    )
-    config = f"model:\n  target: models.{settings}\n"
-    assert in_project(tmp_path, {"train.py": train, "config.yaml": config}) == reported

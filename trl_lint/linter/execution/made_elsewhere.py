@@ -1,12 +1,11 @@
-"""The classes of a file whose objects are made by nobody, or by programs only that have Lightning run nothing.
+"""The classes of a file whose objects are made by programs only that have Lightning run nothing.
 
     train_first.py    from models import AutoEncoder, Prior
                       Trainer(devices=2).fit(AutoEncoder())
     sample.py         from models import Prior
                       images = Prior.load_from_checkpoint("prior.ckpt").sample()
 
-The code that trains `Prior` is not there: what it logs in its validation, nobody sees. Nor does anybody see what a
-class logs that neither code nor settings name, where settings name the classes of other objects.
+The code that trains `Prior` is not there: what it logs in its validation, nobody sees.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ def made_elsewhere(path: Path, projects: Mapping[Path, ProjectScan], code: Light
         names = {cls, *heirs_of(cls, contents.values())}
         if names.isdisjoint({*built.whole, *built.parts}) and not is_renamed(names, contents.values()):
             users = [each for each, content in contents.items() if is_used(names, content)]
-            # Where settings name the classes of other objects, one that neither they nor code names is made by nobody.
-            if not any(map(has_trainer, users)) if users else built.whole:
+            if users and not any(map(has_trainer, users)):
                 found.add(cls)
     return frozenset(found)
