@@ -248,13 +248,16 @@ ARGUMENTS_WITH_RANK = Guess(
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|(?<!do)(?<!re)main(?!tain)|master|primary|chief|leader|(?<!pre)(?<!post)proc(?!essing|essor)|node|gpu"
-    r"|device|local|dist(?!il|ance)|world|first(?!_stage)|zero|should|is_(?!continu|debug|eval|infer|resum|test|train|val)"
+    r"|device|local|dist(?!il|ance)|world|first(?!_stage)|zero|should"
+    r"|is_(?!comet|continu|debug|eval|infer|mlflow|resum|tensorboard|test|train|val|wandb)"
     r"|pid|host|shard|part|split(?!s|_(?!id|no_?|num))|index|idx",
     says="A setting with such a word in its name may be the rank, or a test for it. Names about preprocessing, "
-    "processors, how a data set is split (`split_type`), domains, and what the program does (`is_train`) are not.",
+    "processors, how a data set is split (`split_type`), domains, and what the program does (`is_train`) or where it "
+    "logs (`is_wandb`) are not.",
     because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not so in "
     "huggingface/distil-whisper: `data_args.preprocessing_only`, `data_args.data_split_name`; "
-    "mingyuan-zhang/MotionDiffuse, text2motion/datasets/dataset.py: `if opt.is_train:`",
+    "mingyuan-zhang/MotionDiffuse, text2motion/datasets/dataset.py: `if opt.is_train:`; som-shahlab/hf_ehr, "
+    "scripts/run.py: `if config.logging.wandb.is_wandb: wandb.init()`",
 )
 SHARED_PATH = Guess(
     group=SYNCHRONISATION,

@@ -79,6 +79,8 @@ such as a callback, is not reported, nor what follows a use of a value that the 
   downloaded after it, that rarely happens, so it is not in the default set. Nor is what a program makes if it is
   missing, before a Trainer of Lightning (in `fit`) or a Fabric (in `launch`) starts the other processes, if no command
   starts them all at once;
+- a test for files where both branches start a run of a tracker, `if resumed: wandb.init(id=last)` with `else:
+  wandb.init()`;
 - a `try` that catches any error: as a rule, nothing goes wrong. One that catches errors of files (`except OSError`), or
   makes what must be new (`os.mkdir(lock)`), may be how one rank is chosen. `except FileNotFoundError` may be that only
   if something in it is taken away (`os.rename(job, mine)`);

@@ -390,7 +390,9 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
         points = on_way_to(frame.root, frame.sync_points, node)
         control = control_after(control, (*frame.engine.earlier_points, *points))
     return all(
-        _lets_all_ranks_in(frame, each, effect) or wide_conditions.exits_for_other_reasons(each, control, node)
+        _lets_all_ranks_in(frame, each, effect)
+        or wide_conditions.exits_for_other_reasons(each, control, node)
+        or wide_conditions.is_done_either_way(each, effect, node)
         for each in control.conditions
     )
 

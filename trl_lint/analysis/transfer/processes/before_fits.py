@@ -43,6 +43,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
+from trl_lint.analysis.transfer.processes.wide_conditions import is_done_either_way
 from trl_lint.domain.control import Control
 from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.ranks import Origin
@@ -158,8 +159,11 @@ def nodes_of(program: EventTrace) -> set[int]:
 
 def is_first(event: Event) -> bool:
     """Whether an event changes files only as long as they do not exist."""
-    conditions = (each for each in event.control.conditions if each.rank.origins == Origin.IO)
-    return isinstance(event, SideEffect) and any(_is_without_file(each, event.node) for each in conditions)
+    return isinstance(event, SideEffect) and any(
+        _is_without_file(each, event.node) and not is_done_either_way(each, event.effect, event.node)
+        for each in event.control.conditions
+        if each.rank.origins == Origin.IO
+    )
 
 
 def _is_without_file(condition: Control, node: cst.CSTNode) -> bool:

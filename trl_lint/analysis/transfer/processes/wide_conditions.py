@@ -13,12 +13,15 @@ For example:
     if epoch % self.every == 0:             the same, however the frequency is named
     if is_main_process:
         if os.path.exists(path): return     all continue if the path does not exist
+    if resumed: wandb.init(id=last)         whatever a rank finds on its disk, it starts a run
+    else: wandb.init()
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.done_either_way import is_called_either_way
 from trl_lint.analysis.program.idioms.handled_errors import MISSING_FILE, OF_FILES, catches
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
 from trl_lint.analysis.program.syntax import (
@@ -41,6 +44,7 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
 from trl_lint.knowledge.python import MADE_ONCE, TAKEN_ONCE
+from trl_lint.knowledge.schema import Effect
 
 
 def is_no_guard(condition: Control) -> bool:
@@ -62,6 +66,15 @@ def is_no_guard(condition: Control) -> bool:
         return not any(isinstance(each, (cst.FunctionDef, *LOOPS)) for each in ancestors(root, place))
     branch = branch_of(root, place)
     return branch is not None and branch.orelse is None and _only_breaks(branch)
+
+
+def is_done_either_way(condition: Control, effect: Effect, node: cst.CSTNode) -> bool:
+    """Whether a rank does something that concerns no files whatever it finds on its disk."""
+    place = place_of(condition)
+    if place is None or condition.rank.origins != Origin.IO or effect.path is not None:
+        return False
+    unless = frozenset(each for each in effect.unless if isinstance(each, str))
+    return is_called_either_way(condition.provenance.module.tree, place, node, unless)
 
 
 def is_tried(condition: Control) -> bool:
