@@ -253,6 +253,21 @@ def _decide(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, o
         decisive = None if condition is None else _decisive_outcome(frame, test, condition)
         if condition is not None and decisive is not None:
             values[name] = _with_outcome(value, condition, decisive) if decisive.is_true is outcome else _bare(value)
+        elif condition is not None and _rules_out(frame, test, outcome, condition):
+            values[name] = _bare(value)
+
+
+def _rules_out(frame: Frame, test: cst.BaseExpression, outcome: bool, condition: WrappedWhere) -> bool:
+    """Whether no wrapper is created where a test has this outcome, as a part of the condition needs the other one."""
+    if condition.function is not frame.function:
+        return False
+    needed = (
+        without_not(part, each.is_true)
+        for each in condition.outcomes
+        for part in (parts_of(each.node) if each.is_true else alternatives(each.node))
+        if isinstance(part, cst.BaseExpression)
+    )
+    return any(is_true is not outcome and _is_same_test(frame, test, part) for part, is_true in needed)
 
 
 def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, outcome: bool) -> None:
