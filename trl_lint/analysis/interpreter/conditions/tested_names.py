@@ -5,6 +5,7 @@ For example:
     if args.distributed and is_main_process():       distributed; the rank is not included
     use_ddp = args.gpus > 1
     if use_ddp:                                      use_ddp, gpus
+    if epoch % args.every == 0:                      every: tests for other turns of a loop may hold in the same one
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
-from trl_lint.analysis.program.syntax import assignments, below, loop_targets, names_in, of_class
+from trl_lint.analysis.program.syntax import assignments, below, last_name, loop_targets, names_in, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
@@ -124,12 +125,26 @@ def _tested(frame: Frame, node: cst.CSTNode) -> Iterator[_Tested]:
 
 def _named_in(node: cst.CSTNode) -> Iterator[_Tested]:
     parts = {id(part) for each in below(node) if isinstance(each, cst.Attribute) for part in (each.value, each.attr)}
+    counters = _counters_in(node)
     for each in below(node):
+        if id(each) in counters:
+            continue
         match each:
             case cst.Name(value=name) if id(each) not in parts and name not in _CONSTANTS:
                 yield each
             case cst.Attribute() | cst.SimpleString():
                 yield each
+
+
+def _counters_in(node: cst.CSTNode) -> set[int]:
+    """The ids of counters in an expression of which it only asks whether a setting divides them."""
+    return {
+        id(each)
+        for division in of_class(node, cst.BinaryOperation)
+        if isinstance(division.operator, cst.Modulo) and isinstance(division.right, (cst.Attribute, cst.Name))
+        for each in operands(division.left)
+        if COUNTER.fits(last_name(each))
+    }
 
 
 _CONSTANTS = frozenset({"False", "None", "True"})
