@@ -256,6 +256,7 @@ def test_a_hint_says_why(lines: str, reason: str):
 
 SAVE = "torch.save({'model': model.state_dict(), 'epoch': 1}, path)\n"
 READ = "checkpoint = torch.load(path)\nmodel.load_state_dict(checkpoint['model'])\n"
+LOAD_STATE = "model.load_state_dict(state)\n"
 NET = "model = Net()\n"
 DIVIDED = "if distributed:\n    model = DDP(model)\n"
 WRAPPED = "model = DDP(model)\n"
@@ -344,6 +345,13 @@ def test_a_helper_that_saves():
         (NET, READ.replace("model.load", "if distributed:\n    model = DDP(model)\nmodel.load"), SAVE),
         (NET, "if not distributed:\n" + indent(READ, "    "), DIVIDED, SAVE),
         ("model = args.net\n", READ, SAVE),
+        (
+            NET,
+            "state = torch.load(path)\nif 'model' in state:\n    state = state['model']\n",
+            LOAD_STATE,
+            WRAPPED,
+            SAVE,
+        ),
     ],
 )
 def test_files_whose_weights_fit_or_of_which_something_is_not_known(parts: tuple[str, ...]):

@@ -49,25 +49,28 @@ class ReadPart(NamedTuple):
     words: frozenset[str]
 
 
-def read_part(scopes: Sequence[cst.CSTNode], node: cst.BaseExpression, reads: Asks) -> ReadPart | None:
+def read_part(
+    scopes: Sequence[cst.CSTNode], node: cst.BaseExpression, reads: Asks, followed: frozenset[str] = frozenset()
+) -> ReadPart | None:
     """The part of a file that an expression in a function is; None if it is something else, or may be changed.
 
     scopes: the function, those around it, and the module. reads: whether a call reads a file, whose path is its first
-    argument.
+    argument. followed: the names that lead here; one that is assigned a part of itself (`state = state["model"]`) is
+    the whole or the part.
     """
     root, taken = scopes[0], _taken_from(node)
     if taken is not None:
         owner, key = taken
-        found = read_part(scopes, owner, reads)
+        found = read_part(scopes, owner, reads, followed)
         return None if found is None else found._replace(keys=(*found.keys, key))
     match node:
         case cst.Call(args=[path, *_]) if reads(node):
             return ReadPart(node, (), words_of(scopes, path.value))
-        case cst.Name(name):
+        case cst.Name(name) if name not in followed:
             values = [
                 value for target, value in assignments(root) if isinstance(target, cst.Name) and target.value == name
             ]
-            parts = [read_part(scopes, value, reads) for value in values]
+            parts = [read_part(scopes, value, reads, followed | {name}) for value in values]
             first = parts[0] if parts else None
             are_alike = all(each is not None and first is not None and each[1:] == first[1:] for each in parts)
             return first if are_alike and _is_only_read(root, name) else None
