@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
@@ -618,6 +619,19 @@ def test_every_rank_makes_the_call(body, fixed):
     text = loop(body)
     assert FSDP.mended(text) == text
     assert FSDP.mended(text, unsafe=True) == loop(fixed)
+
+
+def test_a_line_is_moved_once_however_many_calls_lead_to_it():
+    saves = """
+        def save(accelerator, path, extra=None):
+            {}if not accelerator.is_main_process:
+                return
+            {}print(extra)
+    """
+    line = "accelerator.save_state(path)\n            "
+    calls = loop("save(accelerator, 'x')\nsave(accelerator, f'{step}', batch)\nsave(accelerator, 'y', 3)")
+    text, fixed = (calls + dedent(saves.format(*each)) for each in (("", line), (line, "")))
+    assert FSDP.mended(text, unsafe=True) == fixed
 
 
 @pytest.mark.parametrize("call", ["self.save_model()", "self.save_model('x')"])

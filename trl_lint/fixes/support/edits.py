@@ -217,10 +217,11 @@ def _renamed(rewrite: FixPlan, names: dict[str, str]) -> FixPlan:
 
 
 def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
-    """One rewrite that does all of these; None if two of them replace a node differently."""
+    """One rewrite that does all of these; None if two of them replace a node, or move a line, differently."""
     edits: list[Edit] = []
     reduced: list[Reduced] = []
     replaced: dict[int, cst.BaseExpression] = {}
+    moved: dict[int, Move] = {}
     for rewrite in with_distinct_names(dict.fromkeys(rewrites)):
         for edit in rewrite.edits:
             if isinstance(edit, Replace):
@@ -228,6 +229,12 @@ def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
                 if not _is_same_expression(other, edit.by):
                     return None
                 if other is not edit.by:
+                    continue
+            if isinstance(edit, Move):
+                first = moved.setdefault(id(edit.statement), edit)
+                if (first.anchor, first.behind) != (edit.anchor, edit.behind):
+                    return None
+                if first is not edit:
                     continue
             edits.append(edit)
         reduced += [each for each in rewrite.reduced if each.replace in edits]
