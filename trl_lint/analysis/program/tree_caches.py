@@ -3,8 +3,8 @@
     @tree_cache(64)
     def _parents(root): …          the results for the last 64 roots
 
-A cache keeps the trees of its results alive, and with them all that an editor has ever opened: a large file takes about
-15 MB, and the last 64 versions of it 1 GB. So a project that is no longer needed takes the results with it.
+A cache keeps the trees of its results alive: a large file takes about 15 MB, and the last 64 versions of it that an
+editor has shown 1 GB. So a project that is no longer needed takes the results with it.
 """
 
 from __future__ import annotations

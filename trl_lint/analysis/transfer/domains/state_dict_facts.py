@@ -4,7 +4,7 @@
     copy.deepcopy(state), state.copy()               the same
     {name: x.cpu() for name, x in state.items()}     the same: the names are kept
     {name[7:]: x for name, x in state.items()}       a dict of which nothing is known
-    {name: x for name, x in state.items() if ok}     the same: what is left out may be the reason for it
+    {name: x for name, x in state.items() if ok}     unknown as well: it may keep only the names that fit
 
 None is known of a model with a `state_dict` or a hook of its own, nor of one in FSDP or DeepSpeed.
 """
