@@ -86,3 +86,27 @@ def test_every_run_prepares_for_itself(launch, server, tmp_path):
         made = [file for file in placed if "cache-" in file]
         assert made and all(file.startswith(str(judged.run.folder)) for file in placed), placed
     assert not list((tmp_path / "traces").rglob("*.arrow"))
+
+
+# The second rank comes when the first would have its file in place: eight rows take it a few milliseconds.
+COMES_LATE = """\
+import os, sys, time
+from datasets import load_dataset
+from torch import distributed
+
+distributed.init_process_group("gloo")
+rows = load_dataset("json", data_files=sys.argv[1], split="train")
+distributed.barrier()
+time.sleep(0.4 * int(os.environ["RANK"]))
+rows.map(lambda row: {"twice": 2 * row["a"]})
+"""
+
+
+@pytest.mark.torch
+def test_a_race_is_found_although_one_rank_is_late(launch, server, tmp_path):
+    (tmp_path / "train.py").write_text(COMES_LATE)
+    (tmp_path / "rows.json").write_text("\n".join(json.dumps({"a": number}) for number in range(8)))
+    subject = Subject("train.py", str(tmp_path / "train.py"), tmp_path, (str(tmp_path / "rows.json"),))
+    run = Session(launch, tmp_path / "traces", start=server).judge(subject, "as it is").run
+    made = [{placed.file for placed in rank.placed if "cache-" in placed.file} for rank in run.ranks]
+    assert len(made) == 2 and made[0] and made[0] == made[1], made

@@ -5,6 +5,9 @@ datasets library does with its caches (datasets/arrow_dataset.py `Dataset._map_s
 renaming (`os.rename`, `os.replace` and `shutil.move` raise the event `os.rename`), and each file that it opens; writers
 outside of Python are recorded where they are called (`made.py`).
 
+Whether another rank writes the same file is a race: a rank that is late finds the file, and reads it. So the first
+files to be moved are moved a moment later, in which the others can look and find none.
+
 Files opened by a library that handles ranks itself are not recorded: `save_pretrained` writes the weights on all ranks,
 whatever `is_main_process` says (transformers/modeling_utils.py of 4.51.3).
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from . import call_stack, trace
 from .job import Job
@@ -30,8 +34,11 @@ _COMPILERS = ("torchinductor", "triton", "__pycache__")
 # Paths that are no files, and those shared by all programs.
 _ELSEWHERE = ("/dev/", "/proc/", "/sys/", os.path.join(os.path.expanduser("~"), ".cache", ""))
 _KNOW_RANKS = ("datasets", "deepspeed", "diffusers", "huggingface_hub", "lightning", "peft", "transformers", "trl")
+# How long a file is held back, in seconds, and how many files are: a job that moves many is not slowed down further.
+_HELD_BACK, _MOST_HELD_BACK = 1.0, 3
 _job: Job | None = None
 _recorded: set[str] = set()
+_moved = 0
 
 
 def watch(job: Job) -> None:
@@ -54,9 +61,17 @@ def opens(path: object) -> None:
 
 def _on_event(event: str, args: tuple[object, ...]) -> None:
     if event == _RENAMED and isinstance(args[1], (str, os.PathLike)):
-        _record(os.fspath(args[1]))
+        _moves(os.fspath(args[1]))
     elif event == _OPENED and isinstance(args[2], int) and args[2] & _WRITES and _caller() != _TRIES:
         opens(args[0])
+
+
+def _moves(path: str) -> None:
+    """Record a file that is about to get its final name, and hold it back: the event comes before the renaming."""
+    global _moved
+    if _record(path) and _moved < _MOST_HELD_BACK:
+        _moved += 1
+        time.sleep(_HELD_BACK)
 
 
 def _caller() -> str:
@@ -64,12 +79,15 @@ def _caller() -> str:
     return sys._getframe(2).f_code.co_name
 
 
-def _record(path: str) -> None:
+def _record(path: str) -> bool:
+    """Record a file, unless it was before or any rank may write it: whether it was recorded."""
     if _job is None or trace.current is None:
-        return
+        return False
     file = os.path.abspath(path)
     ours = (os.path.join(_job.traces, "rank"), *([os.path.join(_job.cache, ".")] if _job.cache else ()))
     is_shared = file.endswith(_SHARED) or any(name in file for name in _COMPILERS)
-    if not (is_shared or file in _recorded or file.startswith(ours)):
-        _recorded.add(file)
-        trace.write("placed", file=file, at=call_stack.current(_job.user_files))
+    if is_shared or file in _recorded or file.startswith(ours):
+        return False
+    _recorded.add(file)
+    trace.write("placed", file=file, at=call_stack.current(_job.user_files))
+    return True
