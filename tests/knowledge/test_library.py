@@ -12,6 +12,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import NOTHING, SAME, Class, Collective, Function, Hook, OpaqueCall, Row, Sink, instance
+from trl_lint.releases import Releases
 
 
 def test_every_row_has_a_source():
@@ -442,3 +443,7 @@ def test_a_method_that_a_later_release_has_removed_is_known_to_code_that_calls_i
     """A project that allows any later release may still call it."""
     found = library.method("trl.DPOTrainer", "get_batch_logps", {"trl": release})
     assert (found is not None) is is_known
+
+
+def test_an_object_of_an_unknown_class_has_no_release_to_ask_for():
+    assert library.method("", "__enter__", Releases({})) is None

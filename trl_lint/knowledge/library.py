@@ -443,9 +443,8 @@ def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tu
 def _removed_method(cls: str, attr: str, versions: Mapping[str, str]) -> tuple[str, tuple[Row, ...]] | None:
     """The class that had a method in an earlier release, and its last row: code that calls it is written for that."""
     for current in mro(cls, versions):
-        release = versions.get(current.partition(".")[0], "")
         known = [row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Function) and row.until]
-        if known and release and order_of(release, known[-1].until) >= 0:
+        if known and order_of(versions.get(current.partition(".")[0], ""), known[-1].until) >= 0:
             return current, (known[-1],)
     return None
 
