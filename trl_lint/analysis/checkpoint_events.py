@@ -37,3 +37,26 @@ class StateLoaded(Event):
     wrapper: BaseExpression | None = None
     read: ReadPart | None = None
     accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardsSaved(Event):
+    """The weights of the module inside a wrapper are written as this rank has them: an engine may have sharded them.
+
+    model: the module. owner: its expression. trainer: that of the Trainer whose model it is, None if it is of none.
+    wrapped: that of the wrapper that Accelerate has taken it out of, None if the function does not show it.
+    is_given_whole: whether the function that saves gets the weights that its caller has gathered. by_adapters: whether
+    the file has adapters, whose modules FSDP wraps each for itself.
+    """
+
+    mentions = (mentions.SAVES_MODELS,)
+    anywhere = True  # what wraps the model may be in another file
+
+    node: Call
+    model: Value
+    owner: BaseExpression
+    trainer: BaseExpression | None = None
+    wrapped: BaseExpression | None = None
+    accelerator: str = ""
+    is_given_whole: bool = False
+    by_adapters: bool = False

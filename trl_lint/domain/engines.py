@@ -147,6 +147,10 @@ class EnginesInUse(NamedTuple):
         found = sorted((each for each in self.shown if each.engine in engines), key=lambda each: not each.chosen)
         return next(iter(found), None)
 
+    def without_code(self) -> EnginesInUse:
+        """The same, without the engines that only code shows, which may be that of other programs."""
+        return self._replace(shown=tuple(each for each in self.shown if not each.where.endswith(".py")))
+
     def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain, or settings name only these and no known launch could use others.
 

@@ -88,6 +88,10 @@ ONLY_MODELS_HAVE = frozenset(
         "save_pretrained",
     }
 )
+# The method of transformers, diffusers and PEFT by which a model writes its weights, and the keyword for others that it
+# writes instead.
+SAVES_ITSELF = "save_pretrained"
+GIVEN_WEIGHTS = "state_dict"
 # Methods that return the parameters and modules of a model; no optimizer, loader or scheduler has them.
 ASKED_FOR_PARAMETERS = frozenset({"modules", "named_modules", "named_parameters", "parameters", "requires_grad_"})
 LIST_PARAMETERS = frozenset({"named_parameters", "parameters"})

@@ -1,4 +1,4 @@
-"""Under FSDP, each rank clips by a norm of its own.
+"""Under FSDP, each rank clips by its own norm.
 
 ## What it does
 Reports `torch.nn.utils.clip_grad_norm_` on the parameters of a model that `FullyShardedDataParallel` (FSDP 1) wraps
