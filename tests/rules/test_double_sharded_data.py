@@ -325,6 +325,29 @@ def test_a_loader_that_a_trainer_prepares_itself():
     assert not SNIPPETS.findings(trainer(body.format(made)))
 
 
+OWN_TRAINER = """\
+from torch.utils.data import DataLoader
+from transformers import Trainer
+
+
+class Mine(Trainer):
+    def get_train_dataloader(self):
+        return DataLoader(self.train_dataset)
+"""
+
+
+@pytest.mark.parametrize(("cls", "count"), [("Mine", 0), ("Trainer", 1)])
+def test_a_trainer_of_another_file_with_loaders_of_its_own(tmp_path, cls, count):
+    main = (
+        f"from datasets.distributed import split_dataset_by_node\nfrom trainers import {cls}\n"
+        "import torch.distributed as dist\n\n\ndef main(model, rows):\n"
+        "    own = split_dataset_by_node(rows, rank=dist.get_rank(), world_size=dist.get_world_size())\n"
+        f"    {cls}(model=model, train_dataset=own).train()\n"
+    )
+    folder = written(tmp_path, {"trainers.py": OWN_TRAINER, "train.py": main})
+    assert len(found(folder, "train.py")) == count
+
+
 @pytest.mark.parametrize(
     "parts",
     [

@@ -257,7 +257,8 @@ def _of_loader(value: Value) -> Dealing | None:
 
 def _check_trainer(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """A Trainer is made, whose loaders deal the rows, unless its class makes loaders of its own."""
-    cls = class_of(frame.engine.evaluate(frame, node.func)) if isinstance(node, cst.Call) else None
+    called = frame.engine.settle(frame.engine.evaluate(frame, node.func)) if isinstance(node, cst.Call) else None
+    cls = None if called is None else class_of(called)
     trained: Dealing | None = None
     for name, maker in sharding.DATA_OF_TRAINER.items():
         rows = _of_argument(frame, args, -1, name) if cls is None or cls.find(maker) is None else None

@@ -42,7 +42,7 @@ def given_share(frame: Frame, function: FunctionInfo, call: cst.Call) -> Dealing
 def _class_of_receiver(frame: Frame, function: FunctionInfo, call: cst.Call) -> ClassInfo | None:
     """The class that a call makes an object of, or whose method it is."""
     if function.name == "__init__":
-        return class_of(frame.engine.evaluate(frame, call.func))
+        return class_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))
     return class_of(frame.node_values.get(id(call.func.value))) if isinstance(call.func, cst.Attribute) else None
 
 
