@@ -206,6 +206,7 @@ class Bench:
         finally:
             for path in texts:
                 overlay.pop(path, None)
+                self.linter.trees.pop(path, None)  # a new file has a name of its own, so that none replaces its tree
 
     def lint(self, texts: dict[Path, str]) -> list[tuple[Path, Finding]]:
         """The findings in these files, each analysed with the others in place."""

@@ -121,9 +121,10 @@ def test_what_a_fabric_logs(given, shown, is_reported):
     assert bool(SNIPPETS.findings(FABRIC.format(given, shown))) is is_reported
 
 
+_ASSERTS = "    assert args.replace_sampler_ddp{}"
 PROGRAM = """
 
-def main(net, rows):
+def main(net, rows, args):
     loader = torch.utils.data.DataLoader(rows{})
     trainer = {}
     trainer.validate(Module(net), loader)
@@ -139,6 +140,11 @@ def main(net, rows):
         ("", "L.Trainer(devices=-1, use_distributed_sampler=False)", False),
         ("", "L.Trainer(gpus=8, replace_sampler_ddp=False)", False),
         (", sampler=DistributedSampler(rows)", "L.Trainer(devices=-1, use_distributed_sampler=False)", True),
+        ("", "L.Trainer.from_argparse_args(args, gpus=8)", True),
+        ("", f"L.Trainer.from_argparse_args(args, gpus=8)\n{_ASSERTS.format(' == False')}", False),
+        ("", f"L.Trainer.from_argparse_args(args, gpus=8)\n{_ASSERTS.format(' == True')}", True),
+        ("", "L.Trainer.from_argparse_args(args, gpus=8)\n    assert not args.use_distributed_sampler", False),
+        ("", "L.Trainer.from_argparse_args(args, gpus=8)\n    args.replace_sampler_ddp = False", False),
     ],
 )
 @pytest.mark.parametrize("is_apart", [False, True])

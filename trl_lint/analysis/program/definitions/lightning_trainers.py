@@ -19,7 +19,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import assignments, last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.lightning import (
     COUNTS_DEVICES,
@@ -69,8 +69,10 @@ def share_data_out(programs: Iterable[cst.Module]) -> bool:
     Unless all of them say otherwise, and no program names a sampler that does it instead.
     """
     trees = tuple(programs)
-    calls = [call for tree in trees for call in of_class(tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
-    if not calls or not all(map(_shares_nothing_out, calls)):
+    makers = [
+        (tree, call) for tree in trees for call in of_class(tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS
+    ]
+    if not makers or not all(_shares_nothing_out(call) or _turns_it_off(tree) for tree, call in makers):
         return True
     return any(_SAMPLER in names_in(tree) for tree in trees)
 
@@ -86,6 +88,29 @@ def _shares_nothing_out(call: cst.Call) -> bool:
         and each.value.value == "False"
         for each in call.args
     )
+
+
+def _turns_it_off(program: cst.Module) -> bool:
+    """Whether a program sets the option of a Trainer that it makes of settings, or does not go on unless it is off.
+
+    assert args.replace_sampler_ddp == False; trainer = Trainer.from_argparse_args(args)
+    """
+    asserted = (each.test for each in of_class(program, cst.Assert))
+    return any(_is_off(target, value) for target, value in assignments(program)) or any(map(_says_off, asserted))
+
+
+def _is_off(option: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+    is_option = isinstance(option, cst.Attribute) and option.attr.value in SHARE_DATA_OUT
+    return is_option and isinstance(value, cst.Name) and value.value == "False"
+
+
+def _says_off(test: cst.BaseExpression) -> bool:
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.Attribute(attr=cst.Name(name))):
+            return name in SHARE_DATA_OUT
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal() | cst.Is(), right)]):
+            return _is_off(left, right)
+    return False
 
 
 def _has_one_device(call: cst.Call) -> bool:
