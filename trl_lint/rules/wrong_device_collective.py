@@ -44,10 +44,10 @@ the rank is taken modulo the number of all processes, in place of those on its n
 
 A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
-`cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), programs that
-choose gloo or the CPU, leave the backend open on GPUs or change the default device, torch.distributed collectives where
-neither nccl nor a library that chooses it is used (in the file or by a program that calls it), and unit tests, which
-run as one process.
+`cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), or where only
+some ranks get, programs that choose gloo or the CPU, leave the backend open on GPUs or change the default device,
+torch.distributed collectives where neither nccl nor a library that chooses it is used (in the file or by a program that
+calls it), and unit tests, which run as one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
@@ -69,6 +69,7 @@ from trl_lint.analysis.observers.backends import (
 )
 from trl_lint.analysis.program.definitions.unit_tests import is_one_process
 from trl_lint.analysis.transfer.tensors.tensor_devices import is_known
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.provenance import RemainderOfRank, Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
@@ -99,7 +100,8 @@ def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
     by_torch = event.row.name.startswith("torch.")
     if wrong is None or is_one_process(event.function):
         return
-    if wrong.device != "cpu" and sees_own_gpu(event.module):
+    # The ranks that get here may be the one that has this GPU: `if dist.get_rank() == 0: …` has `cuda:0`.
+    if wrong.device != "cpu" and (sees_own_gpu(event.module) or event.control.uniformity is Uniformity.DIVERGENT):
         return
     if not takes_gpu_only(event.module, event.groups, by_torch=by_torch, on_gpus=event.on_gpus):
         return
