@@ -106,6 +106,31 @@ def test_a_comment_that_silences_does_so_at_once(project, analyses):
     assert "TRL003" in said(*args)
 
 
+WRAPPED = """from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+
+accelerator = Accelerator()
+model = accelerator.prepare(AutoModelForCausalLM.from_pretrained("x"))
+model.gradient_checkpointing_enable()
+model.save_pretrained("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("silenced", "left"), [("enable(", ["7:1"]), ('save_pretrained("x"', ["6:1"]), ("none", ["6:1"])]
+)
+def test_one_of_two_places_with_one_cause_is_silenced(project, analyses, silenced, left):
+    args = ("--select=TRL002", "mine.py")
+    (project / "mine.py").write_text(WRAPPED, encoding="utf-8")
+    assert said(*args).count("TRL002") == 1
+    text = WRAPPED.replace(f"{silenced})\n", f"{silenced})  # noqa: TRL002\n")
+    (project / "mine.py").write_text(text, encoding="utf-8")
+    assert_same(analyses, *args)
+    assert [line.split(": TRL002")[0] for line in said(*args).splitlines() if "TRL002" in line] == [
+        f"mine.py:{place}" for place in left
+    ]
+
+
 GUARDED = """from accelerate import Accelerator
 
 accelerator = Accelerator()

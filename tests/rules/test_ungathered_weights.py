@@ -60,6 +60,7 @@ RIGHT = {
     "asks": UNWRAPPED + "if not is_deepspeed_zero3_enabled():\n    bare.save_pretrained(folder)\n",
     "not saved": UNWRAPPED + "best = bare.state_dict()\nprint(len(best))\n",
     "other saved": UNWRAPPED + "best = bare.state_dict()\ntorch.save(len(best), folder)\n",
+    "given": UNWRAPPED + "if words is None:\n    words = bare.state_dict()\ntorch.save(words, folder)\n",
     "ddp": 'torch.distributed.init_process_group("nccl")\nmodel = DistributedDataParallel(net)\n'
     "torch.save(model.module.state_dict(), folder)\n",
     "before": "net.save_pretrained(folder)\n" + TRAINED,

@@ -5,6 +5,8 @@
 
     gather_for_metrics(ratio).mean()                TRL007, whose range contains the call that TRL014 is about
 
+A comment silences what is on its line, and not what has the same cause on another one: these are merged apart.
+
 Fixes are still planned finding by finding; merging is for the reader.
 """
 
@@ -14,13 +16,18 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from trl_lint.findings import Finding, Related
+from trl_lint.linter.comments.suppressions import split
 from trl_lint.linter.locate import LocatedViolation
 
 
-def one_per_cause(found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
-    """The findings in the same order, each merged with the others that have its cause."""
+def one_per_cause(found: Sequence[LocatedViolation], source: bytes) -> list[LocatedViolation]:
+    """The findings in the same order, each merged with the others that have its cause.
+
+    source: the text in which they are.
+    """
     if len(found) < 2:
         return list(found)
+    silenced = set(split([each.finding for each in found], source)[1])
     first: dict[Hashable, int] = {}
     groups: dict[int, list[LocatedViolation]] = {}
     covering: dict[str, list[tuple[int, LocatedViolation]]] = {}
@@ -28,7 +35,9 @@ def one_per_cause(found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
         for code in each.rule.covers:
             covering.setdefault(code, []).append((number, each))
     for number, each in enumerate(found):
-        groups.setdefault(_representative(number, each, covering.get(each.rule.code, ()), first), []).append(each)
+        covered_by = covering.get(each.rule.code, ())
+        is_silenced = each.finding in silenced
+        groups.setdefault(_representative(number, each, covered_by, first, is_silenced), []).append(each)
     return [_merged(*groups[number]) for number in sorted(groups)]
 
 
@@ -37,13 +46,14 @@ def _representative(
     each: LocatedViolation,
     covering: Sequence[tuple[int, LocatedViolation]],
     first: dict[Hashable, int],
+    is_silenced: bool,
 ) -> int:
     """The number of the finding that represents this one: usually its own.
 
     covering: the numbered findings of rules that cover its rule.
     """
     if each.violation.cause is not None:
-        return first.setdefault((each.rule.code, each.violation.cause), number)
+        return first.setdefault((each.rule.code, each.violation.cause, is_silenced), number)
     return next((other for other, one in covering if _is_inside(each, one)), number)
 
 

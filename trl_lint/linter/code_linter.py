@@ -162,7 +162,7 @@ class CodeLinter:
         if len(found) > 1:
             from trl_lint.linter.causes import one_per_cause
 
-            found = one_per_cause(found)
+            found = one_per_cause(found, source)
         return [reported.finding for reported in found]
 
     @property

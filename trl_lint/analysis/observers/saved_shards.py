@@ -105,12 +105,16 @@ def _has_whole(frame: Frame, model: Value, method: str, node: cst.Call) -> bool:
 
 
 def _is_saved(root: cst.CSTNode, state: cst.Call) -> bool:
-    """Whether a function saves a state dict, at once or by the name that it gives it."""
+    """Whether a function saves a state dict, at once or by the name that it gives it.
+
+    By the name of a parameter, it is for callers that have not gathered the weights: `if state_dict is None: …`.
+    """
     assigned = innermost(root, state, cst.Assign)
+    given = {each.name.value for each in root.params.params} if isinstance(root, cst.FunctionDef) else set()
     names = {
         each.target.value
         for each in (() if assigned is None or assigned.value is not state else assigned.targets)
-        if isinstance(each.target, cst.Name)
+        if isinstance(each.target, cst.Name) and each.target.value not in given
     }
     return any(
         each is state or (isinstance(each, cst.Name) and each.value in names)

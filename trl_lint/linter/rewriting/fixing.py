@@ -83,7 +83,8 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
                     break  # otherwise retry a fix that was inside another one
         if now.source == begun.source:
             break  # otherwise a fix may have uncovered something that an earlier rule can fix
-    return _accounted(now.source, withheld, _counted(first.found), _counted(now.found), source)
+    before, after = _counted(first.found, source), _counted(now.found, now.source)
+    return _accounted(now.source, withheld, before, after, source)
 
 
 def with_safe_fixes(path: Path, source: bytes, code: str) -> bytes:
@@ -162,8 +163,8 @@ def _result_of_account(
     return FixResult(current, counts.fixed, left, tuple(remaining), counts.partly, counts.uncovered)
 
 
-def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
-    return [Counted(each.finding, frozenset(_places(each))) for each in one_per_cause(found)]
+def _counted(found: Sequence[LocatedViolation], source: bytes) -> list[Counted]:
+    return [Counted(each.finding, frozenset(_places(each))) for each in one_per_cause(found, source)]
 
 
 def _fixable(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:

@@ -45,9 +45,15 @@ class MovedLines:
     silenced: Mapping[int, str] = field(default_factory=dict)
 
     def holds(self, finding: Finding) -> bool:
-        """Whether no changed comment can affect a finding, or one silences it."""
-        if finding.start.line not in self.around:
+        """Whether no changed comment can affect a finding, or one silences it.
+
+        A comment at one of several places with the same cause takes that place out of the finding.
+        """
+        lines = [finding.start.line, *(each.start.line for each in finding.also)]
+        if self.around.isdisjoint(lines):
             return True
+        if len(lines) > 1:
+            return False
         text = self.silenced.get(finding.start.line, "")
         return finding.code in text or finding.name in text or _SILENCES_ALL.search(text) is not None
 
