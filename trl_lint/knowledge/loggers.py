@@ -98,12 +98,32 @@ ROWS: tuple[Row, ...] = (
     # With an id it continues an existing run.
     OpaqueCall(name="mlflow.start_run", source="mlflow/tracking/fluent.py::start_run",
                effect=_STARTS._replace(unless=("nested", "parent_run_id", (0, "run_id")))),
+    *(
+        Function(name=f"mlflow.{name}", source=f"mlflow/tracking/{source}", returns=SAME,
+                 effect=Effect("creates the same experiment", fails=True))
+        for name, source in (
+            ("create_experiment", "fluent.py::create_experiment"),
+            ("MlflowClient.create_experiment", "client.py::MlflowClient.create_experiment"),
+        )
+    ),
+    # What is in the store may change between two ranks' looks at it.
+    *(
+        Function(name=f"mlflow.{name}", source=f"mlflow/tracking/{source}",
+                 returns=instance("mlflow.entities.Experiment", ranks.IO_LOCAL))
+        for name, source in (
+            ("MlflowClient.get_experiment_by_name", "client.py::MlflowClient.get_experiment_by_name"),
+            ("get_experiment_by_name", "fluent.py::get_experiment_by_name"),
+        )
+    ),
     Class(name="mlflow.MlflowClient", source="mlflow/tracking/client.py::MlflowClient"),
     Sink(name="mlflow.MlflowClient.log_metric", source="mlflow/tracking/client.py::MlflowClient.log_metric",
          payload=(2, "value"), form="value"),
     Sink(name="mlflow.log_metric", source="mlflow/tracking/fluent.py::log_metric", payload=(1, "value"),
          form="value"),
     Sink(name="mlflow.log_metrics", source="mlflow/tracking/fluent.py::log_metrics", payload=(0, "metrics")),
+    # Optuna: a study that is kept in a data base; without one it is this process's own.
+    OpaqueCall(name="optuna.create_study", source="optuna/study/study.py::create_study",
+               effect=Effect("creates the same study", (-1, "storage"))),
     # Trackio
     Class(name="trackio.Run", source="trackio/run.py::Run"),
     Function(name="trackio.init", source="trackio/__init__.py::init", returns=instance("trackio.Run"),

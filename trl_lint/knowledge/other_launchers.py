@@ -1,7 +1,8 @@
-"""The ranks of processes that MPI, Horovod or BMTrain start.
+"""The ranks of processes that MPI, Horovod or BMTrain start, and those that PhysicsNeMo, once Modulus, asks for.
 
 Read from mpi4py 4.1 (`src/mpi4py/MPI.src/Comm.pyx`), horovod 0.28 (`horovod/common/basics.py`,
-`horovod/torch/mpi_ops.py`) and bmtrain 1.0 (`bmtrain/global_var.py`).
+`horovod/torch/mpi_ops.py`), bmtrain 1.0 (`bmtrain/global_var.py`) and physicsnemo 1.1
+(`physicsnemo/distributed/manager.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from trl_lint.knowledge.schema import (
 )
 
 _COMM = "mpi4py.MPI.Intracomm"
+_MANAGER, _OF_MANAGER = "physicsnemo.distributed.DistributedManager", "physicsnemo/distributed/manager.py"
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_COMM, source="mpi4py/MPI.src/Comm.pyx::Intracomm"),
@@ -31,6 +33,11 @@ ROWS: tuple[Row, ...] = (
         for package, source in (
             ("horovod.torch", "horovod/common/basics.py::HorovodBasics"), ("bmtrain", "bmtrain/global_var.py"),
         )
+        for name, value in (("rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX), ("world_size", ALL_PROCESSES))
+    ),
+    Class(name=_MANAGER, source=f"{_OF_MANAGER}::DistributedManager"),
+    *(
+        Attribute(name=f"{_MANAGER}.{name}", source=f"{_OF_MANAGER}::DistributedManager.{name}", value=value)
         for name, value in (("rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX), ("world_size", ALL_PROCESSES))
     ),
     Function(name="horovod.torch.size", source="horovod/common/basics.py::HorovodBasics.size", returns=ALL_PROCESSES),

@@ -92,6 +92,7 @@ STARTS = (
     ProcessStart("mmcv.runner.init_dist", Shows.GROUP, backend=(1, "backend")),
     ProcessStart("mmengine.dist.init_dist", Shows.GROUP, backend=(1, "backend")),
     ProcessStart("mmengine.model.MMDistributedDataParallel", Shows.FUNCTION),
+    ProcessStart("physicsnemo.distributed.DistributedManager.initialize", Shows.GROUP),
     ProcessStart("torch.distributed.fsdp.FullyShardedDataParallel", Shows.FUNCTION),
     ProcessStart("torch.distributed.fsdp.fully_shard", Shows.FUNCTION),
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
