@@ -26,7 +26,7 @@ def only_start(text: str, name: str = "x.sh") -> Start:
 
 
 def launchers(text: str, name: str = "x.sh") -> list[str]:
-    return [found for each in commands(text, name) if (found := own_launcher(each))]
+    return [found.name for each in commands(text, name) if (found := own_launcher(each))]
 
 
 def rewritten(text: str, name: str = "x.sh") -> str | None:

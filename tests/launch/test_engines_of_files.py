@@ -108,8 +108,16 @@ def test_programs_that_code_starts_as_several_processes(line, programs):
         ("bash tools/run.sh --launcher torchrun", ["tools/run.sh"]),
         ("bash tools/run.sh torchrun train.py", ["train.py"]),
         ("submit --launcher torchrun", [""]),
+        ("python -m torch.distributed.run train.py", ["train.py"]),
+        ("python -mtorch.distributed.run train.py", ["train.py"]),
     ],
 )
 def test_the_programs_of_launches(line, programs):
     found = of_file(PurePath("README.md"), f"```bash\n{line}\n```\n".encode())
     assert [each.program for each in found.launches] == programs
+
+
+@pytest.mark.parametrize("flags", ["-m ", "-m", "-um ", "-um"])
+def test_a_module_that_bare_python_starts(flags):
+    found = of_file(PurePath("run.sh"), f"python prepare.py\npython {flags}package.train --lr 1\n".encode())
+    assert {(each.program, *each.options) for each in found.bare} == {("prepare.py",), ("package/train.py", "lr")}

@@ -17,7 +17,8 @@ BARE = {
     "python -u -W ignore -X dev train.py": "train.py",
     "python -m pkg.train --x": "pkg.train",
     "python -um pkg.train": "pkg.train",
-    "python -mpkg.train": "-mpkg.train",
+    "python -mpkg.train": "pkg.train",
+    "python -umpkg.train": "pkg.train",
     "nohup nice -n 5 env A=1 timeout -k 1 10 stdbuf -oL time python train.py": "train.py",
     "sudo -u me python train.py": "train.py",
     "exec python train.py": "train.py",
@@ -32,7 +33,8 @@ BARE = {
 }
 NOT = [
     "python", "python -", "python -c 'import train'", "python -V", "python train", "python $SCRIPT", "python *.py",
-    "python -m pip install x", "python -m pytest tests/x.py", "python setup.py install", "python -m venv x",
+    "python -m pip install x", "python -m pytest tests/x.py", "python -mpytest x.py", "python setup.py install",
+    "python -m venv x",
     "python $FLAGS train.py", "ipython train.py", "echo python train.py", "which python", "unknown python train.py",
     "uv run pytest x", "uv pip install python", "python --help train.py", "bash train.py", "env | grep python",
 ]  # fmt: skip
@@ -43,6 +45,7 @@ OWN = {
     "torchrun train.py # python": "torchrun",
     "python -m torch.distributed.run --nproc_per_node=2 train.py": "python -m torch.distributed.run",
     "python -u -m torch.distributed.launch train.py": "python -m torch.distributed.launch",
+    "python -mtorch.distributed.run train.py": "python -m torch.distributed.run",
     "deepspeed train.py # python": "deepspeed",
     "trl sft --x # python": "trl",
     "mpirun -np 2 python train.py": "mpirun",
@@ -60,7 +63,7 @@ OWN = {
 @pytest.mark.parametrize("text", BARE)
 def test_bare(text: str) -> None:
     start = only_start(text)
-    assert (start.path or (start.module and start.module.value)) == BARE[text]
+    assert (start.path or start.module_name) == BARE[text]
 
 
 @pytest.mark.parametrize("text", NOT)

@@ -204,8 +204,7 @@ def _consequence(fault: _Fault) -> Consequence:
 
 def _message(fault: _Fault) -> str:
     start = fault.start
-    word = start.module or start.script
-    name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
+    name = start.path or start.module_name or (start.script.raw if start.script else "")
     harm = _DATA_PARALLEL if _wraps(fault) else _OTHERS_IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         evidence = _shortened(" ".join(fault.verdict.evidence.split()))

@@ -157,12 +157,3 @@ def launcher(values: list[str | None]) -> Launcher | None:
         if first == each.words[0] and tuple(values[1 : len(each.words)]) == each.words[1:]:
             return each
     return None
-
-
-def program_of_library(name: str, after: str) -> str:
-    """The program of its library that a launcher starts; "" if it starts one that the command names, or none is known.
-
-    name: the launcher's words. after: the word after them, "" if there is none or it is not known.
-    """
-    found = next((each.program for each in LAUNCHERS if " ".join(each.words) == name), "")
-    return found.format(after) if after else ""

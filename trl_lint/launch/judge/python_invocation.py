@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from trl_lint.knowledge.heuristics import INTERPRETER_VARIABLE, TOOL_SCRIPT
 from trl_lint.launch.commands.command_wrappers import Unwrapped, Wrapper, unwrap
@@ -25,6 +26,17 @@ _SCRIPT_RUNNERS = frozenset({("uv", "run")})
 _SCRIPT = re.compile(r"[^-].*\.py\Z", re.DOTALL)
 
 
+class OwnLauncher(NamedTuple):
+    """A launcher of several processes that a command calls.
+
+    name: in words. words: those after it, or after its module or script. program: as in `Launcher`.
+    """
+
+    name: str
+    words: Sequence[Word]
+    program: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """One process of Python, started by nothing that starts several.
@@ -33,7 +45,7 @@ class Start:
         interpreter: None if the runner takes the script directly (`uv run train.py`).
         flags: Those of the interpreter, without `-m` and the module.
         script, module: What is started: one of the two. The script's path may be known by its `tail` only, a module by
-            its value.
+            its value, which may begin with flags (`-mpkg.train`): see `module_name`.
         arguments: The words after it.
         wrappers: The prefixes in front, outermost first.
     """
@@ -52,6 +64,11 @@ class Start:
         """The script's path, or its known end; "" for a module."""
         return self.script.tail if self.script else ""
 
+    @property
+    def module_name(self) -> str:
+        """The module's name; "" for a script."""
+        return _module_name(self.module) if self.module else ""
+
 
 def bare_start(command: Command) -> Start | None:
     """The start of a script or module with plain Python in this command, or None."""
@@ -63,20 +80,22 @@ def bare_start(command: Command) -> Start | None:
     return _by_interpreter(command, found)
 
 
-def own_launcher(command: Command) -> str | None:
-    """The launcher of several processes that this command calls, in words, or None."""
+def own_launcher(command: Command) -> OwnLauncher | None:
+    """The launcher of several processes that this command calls, or None."""
     rest = unwrap(command.words).rest
-    values = [each.value for each in rest]
-    if found := launcher(values):
-        return " ".join(found.words)
+    if found := launcher([each.value for each in rest]):
+        return OwnLauncher(" ".join(found.words), rest[len(found.words) :], found.program)
     if not rest or not is_interpreter(rest[0]):
         return None
     flags, behind = _flags(rest[1:])
-    values = [each.value for each in rest[1 + len(flags) :]]
+    words = rest[1 + len(flags) :]
     if behind == "module":
-        return next((f"python -m {each}" for each in values[:2] if each in LAUNCHER_MODULES), None)
-    path = rest[1 + len(flags)].tail if behind == "script" else ""
-    return next((name for name in LAUNCHER_SCRIPTS if path == name or path.endswith("/" + name)), None)
+        place = _place_of_module(words)
+        name = _module_name(words[place]) if place < len(words) else ""
+        return OwnLauncher(f"python -m {name}", words[place + 1 :]) if name in LAUNCHER_MODULES else None
+    path = words[0].tail if behind == "script" else ""
+    script = next((name for name in LAUNCHER_SCRIPTS if path == name or path.endswith("/" + name)), None)
+    return OwnLauncher(script, words[1:]) if script else None
 
 
 def is_interpreter(word: Word) -> bool:
@@ -106,12 +125,11 @@ def _by_interpreter(command: Command, found: Unwrapped) -> Start | None:
         return None
     environment = _environment(command, found)
     if behind == "module":
-        # `-m mod`, or `-mmod` as one word; `-um mod` counts as a flag and the module.
-        module = words[0] if len(words[0].raw) > 2 and words[0].raw.startswith("-m") else words[1:2] and words[1]
-        if not module or not module.value or _is_tool(module.value):
+        place = _place_of_module(words)
+        if place == len(words) or _is_tool(_module_name(words[place])):
             return None
-        behind_module = tuple(words[words.index(module) + 1 :])
-        return Start(command, interpreter, tuple(flags), None, module, behind_module, found.wrappers, environment)
+        behind_module = tuple(words[place + 1 :])
+        return Start(command, interpreter, tuple(flags), None, words[place], behind_module, found.wrappers, environment)
     script = words[0]
     if not _starts_script(script):
         return None
@@ -123,8 +141,17 @@ def _environment(command: Command, found: Unwrapped) -> Mapping[str, str | None]
     return laid_over(inherited, found.environment)
 
 
-def _is_tool(module: str) -> bool:
-    name = module.removeprefix("-m")
+def _place_of_module(words: Sequence[Word]) -> int:
+    """The index of the module among the words from the flag `m` on: of `-m mod`, `-um mod`, or `-mmod` as one word."""
+    return 0 if (words[0].value or "").partition("m")[2] else 1
+
+
+def _module_name(word: Word) -> str:
+    value = word.value or ""
+    return value.partition("m")[2] if value.startswith("-") else value
+
+
+def _is_tool(name: str) -> bool:
     return name in TOOLS or name.partition(".")[0] in TOOLS or not re.fullmatch(r"[A-Za-z_][\w.]*", name)
 
 

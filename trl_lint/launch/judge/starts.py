@@ -26,9 +26,8 @@ from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
-from trl_lint.launch.judge.launchers import program_of_library
 from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu, starts_others_itself
-from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
+from trl_lint.launch.judge.python_invocation import OwnLauncher, Start, bare_start, own_launcher
 
 # Accelerate's default settings, which no launch names.
 HOME = "~"
@@ -99,12 +98,13 @@ def starts(
     launches: list[LaunchEngines] = []
     bare: set[BareStart] = set()
     for command in commands:
-        launcher, words = _launcher(command)
+        launcher = _launcher(command)
         start = None if launcher else bare_start(command)
-        if launcher and not _is_prose(words):
-            launch = _launch(launcher, words)
-            launch = launch if launch.program else replace(launch, program=_other_program(command, launcher, words))
-            is_alone = sees_one_gpu(command, launcher, alone, _front(command, words), is_one=_is_one(words))
+        if launcher is not None and not _is_prose(launcher.words):
+            launch = _launch(launcher.name, launcher.words)
+            launch = launch if launch.program else replace(launch, program=_other_program(command, launcher))
+            front = _front(command, launcher.words)
+            is_alone = sees_one_gpu(command, launcher.name, alone, front, is_one=_is_one(launcher.words))
             launches.append(replace(launch, one_process=True) if is_alone else launch)
         elif start is not None and says_one_gpu(start):
             given = None if leaves_open(start.arguments) else _option_names(start.arguments)
@@ -130,10 +130,10 @@ def _is_prose(words: Sequence[Word]) -> bool:
     return len(words) > 1 and all(_PLAIN.fullmatch(each.raw) for each in words)
 
 
-def _other_program(command: Command, launcher: str, words: Sequence[Word]) -> str:
+def _other_program(command: Command, launcher: OwnLauncher) -> str:
     """What a command starts that names no program: a shell script, or what the launcher's library has for it."""
-    after = words[0].value or "" if words else ""
-    return _script_of(command) or program_of_library(launcher, after if after.isidentifier() else "")
+    after = launcher.words[0].value or "" if launcher.words else ""
+    return _script_of(command) or (launcher.program.format(after) if after.isidentifier() else "")
 
 
 def _script_of(command: Command) -> str:
@@ -144,34 +144,27 @@ def _script_of(command: Command) -> str:
 
 def launched_program(command: Command) -> str:
     """The path of the program that a command starts with a launcher of several processes; "" if it does not."""
-    launcher, words = _launcher(command)
-    return _started(words)[1] if launcher else ""
+    launcher = _launcher(command)
+    return _started(launcher.words)[1] if launcher else ""
 
 
-def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
-    """The launcher that a command calls, and the words after it; "" for none."""
-    rest = unwrap(command.words).rest
+def _launcher(command: Command) -> OwnLauncher | None:
+    """The launcher that a command calls, perhaps behind another command: then the words begin with the launcher."""
     if found := own_launcher(command):
-        return found, _words_after(rest, found.rpartition(" ")[2])
+        return found
+    rest = unwrap(command.words).rest
     values = [each.value for each in rest]
     for names in _ANYWHERE:
         for place in range(len(values) - len(names) + 1):
             if tuple(values[place : place + len(names)]) == names:
-                return " ".join(names), rest[place:]
-    return "", ()
+                return OwnLauncher(" ".join(names), rest[place:])
+    return None
 
 
 def _front(command: Command, words: Sequence[Word]) -> Sequence[Word]:
     """The words before these, the last ones of a command."""
     rest = unwrap(command.words).rest
     return rest[: len(rest) - len(words)]
-
-
-def _words_after(words: Sequence[Word], launcher: str) -> Sequence[Word]:
-    """The words after the launcher, or after its module or script."""
-    names = (each.value or each.tail for each in words)
-    place = next((place for place, name in enumerate(names) if name == launcher or name.endswith(f"/{launcher}")), -1)
-    return words[place + 1 :]
 
 
 def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
@@ -286,8 +279,7 @@ def _option_values(words: Sequence[Word]) -> frozenset[tuple[str, str]]:
 
 def _path_of(start: Start) -> str:
     """The known path of what is started, also for a module."""
-    module = start.module.value if start.module is not None else None
-    return _file_of(module) if module else start.path
+    return _file_of(start.module_name) if start.module_name else start.path
 
 
 def _file_of(module: str) -> str:

@@ -45,8 +45,7 @@ class LaunchProject:
 
     def started(self, start: Start, path: Path) -> Path | None:
         """The file that a launch starts, if it is in the project."""
-        named = start.module or start.script
-        known = None if named is None else named.value
+        known = start.module_name or (start.script.value if start.script else None)
         key = (path.parent, start.module is not None, known, start.path, changed_folder(start))
         if key not in self.known:
             found = self._started(start, path)
@@ -71,7 +70,7 @@ class LaunchProject:
     def _started(self, start: Start, path: Path) -> Path | None:
         folders = self._places(start, path)
         if start.module is not None:
-            return self.trainers.module((start.module.value or "").removeprefix("-m"), folders)
+            return self.trainers.module(start.module_name, folders)
         candidates = (each for each in _candidates(start, folders) if self._is_own(each, path))
         return next(filter(self.trainers.disk.has_file, candidates), None)
 

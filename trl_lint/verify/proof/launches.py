@@ -43,7 +43,7 @@ def subject(launch: JudgedLaunch, settings: Settings) -> Subject:
     place = f"{finding.path}:{finding.start.row}"
     if launch.script is None:
         raise LaunchError(f"{place}: {start.path} does not lie in this project")
-    script = (start.module.value or "").removeprefix("-m") if start.module else str(launch.script)
+    script = start.module_name if start.module else str(launch.script)
     environment = {name: value for name, value in start.environment.items() if value is not None}
     return Subject(
         place,
