@@ -121,3 +121,22 @@ def test_the_programs_of_launches(line, programs):
 def test_a_module_that_bare_python_starts(flags):
     found = of_file(PurePath("run.sh"), f"python prepare.py\npython {flags}package.train --lr 1\n".encode())
     assert {(each.program, *each.options) for each in found.bare} == {("prepare.py",), ("package/train.py", "lr")}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--multi_gpu --num_machines 1",
+        "--use_fsdp --gpu_ids 0",
+        "--use_deepspeed --zero_stage 3",
+        "--deepspeed_config_file zero.json",
+        "--config_file fsdp.yaml --num_processes 1",
+        "--num_machines ${MACHINES:-1}",
+    ],
+)
+def test_options_with_dashes_are_those_with_underscores(options):
+    plain, expected, found = (
+        of_file(PurePath("run.sh"), f"accelerate launch {each} train.py\n".encode()).launches
+        for each in ("", options, options.replace("_", "-"))
+    )
+    assert found == expected != plain

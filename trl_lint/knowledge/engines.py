@@ -189,6 +189,12 @@ WHOLE_STAGES = frozenset({0, 1, 2})
 CHOOSES_ENGINE = re.compile(rb"\bAccelerator\(|\b\w*TrainingArguments\b")
 
 
+def spelled(name: str) -> str:
+    """An option's name as in these tables: torchrun and `accelerate launch` take `-` and `_` between words alike."""
+    words = name.lstrip("-")
+    return name[: len(name) - len(words)] + words.replace("-", "_")
+
+
 class _LaunchOption:
     """An option of a launch command, of the launcher or of the program, with a value that matches a pattern."""
 
@@ -197,7 +203,7 @@ class _LaunchOption:
     value: str
 
     def fits(self, name: str, value: str) -> bool:
-        return name == self.name and _compiled(self.value).search(value) is not None
+        return spelled(name) == self.name and _compiled(self.value).search(value) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +227,8 @@ class CountOption(_LaunchOption):
 
 OPTIONS = (
     Option(TrainingEngine.DDP, "--multi_gpu", _LAUNCH),
-    Option(TrainingEngine.DDP, "--multi-gpu", _LAUNCH),
     Option(TrainingEngine.FSDP, "--use_fsdp", _LAUNCH),
-    Option(TrainingEngine.FSDP, "--use-fsdp", _LAUNCH),
     Option(TrainingEngine.DEEPSPEED, "--use_deepspeed", _LAUNCH),
-    Option(TrainingEngine.DEEPSPEED, "--use-deepspeed", _LAUNCH),
     Option(TrainingEngine.DEEPSPEED, "--deepspeed_config_file", _LAUNCH),
     Option(TrainingEngine.DEEPSPEED_ZERO3, "--zero_stage", f"{_LAUNCH}; DeepSpeedExamples: DeepSpeed-Chat", r"^3$"),
     Option(TrainingEngine.FSDP, "--fsdp", _ARGUMENTS, _SHARDS),
@@ -238,29 +241,21 @@ ONE_NODE = (
     CountOption("--nnodes", _ELASTIC, r"^1(?::1)?$"),
     CountOption("--standalone", _ELASTIC),
     CountOption("--master_addr", _ELASTIC, _LOCAL),
-    CountOption("--master-addr", _ELASTIC, _LOCAL),
     CountOption("--rdzv_endpoint", _ELASTIC, _LOCAL),
-    CountOption("--rdzv-endpoint", _ELASTIC, _LOCAL),
     CountOption("--num_machines", _LAUNCH, r"^1$"),
-    CountOption("--num-machines", _LAUNCH, r"^1$"),
 )
 _RUNNER = "deepspeed: launcher/runner.py"
 ONE_PROCESS = (
     CountOption("--nproc_per_node", _ELASTIC, r"^1$"),
-    CountOption("--nproc-per-node", _ELASTIC, r"^1$"),
     CountOption("--num_processes", _LAUNCH, r"^1$"),
-    CountOption("--num-processes", _LAUNCH, r"^1$"),
     CountOption("--gpu_ids", _LAUNCH, r"^\d+$"),
-    CountOption("--gpu-ids", _LAUNCH, r"^\d+$"),
     CountOption("--num_gpus", _RUNNER, r"^1$"),
-    CountOption("--num-gpus", _RUNNER, r"^1$"),
     CountOption("--include", _RUNNER, r"^\w+:\d+$"),
 )
 # These may be on several machines, with one process each.
 SEVERAL_NODES = (
     CountOption("--nnodes", _ELASTIC, r"^(?!1(?::1)?$)"),
     CountOption("--num_machines", _LAUNCH, r"^(?!1$)"),
-    CountOption("--num-machines", _LAUNCH, r"^(?!1$)"),
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
 # Keys of DeepSpeed's settings in the `config` of an engine. A model's configuration has no such keys.
@@ -269,8 +264,7 @@ DEEPSPEED_SETTINGS = frozenset({
     "scheduler", "train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization",
 })  # fmt: skip
 # Options that set the number of processes, or which ones, and override the configuration.
-_ALSO_COUNT = frozenset({"--gpu-ids", "--gpu_ids", "--multi-gpu", "--multi_gpu"})
-COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | _ALSO_COUNT
+COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | {"--multi_gpu"}
 # Accelerate's settings give the number of processes; one machine is the default.
 ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
 SEVERAL_PROCESSES = re.compile(
@@ -285,8 +279,8 @@ DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode(
 # The class or function that hydra builds from settings, and the names that code which uses hydra for it imports.
 BUILT = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?_target_["']?[ \t]*:[ \t]*["']?([\w.]+)\.\w+""", re.MULTILINE)
 BUILDERS = frozenset({"hydra", "instantiate"})
-# Options that pass the whole configuration to `accelerate launch`.
-CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
+# The option that passes the whole configuration to `accelerate launch`.
+CONFIGURATION_OPTION = "--config_file"
 # Endings of settings files that a launch command may name.
 SETTINGS_FILES = (".json", ".yaml", ".yml", ".toml", ".cfg", ".ini")
 # Launchers whose processes use DeepSpeed, by their names in `launchers.py`.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.engines import (
-    CONFIGURATION_OPTIONS,
+    CONFIGURATION_OPTION,
     COUNTS,
     DEEPSPEED_LAUNCHERS,
     DROPS_LAST,
@@ -20,6 +20,7 @@ from trl_lint.knowledge.engines import (
     SETTINGS_FILES,
     SEVERAL_NODES,
     CountOption,
+    spelled,
 )
 from trl_lint.knowledge.heuristics import FILE_TO_BE_CHOSEN
 from trl_lint.launch.commands.command_wrappers import unwrap
@@ -172,7 +173,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     place, started = _started(words)
     launcher_options = _launcher_options(words)
     found = {option.engine for name, value in passed for option in OPTIONS if option.fits(name, value)}
-    named = next(((value, text) for name, value, text in options(words) if name in CONFIGURATION_OPTIONS), None)
+    named = next(((value, text) for name, value, text in options(words) if spelled(name) == CONFIGURATION_OPTION), None)
     to_be_chosen = named is not None and FILE_TO_BE_CHOSEN.fits(named[0])
     configuration = named[0] if named and not to_be_chosen else ""
     is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
@@ -186,7 +187,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         _is_engine_known(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
         _has_fixed_option(ONE_NODE, passed, words),
         is_fixed and not _is_several(launcher_options),
-        any(name in COUNTS for name, _ in launcher_options),
+        any(spelled(name) in COUNTS for name, _ in launcher_options),
         None if leaves_open(words) else _option_names(words[place:]),
         _drops_last(words[place:]),
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
