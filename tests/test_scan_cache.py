@@ -45,7 +45,9 @@ def test_what_was_seen_comes_back_as_it_was(name, tmp_path, monkeypatch):
         again.at(PurePath(f"other{path.suffix}"), data)  # a program's text contains its own name
 
 
-@pytest.mark.parametrize("row", [1, "text", [1], {"launches": [{}]}, {"beside": ["none"]}, {"bare": [1]}])
+@pytest.mark.parametrize(
+    "row", [1, "text", [1], {"launches": [1]}, {"beside": ["none"]}, {"bare": [1]}, {"program": "yes"}]
+)
 def test_what_is_not_of_our_making_is_seen_anew(row, tmp_path):
     path, data = PurePath("run.sh"), FILES["run.sh"].encode()
     kept = ContentCache(Cache(tmp_path), "looks-x")
