@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes.groups import is_for_gpus
@@ -33,7 +34,6 @@ from trl_lint.knowledge.backends import (
     NAMES_BACKEND,
     START_NCCL,
     STAY_ON_CPU,
-    TEST_FILES,
 )
 from trl_lint.knowledge.launcher_variables import LOCAL_RANK_VARIABLES
 from trl_lint.knowledge.process_starts import NAME_BACKEND, TAKE_NCCL
@@ -210,7 +210,7 @@ def _is_of_deepspeed(value: Value) -> bool:
 
 def is_on_one_node(module: Module) -> bool:
     """Whether all processes that run a file are on one machine: a test, or an address that only it can reach."""
-    return any(map(module.path.match, TEST_FILES)) or module.mentions(LOCAL_ADDRESS)
+    return is_test_file(module.path) or module.mentions(LOCAL_ADDRESS)
 
 
 def tells_nodes_apart(module: Module, function: FunctionInfo | None) -> bool:

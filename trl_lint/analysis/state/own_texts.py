@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.import_lines import files_in_reach, linted_and_imported
 from trl_lint.analysis.program.project.logical_lines import logical_lines
 from trl_lint.analysis.program.project.notes import noted, noted_of_linted
 from trl_lint.domain import ranks
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.backends import TEST_FILES
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.python import DRAW_NAMES, MAKE_NAMES, READ_CLOCKS
 from trl_lint.knowledge.schema import SETTING
@@ -91,7 +91,7 @@ def _setters(project: Project) -> dict[str, list[Path]]:
 def _names_set(project: Project, path: Path) -> frozenset[str]:
     """The names under which a file puts such a text into settings."""
     text = project.text(path).decode("utf-8", "replace")
-    if not _may_have_own(text) or any(map(path.match, TEST_FILES)):
+    if not _may_have_own(text) or is_test_file(path):
         return frozenset()
     return frozenset((*_fields_of(text), *_fields_passed(project.code(path).decode("utf-8", "replace"))))
 

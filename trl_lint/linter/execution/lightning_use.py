@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
+from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.domain.engines import EnginesInUse
-from trl_lint.knowledge.backends import TEST_FILES
 from trl_lint.knowledge.lightning_runs import IMPORTED, LOGS
 from trl_lint.linter.execution.lightning_code import LightningCode
 from trl_lint.linter.execution.made_elsewhere import made_elsewhere
@@ -73,4 +73,4 @@ def _is_run_by_several(path: Path, code: LightningCode) -> bool:
 def _runs_what_it_imports(path: str) -> bool:
     """Whether a file may be what a package names as its program: not one that makes its parts known, or tests them."""
     where = PurePosixPath(path)
-    return where.name != "__init__.py" and not any(map(where.match, TEST_FILES))
+    return where.name != "__init__.py" and not is_test_file(where)

@@ -14,10 +14,10 @@ import re
 import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, SideEffect
+from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
-from trl_lint.knowledge.backends import TEST_FILES
 from trl_lint.knowledge.effects import ASKS_FOR_RUN, GROUPS_RUN, LOGS_TO_RUN, NAMES_RUN, NEED_RUN, STARTS_RUN, TURNS_OFF
 from trl_lint.linter.execution.one_process_code import RANKS
 
@@ -39,7 +39,7 @@ def _is_started_by_all(project: Project) -> bool:
 
     A process whose run is turned off has one, too. Unit tests start runs for themselves.
     """
-    starters = (each for each in _starters(project) if not any(map(each.path.match, TEST_FILES)))
+    starters = (each for each in _starters(project) if not is_test_file(each.path))
     started = ((module, call) for module in starters for call in _calls(module, STARTS_RUN))
     return any(TURNS_OFF in _given(call) or not _is_kept_from_some(module, call) for module, call in started)
 

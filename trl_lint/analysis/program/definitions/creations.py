@@ -19,11 +19,12 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
+from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import import_lines, imported_files
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import identifiers, inwards, last_name, of_class
-from trl_lint.knowledge.backends import SINGLE_PROCESS, TEST_FILES
+from trl_lint.knowledge.backends import SINGLE_PROCESS
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_LOCAL_PATH, is_rank_name
 from trl_lint.knowledge.launcher_variables import RANK_VARIABLES
 
@@ -116,7 +117,7 @@ def _creation(module: Module, call: cst.Call) -> Creation:
     named = ((each.keyword, each.value) for each in call.args)
     keywords = tuple((keyword.value, _code_of(module, value)) for keyword, value in named if keyword is not None)
     of_some_ranks = any(map(_may_ask_for_rank, _tests_around(module, call)))
-    in_test = any(map(module.path.match, TEST_FILES))
+    in_test = is_test_file(module.path)
     return Creation(positional, keywords, of_some_ranks, trains_on_one_device(module), in_test)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from trl_lint.knowledge.backends import ONE_PROCESS, TEST_CLASS, TEST_FILES, TEST_FUNCTION
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pathlib import PurePath
 
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
@@ -40,8 +40,8 @@ def is_run_by_pytest(function: FunctionInfo | None) -> bool:
     return False
 
 
-def is_test_file(path: Path) -> bool:
-    """Whether pytest looks for tests in a file, by its name."""
+def is_test_file(path: PurePath) -> bool:
+    """Whether pytest looks for tests in a file, by its name, wherever it is and whatever it imports."""
     return any(map(path.match, TEST_FILES))
 
 
