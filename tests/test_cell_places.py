@@ -54,6 +54,18 @@ def test_where_a_new_line_goes(name):
     assert sources_of(changed(text, f"{module[:at]}{line}\n{module[at:]}")) == expected
 
 
+@pytest.mark.filterwarnings("error")
+def test_cells_that_python_warns_of_or_that_is_too_deep():
+    warned = "a = '\\d'\nimport b"
+    text = notebook(warned, "c = 3")
+    new = part_of(text).text.replace("# %% 2\n", "import new\n# %% 2\n")
+    assert sources_of(changed(text, new)) == [f"{warned}\nimport new", "c = 3"]
+    deep = f"a = {'-' * 100_000}1"
+    text = notebook(deep, "c = 3")
+    new = part_of(text).text.replace("# %% 2\n", "import new\n# %% 2\n")
+    assert sources_of(changed(text, new)) == [deep, "import new\nc = 3"]
+
+
 def test_a_new_line_goes_to_the_cell_that_is_changed_besides():
     text = notebook("a = 1\nb = 2", "c = 3")
     module = part_of(text).text

@@ -312,3 +312,13 @@ def _decorated(text: str) -> set[int]:
 def test_where_lines_are_now(before, now, moved):
     found = lines_moved(before.encode(), now.encode())
     assert (None if found is None else dict(found.now)) == moved
+
+
+@pytest.mark.filterwarnings("error")
+def test_code_that_python_warns_of_or_that_is_too_deep():
+    warned = b"a = '\\d'\n"
+    moved = lines_moved(warned, b"# new\n" + warned)
+    assert moved is not None
+    assert moved.now == {1: 2}
+    deep = b"a = " + b"-" * 100_000 + b"1\n"
+    assert lines_moved(deep, b"# new\n" + deep) is None

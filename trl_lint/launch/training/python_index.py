@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from trl_lint import quiet_ast
 from trl_lint.knowledge.python import COMMAND_DECORATORS
 from trl_lint.launch.training.placement import ProcessPlacement, dotted
 from trl_lint.launch.training.train_flag import TrainFlag
@@ -73,12 +73,10 @@ def parsed(source: bytes) -> File | None:
     """The index of a file; None if it is no Python."""
     if len(source) > LARGEST:
         return None
+    tree = quiet_ast.parsed(source)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-        return _file(tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _file(tree) if tree is not None else None
+    except RecursionError:
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 
+from trl_lint import quiet_ast
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.readers import LARGEST, RESTRUCTURED, front_end
 from trl_lint.linter.cells.document import CodeDocument
@@ -150,11 +150,10 @@ def _prompts(code: str) -> list[str]:
         NotInside: this interpreter cannot parse it.
     """
     found = [">>> "] * len(lines_of(code))
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError):
-        raise NotInside("where its statements begin is not known") from None
-    for each in body:
+    tree = quiet_ast.parsed(code)
+    if tree is None:
+        raise NotInside("where its statements begin is not known")
+    for each in tree.body:
         first = min([each.lineno, *(one.lineno for one in getattr(each, "decorator_list", ()))])
         last = each.end_lineno or each.lineno
         found[first:last] = ["... "] * (last - first)

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 
+from trl_lint import quiet_ast
 from trl_lint.findings import Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.cells.ipython import lines_of
 from trl_lint.linter.rewriting.hunks import Hunk, hunks
@@ -211,10 +212,8 @@ def _is_filled(text: str, number: int) -> bool:
 
 
 def _imports(code: str) -> bool:
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError):
-        return False
+    tree = quiet_ast.parsed(code)
+    body = tree.body if tree is not None else ()
     return bool(body) and all(isinstance(each, ast.Import | ast.ImportFrom) for each in body)
 
 
@@ -222,11 +221,8 @@ def _ends_with_import(cell: str) -> bool:
     """Whether the last statement of a cell is an import, as far as Python can parse it."""
     from trl_lint.linter.cells.ipython import python_lines
 
-    try:
-        body = ast.parse("".join(each.text for each in python_lines(cell))).body
-    except (SyntaxError, ValueError):
-        return False
-    return bool(body) and isinstance(body[-1], ast.Import | ast.ImportFrom)
+    tree = quiet_ast.parsed("".join(each.text for each in python_lines(cell)))
+    return tree is not None and bool(tree.body) and isinstance(tree.body[-1], ast.Import | ast.ImportFrom)
 
 
 def with_changes(text: str, changes: Sequence[Change]) -> str:

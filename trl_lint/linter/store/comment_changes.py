@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from trl_lint import quiet_ast
 from trl_lint.findings import Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.store.serialization import CheckOutcome
 
@@ -88,9 +89,12 @@ def lines_moved(before: bytes, now: bytes) -> MovedLines | None:
     """Where the lines of code of a text are now; None if more than comments and blank lines has changed."""
     try:
         (old, like_code), (new, like_code_now) = _read(before), _read(now)
-        regions = list(_regions(ast.parse(before)))
     except (tokenize.TokenError, SyntaxError, ValueError):  # includes IndentationError and UnicodeDecodeError
         return None
+    tree = quiet_ast.parsed(before)
+    if tree is None:
+        return None
+    regions = list(_regions(tree))
     if like_code != like_code_now or [each.tokens for each in old] != [each.tokens for each in new]:
         return None
     lines: dict[int, int] = {}

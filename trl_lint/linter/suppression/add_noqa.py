@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint import quiet_ast
 from trl_lint.findings import Edit, Finding, Position
 from trl_lint.linter.comments.directives import CommentForm, Directive
 from trl_lint.linter.comments.hash_comments import runs_the_same
@@ -223,9 +223,8 @@ class _Commented:
 
 def _python_tree(source: bytes) -> str:
     """A representation of the meaning of Python code; "" if this Python can't parse it."""
+    tree = quiet_ast.parsed(source)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the user's code, and not wanted here
-            return ast.dump(ast.parse(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.dump(tree) if tree is not None else ""
+    except (RecursionError, MemoryError):
         return ""
