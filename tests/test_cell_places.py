@@ -12,9 +12,9 @@ from notebooks import notebook, sources_of
 
 from trl_lint.findings import Position
 from trl_lint.launch.parsers.notebook_places import CellPlaces
-from trl_lint.linter.cells.ipython import lines_of
 from trl_lint.linter.cells.notebook import read_notebook
 from trl_lint.linter.cells.places import CodePart, NotInside
+from trl_lint.linter.decoding import lines_of
 
 PATH = Path("/nb.ipynb")
 

@@ -17,6 +17,7 @@ from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Po
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT
 from trl_lint.launch.commands.commands import Command
+from trl_lint.launch.commands.source_map import line_starts
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train
 from trl_lint.launch.judge.file_names import is_for_one_gpu
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
@@ -37,7 +38,6 @@ MOST_TRIED = 50
 _CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
 _CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
 _MOST_SHOWN = 200
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
 _DATA_PARALLEL = (
     "Trainer wraps the model in DataParallel, which, depending on the release, fails, trains on a part of each batch, "
@@ -150,7 +150,7 @@ class _Places:
     """Lines and columns of a text, both counted from 1; a byte order mark has no column."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self._starts = line_starts(text)
         self._mark = text.startswith("\ufeff")
 
     def __call__(self, offset: int) -> Position:

@@ -23,6 +23,11 @@ def decoded(source: bytes) -> tuple[str, str]:
     return source.decode("latin-1"), "latin-1"
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as Python counts them: a form feed or U+2028 does not end a line."""
+    return io.StringIO(text, newline="").readlines()
+
+
 def source_lines(source: bytes) -> list[str]:
-    """The lines as Python counts them: a form feed or U+2028 does not end a line."""
+    r"""The lines of a file as Python counts them, each of which ends in `\n`, whatever its end in the file."""
     return io.StringIO(decode(source), newline=None).readlines()

@@ -10,6 +10,12 @@ from dataclasses import dataclass
 # The meaning of `\n` and `\u00e9` inside quotes, in every host language that is read.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CODE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def line_starts(text: str) -> list[int]:
+    """The offsets at which the lines of a text begin; the last one may be its end."""
+    return [0, *(match.end() for match in _LINE_END.finditer(text))]
 
 
 @dataclass(frozen=True, slots=True)

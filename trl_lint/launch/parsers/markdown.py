@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.heuristics import NAMES_LAUNCHER
 from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, TooMuch, Unreadable
-from trl_lint.launch.commands.source_map import Passage, joined
+from trl_lint.launch.commands.source_map import Passage, joined, line_starts
 from trl_lint.launch.parsers import console_sessions, dockerfile, makefile
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _parser() -> MarkdownIt:
 
 def _line_starts(text: str) -> list[int]:
     # The parser counts `\r\n`, `\r` and `\n` as line ends, and nothing else.
-    return [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text)]
+    return [*line_starts(text), len(text)]
 
 
 def _language(info: str) -> str:

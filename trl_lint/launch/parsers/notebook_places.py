@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from trl_lint.findings import Position
 from trl_lint.launch.commands.commands import Unreadable
+from trl_lint.launch.commands.source_map import line_starts
 from trl_lint.launch.parsers.notebook_json import CodeCell, String, code_cells
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -37,7 +38,7 @@ class CellPlaces:
         cell = next((each for each in self._cells if each.number == place.cell), None)
         if cell is None or not cell.strings:
             return place
-        ends = [0, *(match.end() for match in _LINE_END.finditer(cell.text))]
+        ends = line_starts(cell.text)
         index = min(ends[min(place.line, len(ends)) - 1] + place.column - 1, len(cell.text))
         at = [*(each for string in cell.strings for each in string.offsets(self._text)[:-1]), cell.strings[-1].end - 1]
         lines = _LINE_END.split(self._text[: at[index]])

@@ -21,7 +21,7 @@ from trl_lint.launch.commands.commands import (
     Word,
     Work,
 )
-from trl_lint.launch.commands.source_map import Passage, align, joined, opaque
+from trl_lint.launch.commands.source_map import Passage, align, joined, line_starts, opaque
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import argv, console_sessions, markdown, shell
 from trl_lint.launch.parsers.readers import LAUNCHERS, PYTHON_STARTS, may_be_command
@@ -90,7 +90,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self._ascii = self.file.isascii()
-        self._starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", self.file))]
+        self._starts = line_starts(self.file)
 
     def docstring(self, tree: ast.Module) -> Commands:
         first = tree.body[0] if tree.body else None

@@ -14,8 +14,9 @@ from trl_lint import quiet_ast
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.readers import LARGEST, RESTRUCTURED, front_end
 from trl_lint.linter.cells.document import CodeDocument
-from trl_lint.linter.cells.ipython import lines_of, python_lines
+from trl_lint.linter.cells.ipython import python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, NotInside, lines_with_ends, with_changes
+from trl_lint.linter.decoding import lines_of
 
 # Languages that mean Python after a fence or a directive, and directives that run code when a document is built.
 _PYTHON = frozenset({"py", "py3", "pycon", "python", "python3", "ipython", "ipython3"})

@@ -11,12 +11,12 @@ statement may begin.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trl_lint.analysis.program.project.source_text import end_of_long
+from trl_lint.linter.decoding import lines_of
 
 # Cell magics whose body is Python that runs in the notebook. The body of any other one is not its code.
 RUN_PYTHON = frozenset({"capture", "debug", "ipytest", "memit", "prun", "scalene", "time", "timeit", "wandb"})
@@ -50,11 +50,6 @@ class CodeLine:
     text: str
     prefix: str = ""
     own: bool = True
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text with their ends, as Python counts them."""
-    return io.StringIO(text, newline="").readlines()
 
 
 def python_lines(cell: str) -> list[CodeLine]:

@@ -13,8 +13,9 @@ from pathlib import Path, PurePath
 from trl_lint.launch.commands.commands import Unreadable
 from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_cells
 from trl_lint.linter.cells.document import CodeDocument
-from trl_lint.linter.cells.ipython import lines_of, python_lines
+from trl_lint.linter.cells.ipython import python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, last_first, lines_with_ends, with_changes
+from trl_lint.linter.decoding import lines_of
 
 # A declaration of a text's encoding, which has no meaning in JSON strings.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from trl_lint import quiet_ast
 from trl_lint.findings import Edit, Finding, Fix, Guard, Note, Position, Related
-from trl_lint.linter.cells.ipython import lines_of
+from trl_lint.linter.decoding import lines_of
 from trl_lint.linter.rewriting.hunks import Hunk, hunks
 
 # The prompt of a Python session, at the end of the text before a line.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from trl_lint.findings import Edit, Position
+from trl_lint.linter.decoding import lines_of
 from trl_lint.linter.rewriting.hunks import common, hunks
 from trl_lint.linter.rewriting.line_length import limit_for
 from trl_lint.linter.rewriting.planning import PlannedFix
@@ -25,18 +25,13 @@ def transformed(fixes: Sequence[PlannedFix]) -> str:
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
     """The smallest edits, as whole lines trimmed to what differs, that turn one text into the other."""
-    old, new = _lines(before), _lines(after)
+    old, new = lines_of(before), lines_of(after)
     return tuple(smallest(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a text. Not `splitlines`: it also ends lines at a form feed, for example, which no editor does."""
-    return io.StringIO(text, newline="").readlines()
-
-
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """A text after edits that `edits_between` computed for it."""
-    starts = [0, *accumulate(map(len, _lines(text)))]
+    """A text after edits; a place behind its end is its end."""
+    starts = [0, *accumulate(map(len, lines_of(text)))]
 
     def offset(place: Position) -> int:
         return min(starts[min(place.line, len(starts)) - 1] + place.column - 1, len(text))

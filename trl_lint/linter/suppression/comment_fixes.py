@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from trl_lint.findings import Applicability, Edit, Finding, Position
+from trl_lint.findings import Applicability, Edit, Finding
 from trl_lint.linter.comments.suppressions import split
 from trl_lint.linter.decoding import decoded
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import FixResult
+from trl_lint.linter.rewriting import text_edits
 from trl_lint.linter.rewriting.fixing import fresh_linter
 from trl_lint.linter.suppression.unused_noqa import found_stale, looks_at
 
@@ -64,17 +64,6 @@ def _one_per_line(found: Sequence[Finding]) -> list[Finding]:
 
 
 def edited(source: bytes, edits: Sequence[Edit]) -> bytes:
-    """A text after edits within single lines; encoding, line ends and byte order mark stay."""
+    """A file after edits; encoding, line ends and byte order mark stay."""
     text, encoding = decoded(source)
-    lines = io.StringIO(text, newline="").readlines()
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    for each in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        first, last = (_offset(starts, place) for place in (each.start, each.end))
-        text = text[:first] + each.content + text[last:]
-    return text.encode(encoding)
-
-
-def _offset(starts: Sequence[int], place: Position) -> int:
-    return min(starts[min(place.line, len(starts)) - 1] + place.column - 1, starts[-1])
+    return text_edits.edited(text, edits).encode(encoding)
