@@ -89,17 +89,18 @@ class ProjectEngines:
         path = Path(os.path.abspath(path))
         if path not in self._in_use:
             project = self.files.project_of(path.parent)
+            known = self._known(project)
             inside = PurePosixPath(path.relative_to(project).as_posix())
-            found = _summed_up(self._known(project), inside, is_program=_is_program(path))
-            names = self._names_of_programs(project, str(inside))
+            programs = {str(inside), *known.importers.programs_of(str(inside))}
+            names = {PurePosixPath(each).name for each in programs}
             around = self._started_from(project, names)
+            found = _summed_up(known, inside, is_program=_is_program(path))
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
-            found = with_own_stage(found, self._known(project), str(inside))
+            found = with_own_stage(found, known, str(inside))
             found = as_started_beside(found, path, project, self._known)
-            programs = {str(inside), *self._known(project).importers.programs_of(str(inside))}
-            given = GivenOptions() if around else options_given(self._known(project), programs, project)
-            others = not around and start_others_only(self._known(project), programs)
+            given = GivenOptions() if around else options_given(known, programs, project)
+            others = not around and start_others_only(known, programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
             around_it = self._with_around(project)
             self._in_use[path] = with_lightning(
@@ -115,11 +116,6 @@ class ProjectEngines:
     def _with_around(self, project: Path) -> dict[Path, ProjectScan]:
         """What is known of a project, and of those around it, by folder."""
         return {each: self._known(each) for each in (project, *sorted(self._projects_around(project)))}
-
-    def _names_of_programs(self, project: Path, inside: str) -> set[str]:
-        """The file names of a file of a project, and of the programs that import it."""
-        programs = (inside, *self._known(project).importers.programs_of(inside))
-        return {PurePosixPath(each).name for each in programs}
 
     def _started_from(self, project: Path, names: Set[str]) -> frozenset[str]:
         """The projects around one with a command for a program of one of these names."""

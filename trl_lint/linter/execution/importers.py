@@ -91,6 +91,14 @@ class Importers:
             self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
         return self._programs_of[path]
 
+    def programs_running(self, path: str) -> frozenset[str]:
+        """The programs that may run a file, the file itself among them if it is one."""
+        return self.programs_of(path) | (self.programs & {path})
+
+    def is_part_of(self, path: str, program: str) -> bool:
+        """Whether a file is a program, or one that it may import."""
+        return path == program or program in self.programs_of(path)
+
     def users_of(self, path: str) -> frozenset[str]:
         """The files that import a file, directly or through others."""
         return frozenset(each.path for each in self._users(path))
@@ -108,12 +116,11 @@ class Importers:
         return self._has_part(program, *uses) and not self._has_part(program, Group.STARTS)
 
     def _has_part(self, program: str, *groups: Group) -> bool:
-        paths = (path for path, each in self._groups.items() if each in groups)
-        return any(path == program or program in self.programs_of(path) for path in paths)
+        return any(each in groups and self.is_part_of(path, program) for path, each in self._groups.items())
 
     def trains(self, program: str) -> bool:
         """Whether a program, or code that it imports, trains."""
-        return any(path == program or program in self.programs_of(path) for path in self._trains)
+        return any(self.is_part_of(path, program) for path in self._trains)
 
     def import_one_of(self, names: Collection[str]) -> bool:
         """Whether a file imports a module, or a name from one, that is called one of these."""

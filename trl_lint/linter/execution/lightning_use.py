@@ -58,7 +58,7 @@ def _is_run_by_several(path: Path, code: LightningCode) -> bool:
     metadata, `main = "package.cli:main"`.
     """
     inside, importers = path.relative_to(code.home).as_posix(), code.importers
-    users = importers.programs_of(inside) | ({inside} & importers.programs)
+    users = importers.programs_running(inside)
     naming = {user for each in code.naming for user in (each, *importers.programs_of(each))}
     if users:
         return not naming.isdisjoint(users)

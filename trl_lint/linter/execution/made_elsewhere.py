@@ -28,7 +28,7 @@ def made_elsewhere(path: Path, projects: Mapping[Path, ProjectScan], code: Light
 
     def has_trainer(user: str) -> bool:
         """Whether a file that makes objects may have Lightning run them, or gives them to others."""
-        programs = importers.programs_of(user) | ({user} & importers.programs)
+        programs = importers.programs_running(user)
         return not programs or user in running or not running.isdisjoint(programs)
 
     found: set[str] = set()

@@ -24,6 +24,5 @@ def with_own_stage(found: EnginesInUse, project: ProjectScan, file: str) -> Engi
 
 def _keeps_parameters_whole(project: ProjectScan, program: str) -> bool:
     """Whether a program, with the files that it imports, starts DeepSpeed only at stages that it chooses itself."""
-    users = ((each.shown.own_stage, each.name, project.importers.programs_of(each.name)) for each in project.files)
-    stages = {stage for stage, name, programs in users if name == program or program in programs}
+    stages = {each.shown.own_stage for each in project.files if project.importers.is_part_of(each.name, program)}
     return stages - {OwnStage.NONE} == {OwnStage.WHOLE}

@@ -30,7 +30,7 @@ def unvalidated(path: Path, projects: Mapping[Path, ProjectScan], code: Lightnin
 
 def _may_run(importers: Importers, user: str, inside: str) -> bool:
     """Whether what a file has Lightning run may be of another file: a program is made of both, or that is not known."""
-    of_user, of_file = (importers.programs_of(each) | ({each} & importers.programs) for each in (user, inside))
+    of_user, of_file = map(importers.programs_running, (user, inside))
     return not of_user or not of_file or not of_user.isdisjoint(of_file)
 
 
