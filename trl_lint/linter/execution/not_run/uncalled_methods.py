@@ -18,7 +18,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.knowledge.uncalled_methods import ONLY_ASKED_FOR, READS_SETTINGS, Asking
-from trl_lint.launch.judge.engines import is_program
+from trl_lint.linter.execution.not_run.linted_programs import lints_program
 
 # The setting is set, or the method called; code that only reads it (`if self.args.push_to_hub:`) does not count.
 _ASKED_FOR = rb"(?<!args\.)\b%b\b(?!\s*=\s*False\b)|(?<=args\.)%b\s*=(?!=|\s*False\b)"
@@ -38,9 +38,7 @@ def is_uncalled(project: Project, module: Module, node: cst.CSTNode) -> bool:
         (asking.by, _ASKED_FOR),
         *((parser, rb"\b%b\b") for parser in READS_SETTINGS),
     )
-    if any(_stands(project, *each) for each in runs):
-        return False
-    return any(is_program(project.text(path)) for path in project.linted)
+    return not any(_stands(project, *each) for each in runs) and lints_program(project)
 
 
 def _method_around(module: Module, node: cst.CSTNode) -> tuple[str, Asking] | None:

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.project.import_lines import linted_and_imported
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import assignments, definitions_around, last_name
-from trl_lint.launch.judge.engines import is_program
+from trl_lint.linter.execution.not_run.linted_programs import lints_program
 
 _PARSES = b"parse_args"
 # Code that may give the result of a parser attributes that the text does not name.
@@ -39,7 +39,7 @@ def is_behind_undeclared_option(project: Project, module: Module, node: cst.CSTN
     tests = (part for branch, holds in ifs_around(module.tree, node) if holds for part in parts_of(branch.test))
     return any(
         all(_is_never_given(project, module, node, each) for each in alternatives(test)) for test in tests
-    ) and any(is_program(project.text(path)) for path in project.linted)
+    ) and lints_program(project)
 
 
 def _is_never_given(project: Project, module: Module, node: cst.CSTNode, test: cst.CSTNode) -> bool:
