@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-LARGEST = 2_000_000
 _LANGUAGE = re.compile(r"\{?\.?([\w+-]*)")
 
 
@@ -43,8 +42,6 @@ def commands(text: str) -> Commands:
 
 
 def read(passage: Passage, surroundings: CommandContext) -> Commands:
-    if len(passage.text) > LARGEST:
-        raise Unreadable(f"a Markdown file of {len(passage.text)} characters is not looked at")
     starts = _line_starts(passage.text)
     headings: list[tuple[int, str]] = []
     paragraphs: dict[int, str] = {}

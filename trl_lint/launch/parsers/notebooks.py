@@ -11,7 +11,6 @@ from trl_lint.launch.commands.source_map import Passage, align, joined
 from trl_lint.launch.parsers import readers, shell, shell_tree
 from trl_lint.launch.parsers.notebook_json import code_cells
 
-LARGEST = 30_000_000
 _CELL_MAGIC = re.compile(r"%%(?:bash|sh|script\s+(?:bash|sh))\b[^\n]*\n")
 _LINE_MAGIC = re.compile(r"[ \t]*(?:\w+[ \t]*=[ \t]*)?(?:!|%sx[ \t]|%system[ \t])")
 _ENVIRONMENT = re.compile(
@@ -23,8 +22,6 @@ _ENVIRONMENT = re.compile(
 
 def commands(text: str) -> Commands:
     """The commands in a notebook's code cells."""
-    if len(text) > LARGEST:
-        raise Unreadable(f"a notebook of {len(text)} characters is not looked at")
     context, some_large = CommandContext("notebook"), False
     for source in code_cells(text):
         cell = source.text

@@ -17,7 +17,6 @@ from trl_lint.launch.commands.commands import (
     Commands,
     Form,
     Hint,
-    Unreadable,
     Word,
     Work,
 )
@@ -27,7 +26,6 @@ from trl_lint.launch.parsers import argv, console_sessions, markdown, shell
 from trl_lint.launch.parsers.readers import LAUNCHERS, PYTHON_STARTS, may_be_command
 from trl_lint.launch.parsers.shell_tree import character_index
 
-LARGEST = 2_000_000
 # A file without one of these starts nothing.
 NEEDLES = re.compile(r"subprocess|Popen|os\.(?:system|popen|exec|spawn)|create_subprocess|check_call")
 _STARTS = re.compile(PYTHON_STARTS)
@@ -52,8 +50,6 @@ _BETWEEN = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
 
 def commands(text: str) -> Commands:
     """The commands that a Python file starts, or that its docstring tells users to type."""
-    if len(text) > LARGEST:
-        raise Unreadable(f"a Python file of {len(text)} characters is not looked at for commands")
     if not _STARTS.search(text):
         return
     tree = _parsed(text)

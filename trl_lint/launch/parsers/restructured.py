@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint
 from trl_lint.launch.commands.source_map import Passage, joined, line_spans
 from trl_lint.launch.parsers.markdown import read_block
 
-LARGEST = 2_000_000
 _DIRECTIVE = re.compile(
     r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*(?P<language>[\w+-]*)[^\n]*\Z"
 )
@@ -28,8 +27,6 @@ def commands(text: str) -> Commands:
 
 
 def read(passage: Passage, surroundings: CommandContext) -> Commands:
-    if len(passage.text) > LARGEST:
-        raise Unreadable(f"a reStructuredText file of {len(passage.text)} characters is not looked at")
     for language, above, block in blocks(passage):
         notes = tuple(Hint("note", each, each) for each in above)
         yield from read_block(block, language, replace(surroundings, hints=surroundings.hints + notes))
