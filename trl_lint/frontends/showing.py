@@ -13,20 +13,6 @@ from trl_lint.frontends.options import Options
 from trl_lint.frontends.terminal import CLEAN, FAILED, say
 from trl_lint.settings import NO_KEYS, Settings
 
-# By key, the option that overrides it.
-_OPTIONS = {
-    "select": "select",
-    "ignore": "ignore",
-    "extend-select": "extend_select",
-    "preview": "preview",
-    "per-file-ignores": "per_file_ignores",
-    "extend-include": "extend_include",
-    "unsafe-fixes": "unsafe_fixes",
-    "output-format": "output_format",
-    "baseline": "baseline",
-    "cache-dir": "cache_dir",
-}
-
 
 def show(options: Options, settings: Settings) -> int:
     """Print what was asked for, and return the exit code.
@@ -80,8 +66,7 @@ _TABLES = ("per_file_ignores", "reducers", "trainer_bases")
 
 
 def _source(options: Options, key: str, files: Mapping[str, str]) -> str:
-    option = _OPTIONS.get(key)
-    if option and getattr(options, option) not in (None, (), False):
+    if getattr(options, key.replace("-", "_"), None) not in (None, (), False):  # the option with its name overrides it
         both = key in files and key in ("ignore", "extend-select") and not options.select
         return f"{files[key]} and the command line" if both else "the command line"
     is_overridden = options.select and key in ("ignore", "extend-select")
