@@ -39,6 +39,7 @@ WORDS = {
     "bash -c 'python x.py'": [["bash", "-c", "python x.py"], ["python", "x.py"]],
     'sh -ec "python \\"x y.py\\""': [["sh", "-ec", 'python "x y.py"'], ["python", "x y.py"]],
     "bash <<EOF\npython x.py\nEOF": [["bash"], ["python", "x.py"]],
+    "/usr/bin/bash <<EOF\npython x.py\nEOF": [["/usr/bin/bash"], ["python", "x.py"]],
     "cat <<EOF\npython x.py\nEOF": [["cat"]],
     "cat > job.sh <<EOF\npython x.py\nEOF": [["cat"], ["python", "x.py"]],
     "python x.py <<< text": [["python", "x.py"]],

@@ -19,7 +19,7 @@ class Prefix:
         valued: Options whose value is the next word.
         operands: The number of words before the command that is run.
         assigns: Whether `NAME=value` words may come before that command.
-        strings: Options whose value is a whole script.
+        strings: Options whose value is a whole script; a command that has one also reads scripts from its input.
         environment: Whether the program that is run inherits the environment.
     """
 

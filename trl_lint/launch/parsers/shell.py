@@ -47,7 +47,6 @@ MOST_CALLS = 200
 # Characters of a value that is computed from others.
 _MADE = re.compile(r"[$`]")
 _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
-_READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
 _NOT_ARGUMENTS = frozenset(
     {"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect", "comment"}
 )
@@ -389,7 +388,7 @@ class Script:
         arguments = [each for each in body.named_children if each.type not in _NOT_ARGUMENTS]
         words = [token.word for token in self._tokens(arguments)]
         found = unwrap(words)
-        runs = not found.rest and found.wrappers and found.wrappers[-1].name in _READS_SCRIPT
+        runs = not found.rest and found.wrappers and found.wrappers[-1].prefix.strings
         if not runs and not (words and words[0].value in ("cat", "tee") and self._writes_script(node, redirect, words)):
             return
         passage = self._tree.passage.part(self._tree.start(texts[0]), self._tree.end(texts[-1]))
