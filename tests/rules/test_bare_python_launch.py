@@ -228,6 +228,9 @@ def test_trains(tmp_path, program) -> None:
         f"model = load(device_map='cuda')\n{TRAINER}",  # not Trainer's own cuda:0: it then wraps nothing
         f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{TRAINER}",
         f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
+        f"from torch.multiprocessing import spawn\nspawn(main)\n{TRAINER}",
+        f"import deepspeed\ndeepspeed.init_distributed()\n{TRAINER}",
+        f"subprocess.run(['/opt/bin/torchrun', 'other.py'])\n{TRAINER}",
         f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
         f"from unsloth import FastLanguageModel\n{TRAINER}",
         "from optimum.habana import GaudiConfig\nfrom optimum.habana.trl import GaudiSFTTrainer\n" + TRAINER,
@@ -264,6 +267,10 @@ def test_unsloth_is_imported_by_what_loads_the_model(tmp_path, helper, count) ->
     write(tmp_path, {"lib/__init__.py": "", "lib/models.py": helper})
     program = f"from lib.models import load\nmodel = load()\n{TRAINER}"
     assert len(found(tmp_path, "python train.py\n", program=program)) == count
+
+
+def test_what_a_seed_spawns_are_no_processes(tmp_path) -> None:
+    assert found(tmp_path, "python train.py\n", program=f"seeds = seed_sequence.spawn(4)\n{TRAINER}")
 
 
 def test_a_trainer_base_of_the_settings(tmp_path) -> None:

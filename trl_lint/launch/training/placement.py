@@ -12,14 +12,14 @@ from enum import IntEnum
 from itertools import pairwise
 
 from trl_lint.knowledge.backends import ANY_GPU, SPREADING
+from trl_lint.knowledge.process_starts import DISTINCT_STARTS, START_RANKS
 from trl_lint.launch.judge.gpus import VISIBLE
-from trl_lint.launch.judge.launchers import LAUNCHER_MODULES, LAUNCHERS
+from trl_lint.launch.judge.launchers import LAUNCHER_MODULES, launcher
 
-# Functions that start the processes themselves, or wait for others, by the end of their dotted names.
-_OWN_LAUNCHERS = frozenset({
-    "notebook_launcher", "debug_launcher", "init_process_group", "elastic_launch", "TorchTrainer", "mp.spawn",
-    "xmp.spawn", "multiprocessing.spawn", "start_processes",
-})  # fmt: skip
+# Functions that start the processes themselves, or wait for others, by their names, or the end of their dotted names:
+# a seed can `spawn` others, too.
+_OWN_LAUNCHERS = (START_RANKS - {"spawn"}) | DISTINCT_STARTS | {"TorchTrainer"}
+_SPAWNS = frozenset({"spawn", "idist.spawn", "mp.spawn", "multiprocessing.spawn", "xmp.spawn"})
 # Functions that spread a model over the GPUs, by the end of their dotted names (accelerate/big_modeling.py,
 # utils/modeling.py; tensor_parallel/factory.py).
 _SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpoint_and_dispatch", "tensor_parallel"})
@@ -80,8 +80,7 @@ class ProcessPlacement:
         name = dotted(node.func) or ""
         last = name.rpartition(".")[2]
         first, second = [_text(each) for each in [*node.args, None, None][:2]]
-        self._certain |= any(name == each or name.endswith(f".{each}") for each in _OWN_LAUNCHERS)
-        self._certain |= last in _SPREADERS
+        self._certain |= last in _OWN_LAUNCHERS or last in _SPREADERS or ".".join(name.split(".")[-2:]) in _SPAWNS
         self._certain |= last in _SHELLS and _is_launch((first or "").split())
         self._certain |= last in _WITH_WORDS and _is_launch([_text(each) or "" for each in node.args[1:]])
         self._certain |= name.endswith("environ.setdefault") and first in VISIBLE
@@ -141,7 +140,7 @@ class ProcessPlacement:
 
 def _is_launch(words: Sequence[str]) -> bool:
     """Whether a command line built in the code is that of a launcher, which starts the processes."""
-    if any(tuple(words[: len(each.words)]) == each.words for each in LAUNCHERS if len(words) > 1):
+    if len(words) > 1 and launcher([*words]) is not None:
         return True
     return any(flag == "-m" and module in LAUNCHER_MODULES for flag, module in pairwise(words))
 
