@@ -86,7 +86,7 @@ def test_environment(text: str) -> None:
 def test_comments_and_batch_options_are_hints() -> None:
     text = "#!/bin/sh\n#SBATCH -n 4 --gres=gpu:1\n\n# one note\n# another\npython x.py # behind\n#SBATCH --late\n"
     (found,) = commands(text)
-    hints = [(each.kind, each.value) for each in found.surroundings.hints]
+    hints = [(each.kind.value, each.value) for each in found.surroundings.hints]
     assert hints == [("slurm", "-n=4"), ("slurm", "--gres=gpu:1"), ("note", "another"), ("note", "one note"),
                      ("note", "behind")]  # fmt: skip
 

@@ -89,11 +89,23 @@ class Assignment:
     written_out: bool = True
 
 
+class HintKind(Enum):
+    """What a hint is; see the comments for its value."""
+
+    SLURM = "slurm"  # one option of an `#SBATCH` line, `--gres=gpu:4`
+    GPUS = "gpus"  # a number of GPUs, `all`, or `?`: compose, Kubernetes, SkyPilot, Docker
+    HOST = "host"  # the machine that a CI job runs on
+    NOTE = "note"  # a comment, heading or paragraph: what a writer says of it
+    HEAD = "head"  # the comments at the top of a script: what a writer says of all of it
+    CHOICE = "choice"  # the condition that it depends on
+    FOLDER = "folder"  # where it is run, by the `cd` in front of it
+
+
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Something in the context that is no environment variable. `gpus.HINTS` lists the kinds."""
+    """Something in the context that is no environment variable."""
 
-    kind: str
+    kind: HintKind
     value: str
     text: str
 

@@ -20,7 +20,7 @@ from trl_lint.knowledge.heuristics import (
     SEVERAL_GPUS_NOTE,
 )
 from trl_lint.launch.commands.command_wrappers import ASSIGNMENT, Wrapper, unwrap
-from trl_lint.launch.commands.commands import Command, Hint, Word
+from trl_lint.launch.commands.commands import Command, Hint, HintKind, Word
 from trl_lint.launch.judge.python_invocation import Start
 
 
@@ -41,17 +41,6 @@ class GpuVerdict:
     gpus: Gpus
     evidence: str = ""
 
-
-# The kinds of hints from front ends, with the meaning of their values.
-HINTS = {
-    "slurm": "one option of an `#SBATCH` line, `--gres=gpu:4`",
-    "gpus": "a number of GPUs, `all`, or unknown: compose, Kubernetes, SkyPilot, Docker",
-    "host": "the machine that a CI job runs on",
-    "note": "a comment, heading or paragraph: what a writer says of it",
-    "head": "the comments at the top of a script: what a writer says of all of it",
-    "choice": "the condition that it depends on",
-    "folder": "where it is run, by the `cd` in front of it (for `checking.py`)",
-}
 
 # Variables that only a launcher, or code that acts as one, sets (accelerate/state.py, torch env:// rendezvous).
 RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
@@ -87,7 +76,7 @@ def may_be_one_of_several(start: Start) -> bool:
     A batch script, whose `#SBATCH` lines are read, has one task unless they say otherwise.
     """
     wrappers = (*_outer(start.command), *start.wrappers)
-    in_batch = any(each.kind == "slurm" for each in start.command.surroundings.hints)
+    in_batch = any(each.kind is HintKind.SLURM for each in start.command.surroundings.hints)
     return any(each.name == "srun" for each in wrappers) and not in_batch and gpus(start).gpus is Gpus.UNKNOWN
 
 
@@ -132,7 +121,7 @@ def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
     """In a branch that depends on the number of GPUs, only a literal assignment in front of the command is certain."""
     if any(each.name in VISIBLE and each.written_out for each in start.command.assignments):
         return None
-    choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
+    choices = (each for each in start.command.surroundings.hints if each.kind is HintKind.CHOICE)
     return next((GpuVerdict(Gpus.UNKNOWN, each.text) for each in choices if _mentions_gpus(each)), None)
 
 
@@ -197,7 +186,9 @@ def options(words: Sequence[Word]) -> list[tuple[str, str, str]]:
 
 def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """srun starts one process per task; a batch script itself runs once, with all GPUs of the node."""
-    batch = [(*_option(each.value), each.text) for each in start.command.surroundings.hints if each.kind == "slurm"]
+    batch = [
+        (*_option(each.value), each.text) for each in start.command.surroundings.hints if each.kind is HintKind.SLURM
+    ]
     passed = [option for each in wrappers if each.name in ("sbatch", "salloc") for option in options(each.words)]
     step = [option for each in wrappers if each.name == "srun" for option in options(each.words)]
     job = [*batch, *passed]
@@ -290,10 +281,10 @@ def _by_comment(hint: Hint) -> GpuVerdict | None:
     return GpuVerdict(Gpus.ONE, hint.text) if is_of_one else None
 
 
-_HINT_READERS: dict[str, Callable[[Hint], GpuVerdict | None]] = {
-    "gpus": lambda hint: GpuVerdict(_requested(hint.value), hint.text),
-    "host": _by_host,
-    "note": _by_note,
-    "head": _by_comment,
+_HINT_READERS: dict[HintKind, Callable[[Hint], GpuVerdict | None]] = {
+    HintKind.GPUS: lambda hint: GpuVerdict(_requested(hint.value), hint.text),
+    HintKind.HOST: _by_host,
+    HintKind.NOTE: _by_note,
+    HintKind.HEAD: _by_comment,
 }
 _QUESTIONS = (_ranks, _cpu, _chosen, _visible, _slurm, _container, _by_hints)

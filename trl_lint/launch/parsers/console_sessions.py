@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from trl_lint.launch.commands.commands import CommandContext, Commands, Hint
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, HintKind
 from trl_lint.launch.commands.source_map import Passage, joined, splitlines_spans
 from trl_lint.launch.commands.templates import without_placeholders
 from trl_lint.launch.parsers import shell
@@ -79,7 +79,7 @@ def paragraphs(passage: Passage, surroundings: CommandContext) -> Commands:
         label = _LABEL.match(passage.text, start, end)
         first = label.end() if label else start
         if _looks_like_shell(passage.text[first:end]):
-            note = (Hint("note", label[0].strip(), label[0].strip()),) if label else ()
+            note = (Hint(HintKind.NOTE, label[0].strip(), label[0].strip()),) if label else ()
             context = replace(surroundings, hints=surroundings.hints + note)
             yield from shell.read(passage.part(first, end), context)
         elif prompted := list(_lines_with(passage.part(start, end), _PROMPT, _CONTINUED)):

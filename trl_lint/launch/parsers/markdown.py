@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.heuristics import NAMES_LAUNCHER
-from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, TooMuch, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, HintKind, TooMuch, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined, line_starts
 from trl_lint.launch.parsers import console_sessions, dockerfile, makefile
 
@@ -63,7 +63,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
                 continue
             texts = [*(text for _, text in headings), *(text for _, text in sorted(paragraphs.items()))]
             texts += _below(tokens, place)
-            notes = tuple(Hint("note", text, text) for text in texts)
+            notes = tuple(Hint(HintKind.NOTE, text, text) for text in texts)
             context = replace(surroundings, environment=environment, hints=surroundings.hints + notes)
             language = _language(token.info)
             yield from read_block(block, language, context)

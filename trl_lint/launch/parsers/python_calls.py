@@ -17,6 +17,7 @@ from trl_lint.launch.commands.commands import (
     Commands,
     Form,
     Hint,
+    HintKind,
     Word,
     Work,
 )
@@ -125,7 +126,7 @@ class _Reader:
         if name not in _STARTERS or not node.args or (root and root not in _MODULES):
             return
         self.work.spend(1 + len(environment), "variables")
-        hints = tuple(Hint("choice", each, each) for each in self._conditions(choice))
+        hints = tuple(Hint(HintKind.CHOICE, each, each) for each in self._conditions(choice))
         call_environment = {**environment, **_environment_argument(node, names)}
         context = CommandContext("python", call_environment, hints, work=self.work)
         argument = _resolved(node.args[0], names)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trl_lint.launch.commands.commands import CommandContext, Commands, Hint
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, HintKind
 from trl_lint.launch.commands.source_map import Passage, joined, line_spans
 from trl_lint.launch.parsers.markdown import read_block
 
@@ -28,7 +28,7 @@ def commands(text: str) -> Commands:
 
 def read(passage: Passage, surroundings: CommandContext) -> Commands:
     for language, above, block in blocks(passage):
-        notes = tuple(Hint("note", each, each) for each in above)
+        notes = tuple(Hint(HintKind.NOTE, each, each) for each in above)
         yield from read_block(block, language, replace(surroundings, hints=surroundings.hints + notes))
 
 

@@ -19,6 +19,7 @@ from trl_lint.launch.commands.commands import (
     Commands,
     Form,
     Hint,
+    HintKind,
     Word,
 )
 from trl_lint.launch.commands.found_commands import FoundCommands
@@ -325,8 +326,9 @@ class Script:
 
     def _context(self, start: int, end: int) -> CommandContext:
         folder = self.variables.values.get("PWD")
-        found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
-        found += [Hint("choice", each, each) for each in self._conditions] + notes(self._tree.passage.text, start, end)
+        found = [Hint(HintKind.FOLDER, folder, f"cd {folder}")] if isinstance(folder, str) else []
+        found += (Hint(HintKind.CHOICE, each, each) for each in self._conditions)
+        found += notes(self._tree.passage.text, start, end)
         self._work.spend(len(self._surroundings.hints) + len(found), "comments and options")
         hints = (*self._surroundings.hints, *found)
         return replace(self._surroundings, environment=self._exported(), hints=hints)
@@ -425,7 +427,7 @@ def _submitted(surroundings: CommandContext, words: tuple[Word, ...]) -> Command
     """The context of a script that is passed to `words`: a separate job has its own options."""
     hints = surroundings.hints
     if any(each.value == "sbatch" for each in words):
-        hints = tuple(each for each in hints if each.kind != "slurm")
+        hints = tuple(each for each in hints if each.kind is not HintKind.SLURM)
     return replace(surroundings, around=(*surroundings.around, words), hints=hints)
 
 

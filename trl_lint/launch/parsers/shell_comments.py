@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from trl_lint.launch.commands.commands import Hint
+from trl_lint.launch.commands.commands import Hint, HintKind
 
 _BATCH = re.compile(r"^[ \t]*#SBATCH[ \t]+(.+)$", re.MULTILINE)
 # The comment lines at the end of a text that no empty line separates from what follows.
@@ -21,7 +21,9 @@ _HEAD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 def batch_hints(text: str) -> list[Hint]:
     """One hint per option in the `#SBATCH` lines at the top."""
     found = _BATCH.finditer(_head(text))
-    return [Hint("slurm", option, match[0].strip()) for match in found for option in _grouped(split_words(match[1]))]
+    return [
+        Hint(HintKind.SLURM, option, match[0].strip()) for match in found for option in _grouped(split_words(match[1]))
+    ]
 
 
 def head_hints(text: str) -> list[Hint]:
@@ -31,7 +33,9 @@ def head_hints(text: str) -> list[Hint]:
     text_of_comments = " ".join(
         line.strip("# \t") for line in lines if line.startswith("#") and not line.startswith(_OPTIONS)
     )
-    return [Hint("head", text_of_comments[:_MOST_SAID], text_of_comments[:_MOST_SHOWN])] if text_of_comments else []
+    return (
+        [Hint(HintKind.HEAD, text_of_comments[:_MOST_SAID], text_of_comments[:_MOST_SHOWN])] if text_of_comments else []
+    )
 
 
 def _head(text: str) -> str:
@@ -66,6 +70,6 @@ def notes(text: str, start: int, end: int) -> list[Hint]:
         if not line.strip() or (found and not comment):
             break
         if comment:
-            found.append(Hint("note", line.strip("# \t\r"), line.strip()))
+            found.append(Hint(HintKind.NOTE, line.strip("# \t\r"), line.strip()))
     behind = re.compile(r"[^\n#]{0,200}[ \t](#[^\n]{0,300})").match(text, end)
-    return [*found, Hint("note", behind[1].strip("# \t\r"), behind[1])] if behind else found
+    return [*found, Hint(HintKind.NOTE, behind[1].strip("# \t\r"), behind[1])] if behind else found

@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, HintKind, Unreadable
 from trl_lint.launch.commands.source_map import Passage, align, joined, opaque
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import shell
@@ -104,9 +104,9 @@ def _amounts(text: str, start: int) -> Iterator[Hint]:
     resources = text[start : after.start() if after else len(text)]
     found = _GPUS.search(resources)
     if found:
-        yield Hint("gpus", found[1], found[0])
+        yield Hint(HintKind.GPUS, found[1], found[0])
     elif "gpu" in resources.lower():
-        yield Hint("gpus", "?", "resources")
+        yield Hint(HintKind.GPUS, "?", "resources")
 
 
 def _string(file: str, place: int) -> Passage | None:

@@ -19,6 +19,7 @@ from trl_lint.launch.commands.commands import (
     Commands,
     Form,
     Hint,
+    HintKind,
     Unreadable,
     Word,
     Work,
@@ -222,7 +223,7 @@ def _hints(node: MappingNode, work: Work) -> Iterator[Hint]:
     entries = _entries(node)
     host = entries.get("runs-on") or entries.get("vmImage")
     if _scalar(host):
-        yield Hint("host", _scalar(host), f"runs-on: {_scalar(host)}")
+        yield Hint(HintKind.HOST, _scalar(host), f"runs-on: {_scalar(host)}")
     for key in ("resources", "deploy", "gpus", "gpu_count"):
         if key in entries:
             yield from _amounts(key, entries[key], work, set())
@@ -236,7 +237,7 @@ def _amounts(key: str, node: Node, work: Work, seen: set[tuple[str, int]], depth
     work.spend(1, "amounts of resources")
     if isinstance(node, ScalarNode):
         if key in _GPU_KEYS:
-            yield Hint("gpus", node.value, f"{key}: {node.value}")
+            yield Hint(HintKind.GPUS, node.value, f"{key}: {node.value}")
         elif key == "accelerators":
             yield _accelerators(node.value)
     elif isinstance(node, SequenceNode):
@@ -256,7 +257,9 @@ def _amounts(key: str, node: Node, work: Work, seen: set[tuple[str, int]], depth
 def _accelerators(value: str) -> Hint:
     """SkyPilot's `A100:8`; `A100` alone means one."""
     name, _, count = value.partition(":")
-    return Hint("gpus", count or "1", f"accelerators: {value}") if name else Hint("gpus", "?", "accelerators")
+    if not name:
+        return Hint(HintKind.GPUS, "?", "accelerators")
+    return Hint(HintKind.GPUS, count or "1", f"accelerators: {value}")
 
 
 def _is_gpu_device(entries: dict[str, Node]) -> bool:
@@ -271,6 +274,6 @@ def _device(entries: dict[str, Node]) -> Hint:
     devices = entries.get("device_ids")
     if isinstance(devices, SequenceNode):
         ids = ",".join(_scalar(each) for each in devices.value)
-        return Hint("gpus", f"device={ids}", f"device_ids: [{ids}]")
+        return Hint(HintKind.GPUS, f"device={ids}", f"device_ids: [{ids}]")
     count = _scalar(entries.get("count")) or "all"
-    return Hint("gpus", count if re.fullmatch(r"\d+|all", count) else "?", f"count: {count}")
+    return Hint(HintKind.GPUS, count if re.fullmatch(r"\d+|all", count) else "?", f"count: {count}")

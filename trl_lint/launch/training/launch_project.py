@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.launch.commands.commands import HintKind
 from trl_lint.launch.judge.python_invocation import Start
 from trl_lint.launch.judge.scanned_files import LARGEST
 from trl_lint.launch.training.trainers import Trainers
@@ -99,7 +100,8 @@ class LaunchProject:
 
 def changed_folder(start: Start) -> str:
     """The folder that the commands before a launch have changed to, "" if none is known."""
-    return next((each.value for each in reversed(start.command.surroundings.hints) if each.kind == "folder"), "")
+    hints = reversed(start.command.surroundings.hints)
+    return next((each.value for each in hints if each.kind is HintKind.FOLDER), "")
 
 
 def _candidates(start: Start, folders: Sequence[Path]) -> Iterator[Path]:
