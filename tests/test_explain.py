@@ -112,6 +112,30 @@ def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_pat
     assert "differs between ranks: depends on the rank" in done.output
 
 
+STATEMENTS = """
+import os
+from accelerate import Accelerator
+def go():
+    for step in range(3):
+        if os.getpid() % 2:
+            break
+        if step == 2:
+            pass
+        continue
+go()
+"""
+
+
+@pytest.mark.parametrize(
+    ("marker", "reached"),
+    [("import os", True), ("from acc", True), ("def go", True), ("break", False), ("pass", False), ("continue", False)],
+)
+def test_a_line_without_names_says_which_ranks_get_there(tmp_path: Path, marker: str, reached: bool) -> None:
+    said = facts(tmp_path, STATEMENTS, marker)[""]
+    assert len(said) == 1
+    assert (said[0] == "all ranks get here together") is reached
+
+
 def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
     done = explain(tmp_path, "def f(x):\n    return x\n    x.mean()\n", "x.mean")
     assert "no code on this line runs" in done.output

@@ -227,6 +227,7 @@ NO_NOTEBOOKS = {
         '["from accelerate import Accelerator", "gather()", "item"]',
         "nb.ipynb: not a notebook that can be read",
     ),
+    "without cells": ('{"run": "accelerator.gather(1).item()"}', "nb.ipynb: not a notebook that can be read"),
     "an old format": (notebook(SETUP, BUG, form=3), "nb.ipynb: not looked at: a notebook of format 3; known is 4"),
     "another language": (notebook(SETUP, BUG, metadata={"kernelspec": {"language": "R"}}), None),
     "empty": ("", None),

@@ -27,9 +27,9 @@ class KnownFacts(Observer["Frame"]):
     on_request = True
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        nodes = frame.module.asked.get(id(statement), ())
-        values = tuple((node, value) for node in nodes if (value := _value_of(frame, node)) is not None)
-        if nodes:
+        nodes = frame.module.asked.get(id(statement))
+        if nodes is not None:
+            values = tuple((node, value) for node in nodes if (value := _value_of(frame, node)) is not None)
             frame.emit(Known, statement, values=values, reached=before)
 
 

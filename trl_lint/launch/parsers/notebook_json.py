@@ -95,6 +95,10 @@ def about(text: str) -> About:
         raise Unreadable("not a notebook that can be read") from None
 
 
+# The keys of the cells, of which each notebook has one; the second is that of formats before 4.
+_CELLS = frozenset({"cells", "worksheets"})
+
+
 class _Scan:
     """A JSON reader that reports the positions of strings; values of keys that are not needed are skipped."""
 
@@ -107,6 +111,8 @@ class _Scan:
         return About(form if isinstance(form, int) else None, _language(found.get("metadata")))
 
     def code_cells(self) -> Iterator[CodeCell]:
+        if _CELLS.isdisjoint(key for key, _ in self._members(self._blank(0))):
+            raise ValueError("no cells")
         for cells in self._values(self._blank(0), "cells"):
             place, number = self._blank(cells + 1), 1
             while self._text[place] != "]":

@@ -64,6 +64,11 @@ def _simple_line(frame: Frame, line: cst.SimpleStatementLine | cst.SimpleStateme
     return True
 
 
+def _pass(frame: Frame, node: cst.Pass) -> bool:
+    """Nothing is done, but a user may ask which ranks get here."""
+    return True
+
+
 def _expression(frame: Frame, node: cst.Expr) -> bool:
     frame.discarded = node.value
     result = evaluate(frame, node.value)
@@ -233,6 +238,7 @@ HANDLERS: dict[type, _Handler] = {
     cst.Global: _nonlocal,
     cst.Match: branches.run_match,
     cst.Nonlocal: _nonlocal,
+    cst.Pass: _pass,
     cst.Raise: _raise,
     cst.Return: _return,
     cst.SimpleStatementLine: _simple_line,
