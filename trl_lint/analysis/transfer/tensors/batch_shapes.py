@@ -23,7 +23,7 @@ from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import shapes as table
 
 _BATCH_REASON = "this rank's batch is padded to its own longest sample"
-_TOKENS_REASON = "there are as many rows per sample as this rank's longest sample has tokens"
+_TOKENS_REASON = "the model's output is as long as this rank's longest sample"
 _GENERATED_REASON = "completions are as long as this rank's longest"
 
 # --- batches ------------------------------------------------------------------------------------------------
