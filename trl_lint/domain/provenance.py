@@ -200,6 +200,12 @@ class NameOfOwn(Step):
     __slots__ = ()
 
 
+class GivenToLibrary(Step):
+    """A library is given a function of another file, which it calls on each process."""
+
+    __slots__ = ()
+
+
 class OnlyAnnotated(Step):
     """A parameter is what its annotation says, unless a call out of sight passes something else."""
 

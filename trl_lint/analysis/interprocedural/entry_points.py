@@ -46,7 +46,7 @@ from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell, Memory
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -89,18 +89,24 @@ class Engine(Runs):
         self.domains = Domains(all_domains())
         self.observers = Observers(observers_for(all_observers(), events))
         self._asked = events
-        self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None]] = []
+        self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None, Step | None]] = []
 
     def needs_event(self, kind: type[Event]) -> bool:
         """Whether any rule needs events of this type."""
         return self._asked is None or kind in self._asked
 
-    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value], cls: ClassInfo | None = None) -> None:
+    def enter(
+        self,
+        function: FunctionInfo,
+        parameters: Mapping[str, Value],
+        cls: ClassInfo | None = None,
+        given: Step | None = None,
+    ) -> None:
         """A function was passed to a library, which will call it with values of these facts.
 
-        cls: for a method, the class of the object that it is bound to.
+        cls: for a method, the class of the object that it is bound to. given: the place, if it is in another file.
         """
-        self._entered.append((function, parameters, cls))
+        self._entered.append((function, parameters, cls, given))
 
     def analyse(self, module: Module) -> list[Event]:
         """All events of a module: its body, its classes, and the functions that no known code calls.
@@ -144,10 +150,10 @@ class Engine(Runs):
     def _run_passed_functions(self) -> list[EventTrace]:
         traces = []
         while self._entered:
-            function, parameters, cls = self._entered.pop()
+            function, parameters, cls, given = self._entered.pop()
             function.reached = True
             summary = self._enter_with(function, cls, parameters)
-            summary.trace.launch(None)
+            summary.trace.launch(given)
             traces.append(summary.trace)
         return traces
 
@@ -241,7 +247,8 @@ class Engine(Runs):
             what = "number" if value.rank.origins == Origin.RANK else "data"
             text = f"`{name}` is this rank's own {what}" if value.rank.differs else f"`{name}` is the wrapped model"
             grad = value.grad and value.kind is not Kind.BATCH  # libraries pass data
-            return value.replace(provenance=frame.step(parameter.node, text), grad=grad)
+            before = value.provenance if isinstance(value.provenance, GivenToLibrary) else None
+            return value.replace(provenance=frame.step(parameter.node, text, before), grad=grad)
         if isinstance(value, LoaderValue) and value.batch is not None and value.batch.provenance is None:
             step = frame.step(parameter.node, f"`{name}` gives each rank its own batches")
             return value.with_parts(value.batch.replace(provenance=step), value.sampler)

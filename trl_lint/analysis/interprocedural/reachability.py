@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
 from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside, never_started
 from trl_lint.analysis.state.observing import Observers, Reached
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.knowledge.library import shown_only_in
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: 
     What a notebook's kernel calls in other files is not called by each process, nor is what drives the workers of Ray.
     """
     todo = deque((trace, trace.start) for trace in starts if id(trace) not in found)
-    found.update((id(trace), None) for trace, _ in todo)
+    found.update((id(trace), start if isinstance(start, GivenToLibrary) else None) for trace, start in todo)
     while todo:
         trace, start = todo.popleft()
         alone = never_started(trace)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.observing import Observers
     from trl_lint.analysis.state.refining import Domains
     from trl_lint.domain.averaging import Mean
+    from trl_lint.domain.provenance import Step
     from trl_lint.domain.sync_points import SyncPoint
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row
@@ -98,7 +99,13 @@ class Interpreter(Protocol):
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> Value: ...
 
-    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value], cls: ClassInfo | None = None) -> None: ...
+    def enter(
+        self,
+        function: FunctionInfo,
+        parameters: Mapping[str, Value],
+        cls: ClassInfo | None = None,
+        given: Step | None = None,
+    ) -> None: ...
 
     def function(
         self, node: cst.FunctionDef | cst.Lambda, outer: Frame | None, module: Module | None = None

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+import libcst as cst
+
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.choices import OneOfFunctions, OneOfProjectObjects
 from trl_lint.domain.kinds import BoundMethod, ContainerValue, PartialCall, TupleValue
+from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class
@@ -18,20 +22,36 @@ from trl_lint.knowledge.schema import Class
 _Callback: TypeAlias = tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]
 
 
-def enter_callbacks(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+def enter_callbacks(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
     """Enter the functions passed to a project trainer, which its library base calls."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
-            enter_callbacks_of(frame, row, args)
+            enter_callbacks_of(frame, row, args, node)
 
 
-def enter_callbacks_of(frame: Frame, row: Class, args: Arguments) -> None:
+def enter_callbacks_of(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
+    """Enter the functions passed to a library's class. node: the call."""
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:
             for function, cls, named in _functions(frame, value):
-                frame.engine.enter(function, {**facts_of, **named}, cls)
+                given = _given(frame, function, node)
+                frame.engine.enter(function, {**_preceded(facts_of, given), **named}, cls, given)
+
+
+def _given(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> Step | None:
+    """The place where a library is given a function of another file; None for one of this file."""
+    if function.module is frame.module:
+        return None
+    return GivenToLibrary(frame.module, node, f"each process runs `{function.name}`, which is passed here")
+
+
+def _preceded(facts_of: Mapping[str, Value], given: Step | None) -> Mapping[str, Value]:
+    """The facts of parameters, those that a chain explains with this place before it."""
+    if given is None:
+        return facts_of
+    return {name: value.replace(provenance=given) if value.rank.differs else value for name, value in facts_of.items()}
 
 
 def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
@@ -46,6 +66,7 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
 
 def _functions(frame: Frame, value: Value) -> Iterable[_Callback]:
     """The functions that a value is or holds: also `__call__`, and a method, of an object of the project."""
+    value = frame.engine.with_contents(frame, value)
     match value:
         case FunctionValue():
             yield value.function, None, {}
@@ -56,13 +77,16 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Callback]:
             yield from _method(cls, name)
         case ProjectInstance(cls=cls):
             yield from _method(cls, "__call__")
+        case OneOfFunctions() | OneOfProjectObjects():
+            for option in value.options:
+                yield from _functions(frame, option)
         case TupleValue():
             for item in value.items:
                 yield from _functions(frame, item)
         case ContainerValue():
             for cell in frame.memory.cells(value):
                 for item in cell.values():
-                    if item.kind in _CALLED:
+                    if frame.engine.settle(item).kind in _CALLED:
                         yield from _functions(frame, item)
 
 

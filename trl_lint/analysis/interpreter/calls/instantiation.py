@@ -61,7 +61,7 @@ def _instantiate(
     for base in cls.library_bases():
         for observe in frame.observers.instantiate:
             observe(frame, base, args, node)
-    callbacks.enter_callbacks(frame, cls, args)
+    callbacks.enter_callbacks(frame, cls, args, node)
     for each in cls.lineage():
         passed_models.note_losses(frame, each.name if isinstance(each, ClassInfo) else each or "", args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):

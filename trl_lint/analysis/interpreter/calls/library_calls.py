@@ -182,7 +182,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
             frame.trace.launch(Step(frame.module, node, "each process creates this trainer"), node)
         for observe in frame.observers.instantiate:
             observe(frame, row.name, args, node)
-        enter_callbacks_of(frame, row, args)
+        enter_callbacks_of(frame, row, args, node)
         return row_transfers.constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
