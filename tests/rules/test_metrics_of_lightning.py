@@ -82,6 +82,38 @@ def test_the_fix_has_lightning_reduce_it():
     assert SNIPPETS.mended(given) == given.replace("sync_dist=False", "sync_dist=True")
 
 
+@pytest.mark.parametrize(
+    ("given", "mended"),
+    [
+        ("rank_zero_only=True", "sync_dist=True"),
+        ("rank_zero_only=True, prog_bar=True", "sync_dist=True, prog_bar=True"),
+        ("rank_zero_only=True, sync_dist=True", None),
+        ("sync_dist=False, rank_zero_only=True", None),
+        ("rank_zero_only=self.alone", None),
+    ],
+)
+def test_for_the_first_rank_alone_lightning_reduces_nothing(given, mended):
+    text = MODULE.format(f'self.log("val_loss", loss, {given})', "pass")
+    assert "without `rank_zero_only`" in SNIPPETS.finding(text).help
+    assert SNIPPETS.mended(text) == text
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace(given, mended or given)
+
+
+@pytest.mark.parametrize("given", ["rank_zero_only=False, sync_dist=True", "rank_zero_only=self.alone, sync_dist=True"])
+def test_it_reduces_what_may_be_of_all_ranks(given):
+    assert not SNIPPETS.findings(MODULE.format(f'self.log("val_loss", loss, {given})', "pass"))
+
+
+def test_the_fix_leaves_what_has_no_effect():
+    text = MODULE.format('self.log("val_loss", loss, rank_zero_only=False)', "pass")
+    assert SNIPPETS.mended(text) == text.replace("=False", "=False, sync_dist=True")
+
+
+def test_some_ranks_may_not_get_to_what_is_for_the_first_rank_alone():
+    text = MODULE.format("pass", 'if self.quiet:\n            self.log("m", self.losses[0], rank_zero_only=True)')
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
 def test_on_one_rank_nothing_is_reduced():
     text = MODULE.format(
         "pass", 'if self.global_rank == 0:\n            self.log("mean", torch.stack(self.losses).mean())'

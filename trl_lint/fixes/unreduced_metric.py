@@ -15,7 +15,7 @@ from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.analysis.program.definitions.call_order import methods_run_by
 from trl_lint.analysis.program.project.classes import FunctionInfo, is_module_class
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, keyword_value
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, State
@@ -41,9 +41,9 @@ from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reduced_before import reduced_before
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
 from trl_lint.fixes.support.scope import scope_of
-from trl_lint.fixes.support.tree import call_of, text_of, with_keyword, with_replaced
+from trl_lint.fixes.support.tree import call_of, keyword_of, text_of, with_keyword, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
-from trl_lint.knowledge.library import reduces
+from trl_lint.knowledge.library import keeps_from_reducing, reduces
 from trl_lint.knowledge.lightning import OF_EPOCHS, OF_EVALUATION, OF_TRAINING, TRAINS
 from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
@@ -100,8 +100,28 @@ def _reduced_by_library(event: Logged, keyword: str) -> FixPlan | NoFix:
         return NoFix(f"what is passed on with `**` may contain `{keyword}`", where)
     if event.function is not None and _also_trains(event.function):
         return NoFix(f"`{event.function.name}` may also run in training, where it would be reduced in every step")
+    unless = keeps_from_reducing(event.sink)
+    given = keyword_value(call, unless)
+    if given is not None and not _is_literal(given, "False"):
+        return _reduced_instead(event, call, keyword, unless)
     caution = "" if event.control.uniformity is Uniformity.UNIFORM else NOT_KNOWN
     return FixPlan((Replace(call, with_keyword(call, keyword, cst.Name("True"))),), caution=caution)
+
+
+def _reduced_instead(event: Logged, call: cst.Call, keyword: str, unless: str) -> FixPlan | NoFix:
+    """The plan to have a call reduce the metric that it is told not to reduce."""
+    given = next(each for each in call.args if keyword_of(each) == unless)
+    if event.control.uniformity is not Uniformity.UNIFORM:
+        return NoFix(f"it is not known whether all ranks get there, and `{unless}` is for one that is alone")
+    if keyword_value(call, keyword) is not None or not _is_literal(given.value, "True"):
+        return NoFix(f"`{unless}` may be meant to log the value of the first rank")
+    other = given.with_changes(keyword=cst.Name(keyword))
+    mended = call.with_changes(args=[other if each is given else each for each in call.args])
+    return FixPlan((Replace(call, mended),), caution=f"`{unless}` may be meant to log the value of the first rank")
+
+
+def _is_literal(value: cst.BaseExpression, name: str) -> bool:
+    return isinstance(value, cst.Name) and value.value == name
 
 
 def _also_trains(function: FunctionInfo) -> bool:

@@ -518,6 +518,11 @@ def reduces(sink: str) -> str:
     return next((row.reduces for row in rows(sink) if isinstance(row, Sink)), "")
 
 
+def keeps_from_reducing(sink: str) -> str:
+    """The keyword that keeps a call of such a sink from reducing what it logs; "" if it has none."""
+    return next((row.unless for row in rows(sink) if isinstance(row, Sink)), "")
+
+
 def shown_only_in(sink: str) -> tuple[frozenset[str], frozenset[str]]:
     """The functions in which, or in whose helpers, a sink shows metrics of all data (empty: any function), and those in
     which it does where nothing is chosen by them.

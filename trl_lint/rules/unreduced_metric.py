@@ -34,7 +34,8 @@ that log the same value share one reduction. If a name already has the value of 
 `mean_loss = accelerator.gather(loss).mean()`, that is logged instead.
 
 In a `LightningModule`, `sync_dist=True` is added to the call of `log` or `log_dict`: Lightning then averages the ranks'
-values.
+values. With `rank_zero_only=True` it does not, whatever `sync_dist` is: the one then replaces the other, which is
+*unsafe* because the first rank's value may be meant.
 
 - *Safe* if every rank is known to get there together.
 - *Unsafe* if that is not known, if a Python number (`len(batch)`) becomes a tensor, or if a tensor with a gradient is
@@ -44,8 +45,9 @@ values.
   what is the same on all ranks (`step % 10 == 0`) around a few lines is split, and the value gathered in between.
 - A *hint* for deviations, medians, quantiles and combinations of several reductions; if the value is also used
   elsewhere, or is a plain number on some path to the log (`else: loss = 0`); if more than the rank decides who logs;
-  if `log` of a `LightningModule` gets `**kwargs`, or is in a helper that may run in training as well; in lambdas,
-  comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.
+  if `log` of a `LightningModule` gets `**kwargs`, or `rank_zero_only` that can't be replaced, or is in a helper that
+  may run in training as well; in lambdas, comprehensions, compiled functions and the `forward` of a module; and without
+  an `Accelerator`.
 
 ## Limits
 What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
@@ -95,7 +97,7 @@ from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import COST_OF_MODEL, METRIC_OF_ONE_RANK
-from trl_lint.knowledge.library import reduces
+from trl_lint.knowledge.library import keeps_from_reducing, reduces
 from trl_lint.knowledge.lightning import KNOWS_PROCESSES, STEPS, is_of_fabric
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
@@ -361,8 +363,7 @@ def _help(event: Logged, write: Write) -> str:
     keyword = reduces(event.sink)
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     if keyword:
-        where = "log it on all ranks, outside of the condition, and " if divergent else ""
-        return f"{where}pass `{keyword}=True`, so that Lightning averages it over the ranks"
+        return _help_of_library(event, keyword, divergent)
     payload = write.payload
     # The write is in a file of the project, and the log may be in another one.
     value = event.value.replace(provenance=_chain(event, write))
@@ -370,6 +371,20 @@ def _help(event: Logged, write: Write) -> str:
     where = "on all ranks, before the condition around the log call" if divergent else _FIRST
     value, accelerator = (event.value, _logger(event)) if payload is None else (payload.value, payload.accelerator)
     return _gathering(place, value, write.rank, where, accelerator or _logger(event))
+
+
+def _help_of_library(event: Logged, keyword: str, divergent: bool) -> str:
+    """How to have the call that logs a metric reduce it."""
+    from trl_lint.analysis.program.syntax import keyword_value
+
+    unless = keeps_from_reducing(event.sink)
+    averages = "so that Lightning averages it over the ranks"
+    if keyword_value(event.node, unless) is not None:
+        where = "on all ranks, outside of the condition, " if divergent else ""
+        nothing = f"with `{unless}=True` it reduces nothing"
+        return f"log it {where}with `{keyword}=True` and without `{unless}`, {averages}: {nothing}"
+    where = "log it on all ranks, outside of the condition, and " if divergent else ""
+    return f"{where}pass `{keyword}=True`, {averages}"
 
 
 def _logger(event: Logged) -> str:

@@ -239,6 +239,12 @@ def is_literal_none(node: cst.CSTNode | None) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
+def keyword_value(call: cst.CSTNode, name: str) -> cst.BaseExpression | None:
+    """What a call is given by that keyword; None if it is not a call, or not given it."""
+    given = call.args if isinstance(call, cst.Call) else ()
+    return next((each.value for each in given if each.keyword is not None and each.keyword.value == name), None)
+
+
 def callee_of(node: cst.CSTNode) -> cst.CSTNode:
     """The callee of a call; the node itself if it calls without being a `Call` (a decorator, a `with` item)."""
     return node.func if isinstance(node, cst.Call) else node
