@@ -16,6 +16,7 @@ from trl_lint.settings import Settings
 IMPORTS = """\
 import deepspeed
 import torch
+import torch_xla.core.xla_model as xm
 from accelerate import Accelerator
 from safetensors.torch import save_file
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
@@ -61,6 +62,7 @@ RIGHT = {
     "not saved": UNWRAPPED + "best = bare.state_dict()\nprint(len(best))\n",
     "other saved": UNWRAPPED + "best = bare.state_dict()\ntorch.save(len(best), folder)\n",
     "given": UNWRAPPED + "if words is None:\n    words = bare.state_dict()\ntorch.save(words, folder)\n",
+    "tpu": UNWRAPPED + 'xm.rendezvous("saving")\nbare.save_pretrained(folder)\n',
     "ddp": 'torch.distributed.init_process_group("nccl")\nmodel = DistributedDataParallel(net)\n'
     "torch.save(model.module.state_dict(), folder)\n",
     "before": "net.save_pretrained(folder)\n" + TRAINED,

@@ -45,11 +45,11 @@ elsewhere.
 
 ## Limits
 Not reported if the project shows no such engine; in functions that check for the engine
-(`is_deepspeed_zero3_enabled()`, `distributed_type`); in a `with` statement that gathers (`GatheredParameters`,
-`summon_full_params`) or sets `state_dict_type`; for classes of the project that save themselves; for a model
-whose layers are spread over the GPUs of a process (`device_map="auto"`); in unit tests. Under FSDP, files that mention
-PEFT are left alone, as its adapters are wrapped each for itself. Settings that no known launch names give findings
-outside the default set.
+(`is_deepspeed_zero3_enabled()`, `distributed_type`) or are for TPUs; in a `with` statement that gathers
+(`GatheredParameters`, `summon_full_params`) or sets `state_dict_type`; for classes of the project that save themselves;
+for a model whose layers are spread over the GPUs of a process (`device_map="auto"`); in unit tests. Under FSDP, files
+that mention PEFT are left alone, as its adapters are wrapped each for itself. Settings that no known launch names give
+findings outside the default set. That other files refuse an option under ZeRO-3 is not seen.
 
 ## References
 - https://huggingface.co/docs/accelerate/usage_guides/deepspeed#saving-and-loading

@@ -30,9 +30,10 @@ from trl_lint.analysis.program.syntax import (
     last_name,
     of_class,
     precedes,
+    used_names,
 )
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.kinds import LibraryInstance, ShardingAccelerator
+from trl_lint.domain.kinds import LibraryInstance, ShardingAccelerator, library_name_of
 from trl_lint.domain.model_roles import is_replicated, is_spread, wrapping_of
 from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 from trl_lint.knowledge import library
@@ -53,6 +54,7 @@ _PLACE = 2
 _STATE_TYPES = "state_dict_type"
 _MODEL, _TRAIN = "model", "train"
 _UNWRAP = "unwrap_model"
+_XLA = "torch_xla"
 # The library of adapters.
 _ADAPTERS = b"peft"
 
@@ -101,7 +103,14 @@ def _has_whole(frame: Frame, model: Value, method: str, node: cst.Call) -> bool:
         or _STATE_TYPES in contexts_around(frame.root, node)
         or (cls is not None and cls.find(method) is not None)
         or is_test(frame.function)
+        or _is_for_tpu(frame)
     )
+
+
+def _is_for_tpu(frame: Frame) -> bool:
+    """Whether a function uses PyTorch/XLA, under which these engines do not run: `xm.rendezvous("saving")`."""
+    known = (frame.module.names.get(each) for each in used_names(frame.root))
+    return any(library_name_of(each).startswith(_XLA) for each in known)
 
 
 def _is_saved(root: cst.CSTNode, state: cst.Call) -> bool:
