@@ -55,7 +55,9 @@ findings outside the default set. That other files refuse an option under ZeRO-3
 - https://huggingface.co/docs/accelerate/usage_guides/deepspeed#saving-and-loading
 - https://huggingface.co/docs/accelerate/usage_guides/fsdp#saving-and-loading
 - peft 0.21.2, peft/utils/save_and_load.py: warns of adapters with empty tensors, for this reason
-- https://github.com/01-ai/Yi/pull/155 (ZeRO-3: a file without weights)
+- https://github.com/huggingface/transformers/issues/20082, https://github.com/huggingface/peft/issues/1443 (parameters
+  of size 0 in the file)
+- https://github.com/01-ai/Yi/pull/155
 """
 
 from __future__ import annotations
