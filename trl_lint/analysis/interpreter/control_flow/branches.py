@@ -40,7 +40,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.analysis.transfer.models import paces
-from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
+from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags, one_process_branches
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.model_roles import is_undecided, wrapping_of
@@ -91,7 +91,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     conditions = frame.evaluated_conditions.copy() if engine_outcome(frame, node.test) is None else None
     inside = before.control.under(division)
     taken = _run_branch(frame, node, before, division, inside, True)
-    if job_flags.leaves_one_process(frame, node):
+    if one_process_branches.leaves_one_process(frame, node):
         return join_branches(frame, ((taken.through, taken.memory),), inside, before.control, test.rank)
     skipped = _run_branch(frame, node, before, division, inside, False)
     both_end = taken.through and skipped.through
@@ -131,7 +131,8 @@ def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
 
     known = truth(frame, test)
     known = set_before.decided(frame.root, node.test, of_part) if known is None else known
-    return refused_runs.decided(frame, node, evaluate) if known is None else known
+    known = refused_runs.decided(frame, node, evaluate) if known is None else known
+    return False if known is None and one_process_branches.is_fallback(frame, node) else known
 
 
 def _note_leader(

@@ -101,8 +101,8 @@ def runs_before_group(frame: Frame, node: cst.If, is_true: bool) -> bool:
         return False
     other = node.orelse if is_true else node.body
     if other is None:
-        return ends_outside(node.body) and not _starts(frame, node)
-    return _starts(frame, other)
+        return ends_outside(node.body) and not starts_group(frame, node)
+    return starts_group(frame, other)
 
 
 def starts_once(frame: Frame, node: cst.If) -> bool:
@@ -114,36 +114,22 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
     names = (last_name(call.func) for call in of_class(node.test, cst.Call))
     if not any(name in ASK_FOR_GROUP for name in names):
         return False
-    return any(_starts(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
+    return any(starts_group(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
 
 
-def leaves_one_process(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch that was run has started the group, so that its condition is false for one process only; or
-    whether it asks for a launcher.
-
-    The other branch may start processes itself, or be for those of another launcher.
-    """
-    orelse = node.orelse
-    if orelse is None or not _is_true_for_several(frame, node.test) or _starts(frame, orelse):
-        return False
-    if any(each.raw_value in REQUIRED_VARIABLES for each in of_class(orelse, cst.SimpleString)):
-        return False
-    return not any(last_name(call.func) in START_PROCESSES for call in of_class(orelse, cst.Call))
-
-
-def _is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
+def is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition is known to hold if there are several processes, as its flags are now."""
     test = _flag_of(test)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _is_of_one(frame, test.expression)
     if isinstance(test, cst.BooleanOperation):
-        parts = (_is_true_for_several(frame, each) for each in (test.left, test.right))
+        parts = (is_true_for_several(frame, each) for each in (test.left, test.right))
         return any(parts) if isinstance(test.operator, cst.Or) else all(parts)
     value = frame.node_values.get(id(test))
     if value is None or not isinstance(test, (cst.Attribute, cst.Name, cst.Comparison)):
         return False
     if isinstance(test, cst.Comparison):
-        return counted(test) in frame.engine.job_flags.counts or _asks_for_launcher(frame, test)
+        return counted(test) in frame.engine.job_flags.counts or asks_for_launcher(frame, test)
     return with_job_flags(frame, test, value).const is WORLD_TRUE
 
 
@@ -155,7 +141,7 @@ def _is_of_one(frame: Frame, flag: cst.BaseExpression) -> bool:
     return with_job_flags(frame, flag, value).const is WORLD_FALSE
 
 
-def _asks_for_launcher(frame: Frame, test: cst.Comparison) -> bool:
+def asks_for_launcher(frame: Frame, test: cst.Comparison) -> bool:
     """Whether a condition asks for a variable that torchrun sets for each process, and that the file does not set.
 
     `"WORLD_SIZE" in os.environ`
@@ -262,10 +248,10 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
         if not isinstance(outer, (cst.If, cst.IfExp)) or inner is outer.test:
             continue
         other = outer.orelse if inner is outer.body else outer.body
-        if inner is outer.body and not _starts(frame, other):
+        if inner is outer.body and not starts_group(frame, other):
             for part in _parts_about_processes(outer.test):
                 _note_flag(frame, part)
-        if other is not None and _is_of_first_rank_alone(other) and not _starts(frame, other):
+        if other is not None and _is_of_first_rank_alone(other) and not starts_group(frame, other):
             _note_alone(frame, outer.test, inner is outer.body)
 
 
@@ -375,7 +361,7 @@ def counted(test: cst.Comparison) -> str:
     return name if is_several and is_one and ASKS_FOR_GPUS.fits(name) else ""
 
 
-def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
+def starts_group(frame: Frame, code: cst.CSTNode | None) -> bool:
     """Whether a piece of code starts the group, for example the other branch with another backend."""
     calls = of_class(code, cst.Call) if code is not None else ()
     return any(_is_start(frame, each.func) and not _is_of_one_process(each) for each in calls)
