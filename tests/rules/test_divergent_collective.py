@@ -1352,6 +1352,13 @@ def test_a_skipped_backward_pass_where_a_loop_ends_after_a_number_of_finished_st
         ("marked = bool(batch.pop('marked', None))\nif marked:\n    accelerator.gather(loss)", True),
         # How often a test of the numbers was true is no size.
         ("bad = 0\nif loss > 3:\n    bad += 1\nif bad >= args.patience:\n    accelerator.gather(loss)", True),
+        # Nor is what one rank has counted another rank's number.
+        (
+            "bad = 0\nif accelerator.is_main_process:\n    bad += 1\n"
+            "if bad >= args.patience:\n    accelerator.gather(loss)",
+            True,
+        ),
+        ("if accelerator.process_index >= args.size:\n    accelerator.gather(loss)", False),
         # How many are picked depends on the values.
         ("picked = loss[mask]\nif len(picked) > 3:\n    accelerator.gather(loss)", True),
         ("if len([x for x in batch['x'] if x > 0]) > 3:\n    accelerator.gather(loss)", True),

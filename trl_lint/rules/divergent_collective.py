@@ -97,7 +97,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DatasetDivergence, Divergence
 from trl_lint.domain.divisions import DividedBy
-from trl_lint.domain.provenance import Step, source_step
+from trl_lint.domain.provenance import Step, source_step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
@@ -177,7 +177,7 @@ def _is_sure(event: Divergence) -> bool:
     if _is_called_by_the_others(event) or _is_made_by_members(event):
         return False
     if event.origins == Origin.RANK:
-        return not _compares_numbers_of_processes(event)
+        return not _compares_numbers_of_processes(event) or _is_set_on_some_ranks(event)
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
     if _asks_for_broken_data(event, by_chance) or _asks_for_no_number(event):
         return False
@@ -252,6 +252,19 @@ def _compares_numbers_of_processes(event: Divergence) -> bool:
         case Comparison(left=left, comparisons=[ComparisonTarget(operator=operator, comparator=right)]):
             is_order = isinstance(operator, (GreaterThan, GreaterThanEqual, LessThan, LessThanEqual))
             return is_order and not isinstance(left, Integer) and not isinstance(right, Integer)
+    return False
+
+
+def _is_set_on_some_ranks(event: Divergence) -> bool:
+    """Whether a test is on what only some ranks have changed: `if rank == 0: bad += 1`, then `if bad >= patience:`."""
+    from libcst import If
+
+    from trl_lint.analysis.program.syntax import ancestors
+
+    for step in steps(event.condition):
+        around = ancestors(step.module.tree, step.node) if step.node is not event.condition.node else ()
+        if around and isinstance(around[-1], If) and around[-1].test is step.node:
+            return True
     return False
 
 
