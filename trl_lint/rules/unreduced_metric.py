@@ -93,7 +93,7 @@ from typing import TYPE_CHECKING, cast
 from trl_lint.analysis.events import Logged, MetricShown
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.provenance import Step
-from trl_lint.domain.ranks import METRIC, Origin, Rank, State
+from trl_lint.domain.ranks import METRIC, Origin, Rank
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import COST_OF_MODEL, METRIC_OF_ONE_RANK
@@ -401,8 +401,7 @@ def _gathering(place: Logged | MetricShown, value: Value, rank: Rank, where: str
         return f"gather the samples before counting them: {said('gather samples', place, accelerator)}"
     if not where:
         return f"add up the total and the count over the ranks first: {said('add up', place, accelerator)}"
-    parts = rank.how if rank.state is State.PARTIAL else ""
-    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(parts, "mean")
+    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(rank.how, "mean")
     how = said(f"gather {reduction}", place, accelerator)
     # Of the methods that it may name, only Lightning's `all_gather` takes a number.
     as_tensor = ", as a tensor" if value.kind is Kind.NUMBER and "all_gather" not in how else ""
