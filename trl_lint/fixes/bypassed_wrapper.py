@@ -16,12 +16,12 @@ from trl_lint.fixes.support.node_types import Scope
 from trl_lint.fixes.support.scope import binders, dotted, names_spelled, nodes, scope_of, sole_binding
 from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge import models
+from trl_lint.knowledge.library import UNWRAPS
 
 _PART = "a part of the model is called, and the code does not show how the wrapper's forward should run it"
 _NO_NAME = "the wrapped model has no name here"
 _CHANGES_TRAINING = "it changes what is trained: gradients are synchronised from then on"
 _COMMENTED = "a comment is on the line that unwraps the model, which would be removed"
-_UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
 class BypassedWrapperFix(RuleFix[ModelCalled]):
@@ -104,7 +104,7 @@ def _times_bound(root: Scope, name: str) -> int:
 def _wrapped_operand(source: cst.BaseExpression) -> str | None:
     """The `model` in `accelerator.unwrap_model(model)` and in `model.module`."""
     match source:
-        case cst.Call(func=func, args=[cst.Arg(value=cst.Name(name), star=""), *_]) if last_name(func) in _UNWRAPS:
+        case cst.Call(func=func, args=[cst.Arg(value=cst.Name(name), star=""), *_]) if last_name(func) in UNWRAPS:
             return name
         case cst.Attribute(value=cst.Name(name), attr=cst.Name(models.INNER_MODEL)):
             return name

@@ -59,6 +59,7 @@ from trl_lint.knowledge.schema import (
     Row,
     Sink,
     Store,
+    Transfer,
     instance,
 )
 from trl_lint.knowledge.torch_distributed import (
@@ -111,6 +112,10 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
+# The functions and methods that give the model inside a wrapper, without their modules and classes.
+UNWRAPS = frozenset(
+    row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Function) and row.returns == Transfer.UNWRAPPED
+)
 # Methods that call functions which were registered for them.
 RUNNING_HOOKS = frozenset(row.registers for row in ROWS if isinstance(row, Function) and row.registers)
 NO_VERSIONS: Mapping[str, str] = {}
@@ -238,17 +243,17 @@ _ALIASES: dict[str, str] = {
     "mmcv.engine.test": "mmcv.engine",
     "mmcv.parallel.distributed": "mmcv.parallel",
     "mmcv.runner.dist_utils": "mmcv.runner",
-    "modulus.distributed": "physicsnemo.distributed",
-    "modulus.distributed.manager": "physicsnemo.distributed",
-    "physicsnemo.distributed.manager": "physicsnemo.distributed",
     "mmengine.dist.dist": "mmengine.dist",
     "mmengine.dist.utils": "mmengine.dist",
     "mmengine.model.wrappers": "mmengine.model",
     "mmengine.model.wrappers.distributed": "mmengine.model",
+    "modulus.distributed": "physicsnemo.distributed",
+    "modulus.distributed.manager": "physicsnemo.distributed",
     "monai.data.DataLoader": "torch.utils.data.DataLoader",
     "monai.data.ThreadDataLoader": "torch.utils.data.DataLoader",
     "monai.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "monai.data.thread_buffer.ThreadDataLoader": "torch.utils.data.DataLoader",
+    "physicsnemo.distributed.manager": "physicsnemo.distributed",
     "pytorch_lightning.lite": "lightning_lite",
     "pytorch_lightning.lite.lite": "lightning_lite",
     "pytorch_lightning.loggers.wandb": "pytorch_lightning.loggers",
@@ -520,7 +525,7 @@ def reduces(sink: str) -> str:
 
 def keeps_from_reducing(sink: str) -> str:
     """The keyword that keeps a call of such a sink from reducing what it logs; "" if it has none."""
-    return next((row.unless for row in rows(sink) if isinstance(row, Sink)), "")
+    return next((row.synchronises.unless for row in rows(sink) if isinstance(row, Sink) and row.synchronises), "")
 
 
 def shown_only_in(sink: str) -> tuple[frozenset[str], frozenset[str]]:

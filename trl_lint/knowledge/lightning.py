@@ -103,8 +103,8 @@ _RUNS = "run"
 # Source: https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html, "rank_zero_only";
 # lightning/pytorch/trainer/connectors/logger_connector/result.py `_Sync._generate_sync_fn`, the same in
 # pytorch_lightning 1.6.5
-_SYNC, _OF_FIRST = "sync_dist", "rank_zero_only"
-_REDUCED = Synchronisation("reduced", unless=_OF_FIRST, given=_SYNC, by_rank=True)
+_SYNC = "sync_dist"
+_REDUCED = Synchronisation("reduced", unless="rank_zero_only", given=_SYNC, by_rank=True)
 TRAINS = "training_step"
 _STEPS = (TRAINS, "validation_step")
 # Before 2.0: what is made of the result of a step.
@@ -306,8 +306,8 @@ ROWS: tuple[Row, ...] = (
                 value=created(trainer))
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
-           reduces=_SYNC, unless=_OF_FIRST, only_in=OF_EVALUATION, also_in=OF_EPOCHS, always=_OF_EPOCH,
-           not_in=_SHOW_OTHERS, synchronises=_REDUCED)
+           reduces=_SYNC, only_in=OF_EVALUATION, also_in=OF_EPOCHS, always=_OF_EPOCH, not_in=_SHOW_OTHERS,
+           synchronises=_REDUCED)
       for package in _PACKAGES
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)

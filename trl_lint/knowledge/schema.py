@@ -272,7 +272,6 @@ class Sink(Row):
 
     form: "mapping" (a dict of them), "value" (one, after its name) or "below" (a dict, after a name for all of them).
     reduces: a keyword that, unless it is known to be false, makes the call reduce them over the ranks.
-    unless: a keyword that, if it is true, keeps the call from reducing them.
     only_in: the functions in which, or in whose helpers, it shows metrics of all data; any function if there are none.
     also_in: those in which it shows metrics of all data by which nothing is chosen: of a training or of a test.
     always: a keyword that, if it is true, says that it does in any function, and if it is false, that it does not.
@@ -282,7 +281,6 @@ class Sink(Row):
     payload: Parameter = (0, "data")
     form: str = "mapping"
     reduces: str = ""
-    unless: str = ""
     only_in: frozenset[str] = frozenset()
     also_in: frozenset[str] = frozenset()
     always: str = ""

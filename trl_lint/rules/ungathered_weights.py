@@ -5,8 +5,8 @@ Reports `save_pretrained` without `state_dict=`, and `state_dict()` that the sam
 the wrapper of an engine that shards it, in projects that use DeepSpeed ZeRO-3 or FSDP:
 `accelerator.unwrap_model(model).save_pretrained(folder)`, `trainer.model.save_pretrained(folder)`,
 `torch.save(engine.module.state_dict(), path)`; and of a model that a Trainer was given and has trained, by the name
-that it had before. The message names the engine and the file that shows it: a configuration
-of accelerate or DeepSpeed, a launch command, code, or the setting `engines`.
+that it had before. The message names the engine and the file that shows it: a configuration of accelerate or DeepSpeed,
+a launch command, code, or the setting `engines`.
 
 ## Why is this bad?
 Each rank holds a part of every parameter. The module inside the wrapper does not gather them when it is asked for its

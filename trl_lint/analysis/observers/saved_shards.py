@@ -27,6 +27,7 @@ from trl_lint.analysis.program.syntax import (
     assigned_once,
     contexts_around,
     innermost,
+    keyword_value,
     last_name,
     of_class,
     precedes,
@@ -53,7 +54,6 @@ _PLACE = 2
 # In this block, torch's FSDP puts together what the wrapper is asked for.
 _STATE_TYPES = "state_dict_type"
 _MODEL, _TRAIN = "model", "train"
-_UNWRAP = "unwrap_model"
 _XLA = "torch_xla"
 # The library of adapters.
 _ADAPTERS = b"peft"
@@ -184,9 +184,9 @@ def _is_given(made: cst.BaseExpression | None, model: cst.Name) -> bool:
     match made:
         case cst.Call(args=[cst.Arg(value=first, keyword=None, star=""), *_]) if first.deep_equals(model):
             return True
-        case cst.Call(args=args):
-            named = (each for each in args if each.keyword is not None and each.keyword.value == _MODEL)
-            return any(each.value.deep_equals(model) for each in named)
+        case cst.Call():
+            named = keyword_value(made, _MODEL)
+            return named is not None and named.deep_equals(model)
     return False
 
 
@@ -201,7 +201,7 @@ def _unwrapping(frame: Frame, owner: cst.BaseExpression) -> cst.Call | None:
     """The call by which a model was taken out of its wrapper: `accelerator.unwrap_model(model)`."""
     found = assigned_once(frame.root, owner.value) if isinstance(owner, cst.Name) else owner
     match found:
-        case cst.Call(func=cst.Attribute(attr=cst.Name(name)), args=[cst.Arg(star=""), *_]) if name == _UNWRAP:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(name)), args=[cst.Arg(star=""), *_]) if name in library.UNWRAPS:
             return found
     return None
 

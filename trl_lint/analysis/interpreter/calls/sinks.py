@@ -79,7 +79,8 @@ def _is_silent(frame: Frame, row: Sink, args: Arguments) -> bool:
         name = frame.function.name if frame.function is not None else ""
         if not name or name in row.not_in or _says(row, args, False):
             return True
-    if not row.reduces or (row.unless in args.keywords and args.keywords[row.unless].const is True):
+    unless = args.keywords.get(row.synchronises.unless) if row.synchronises is not None else None
+    if not row.reduces or (unless is not None and unless.const is True):
         return False
     given = args.keywords.get(row.reduces)
     return args.double is not None or (given is not None and given.const is not False)

@@ -28,6 +28,7 @@ from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import assignments, last_name, loop_targets, of_class
 from trl_lint.knowledge import models
+from trl_lint.knowledge.library import UNWRAPS
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
 # The parts of a dotted name: of a model, of a list of models, or of its parameters.
@@ -41,7 +42,6 @@ Find: TypeAlias = Callable[[FunctionInfo | None, cst.BaseExpression], FunctionIn
 
 _FLAG, _SWITCH = "requires_grad", "requires_grad_"
 MENTIONED = _FLAG.encode()
-_UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 # Functions whose result has the elements of their arguments.
 _SAME_ELEMENTS = frozenset({"chain", "list", "set", "tuple"})
 _MAX_DEPTH = 3
@@ -100,7 +100,7 @@ def paths_of(expression: cst.BaseExpression, scope: Scope, is_closed: bool = Fal
             return tuple(chain.from_iterable(paths_of(each.value, scope, is_closed) for each in elements))
         case cst.Call(func=cst.Attribute(value=model, attr=cst.Name(value=name)), args=[]):
             return paths_of(model, scope, is_closed) if name in GIVES_PARAMETERS else ()
-        case cst.Call(func=func, args=args) if last_name(func) in _UNWRAPS:
+        case cst.Call(func=func, args=args) if last_name(func) in UNWRAPS:
             return paths_of(args[0].value, scope, is_closed) if args else ()
         case cst.Call(func=func, args=args) if last_name(func) in _SAME_ELEMENTS:
             return tuple(chain.from_iterable(paths_of(each.value, scope, is_closed) for each in args))

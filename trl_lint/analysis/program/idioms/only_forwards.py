@@ -27,12 +27,11 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     used_names,
 )
+from trl_lint.knowledge.library import UNWRAPS
 from trl_lint.knowledge.models import FORWARDS, INNER_MODEL
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 _BACKWARD = "backward"
-# Last parts of the names of unwrapping functions; the caller has checked that they are Accelerate's or Transformers'.
-_UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
 def is_only_forward(
@@ -77,7 +76,7 @@ def _wrappers(
     match inner:
         case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
             yield wrapper
-        case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in _UNWRAPS:
+        case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in UNWRAPS:
             yield wrapper
         case cst.IfExp(body=one, orelse=other):
             yield from (*_wrappers(root, one, names), *_wrappers(root, other, names))
