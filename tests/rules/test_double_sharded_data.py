@@ -576,6 +576,27 @@ def test_a_loader_that_lightning_is_given(tmp_path, loader, lines):
     assert found(written(tmp_path, {"train.py": text}), "train.py") == lines
 
 
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "lines"),
+    [
+        ("rows, n", "own, 3", [("train.py", 13, "TRL022")]),
+        ("n, rows", "own, files", []),
+        ("n, rows", "3, own", [("train.py", 13, "TRL022")]),
+        ("rows, n", "files, own", []),
+    ],
+)
+def test_rows_that_a_static_method_returns(tmp_path, parameters, arguments, lines):
+    text = "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+    text += "from torch.utils.data import DataLoader, DistributedSampler\n\ndist.init_process_group('nccl')\n"
+    text += f"class Take:\n    @staticmethod\n    def rows({parameters}):\n        return rows\n\n"
+    text += "def main(files, model):\n    model = DDP(model)\n"
+    text += "    own = files[dist.get_rank() :: dist.get_world_size()]\n"
+    text += f"    kept = Take.rows({arguments})\n    sampler = DistributedSampler(kept)\n"
+    text += "    loader = DataLoader(kept, sampler=sampler)\n"
+    text += "    for batch in loader:\n        model(batch).sum().backward()\n\nmain([], None)\n"
+    assert found(written(tmp_path, {"train.py": text}), "train.py") == lines
+
+
 # --- the fix --------------------------------------------------------------------------------------------
 
 

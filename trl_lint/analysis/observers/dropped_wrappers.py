@@ -26,8 +26,8 @@ import libcst as cst
 
 from trl_lint.analysis.events import WrapperDropped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop, is_only_returned
+from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, TupleValue

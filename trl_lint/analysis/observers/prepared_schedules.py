@@ -37,6 +37,7 @@ from trl_lint.analysis.program.idioms.step_counts import (
     given_steps,
 )
 from trl_lint.analysis.program.project.notes import noted
+from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import (
     assignments,
     contexts_around,
@@ -48,7 +49,6 @@ from trl_lint.analysis.program.syntax import (
     resolved,
 )
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.data.returned_rows import argument_of
 from trl_lint.domain.kinds import ProjectName
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
@@ -236,7 +236,7 @@ def _as_called(frame: Frame, made: Made, helper: FunctionInfo, call: cst.Call) -
     parameters = {each.name for each in helper.parameters}
     if steps is None or parameters.isdisjoint(steps.names):
         return made._replace(returned=True)
-    passed = argument_of(helper, call, made.length.value) if isinstance(made.length, cst.Name) else None
+    passed = argument_for(helper, call, made.length.value) if isinstance(made.length, cst.Name) else None
     if passed is None or steps.names != {last_name(made.length)}:
         return None
     place = ReadAt(frame.module.tree, frame.root, call)

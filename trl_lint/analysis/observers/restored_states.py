@@ -22,8 +22,8 @@ import libcst as cst
 
 from trl_lint.analysis.checkpoint_events import StateLoaded
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.idioms.read_files import ReadPart, plain, read_part, words_of
+from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.state.observing import Observer

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, MetricShown
-from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, shown_in
 from trl_lint.analysis.program.idioms.written_files import path_of
+from trl_lint.analysis.program.project.passed_arguments import by_position, parameter_for
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import for_other_ranks
@@ -205,7 +205,9 @@ def _is_for(function: FunctionInfo, call: cst.Call, arg: cst.Arg, names: set[str
     if parameter is not None:
         return parameter.name in names
     rest = next((each.name for each in function.parameters if each.star == "*"), "")
-    return rest in names and arg.keyword is None and not arg.star
+    plain = by_position(function, isinstance(call.func, cst.Attribute))
+    is_rest = arg.keyword is None and not arg.star and call.args.index(arg) >= len(plain)
+    return rest in names and is_rest
 
 
 def _is_written(frame: Frame, receiver: Value, name: str, node: cst.Call) -> bool:

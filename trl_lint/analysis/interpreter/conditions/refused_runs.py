@@ -25,7 +25,6 @@ from trl_lint.analysis.interpreter.conditions.refused_blocks import ENDS, Evalua
 from trl_lint.analysis.program.blocks import ends_outside, last_statement
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_other_object, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.idioms.path_conditions import (
     Condition,
     alternatives,
@@ -37,6 +36,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 )
 from trl_lint.analysis.program.idioms.refused_starts import follows
 from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import inwards, last_name, names_in, of_class, operands
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.callees import function_of

@@ -29,6 +29,7 @@ from trl_lint.analysis.program.definitions import call_order
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.passed_arguments import by_position
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import assignments, last_name, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
@@ -125,7 +126,7 @@ def _called_on(method: FunctionInfo, name: str, depth: int = 3) -> Iterator[str]
 
 def _name_at(method: FunctionInfo, place: int) -> str:
     """The name of the parameter at a place of a call on `self`; "" if there is none."""
-    names = [each.name for each in method.parameters[0 if method.is_static else 1 :]]
+    names = [each.name for each in by_position(method, is_bound=True)]
     return names[place] if place < len(names) else ""
 
 

@@ -24,6 +24,7 @@ from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
 from trl_lint.analysis.program.definitions.fixed_flags import kept_parameters
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.notes import noted_in_file, noted_of_linted
+from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.syntax import last_name, of_class, operands, self_attribute
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def flag_given(project: Project, cls: ClassInfo, name: str) -> bool | None:
 
 
 @noted_in_file
-def _tested(cls: ClassInfo) -> dict[str, tuple[int, str]]:
+def _tested(cls: ClassInfo) -> dict[str, tuple[int | None, str]]:
     """The attributes that methods test and only the constructor sets, by the place and the name of its parameter."""
     init = cls.methods.get(CONSTRUCTOR)
     if init is None or init.decorators or cls.node.decorators or cls.node.keywords:
@@ -58,7 +59,7 @@ def _tested(cls: ClassInfo) -> dict[str, tuple[int, str]]:
     of_bases = set().union(*(each.assigned() for each in cls.project_lineage()[1:]))
     places = [each.name for each in init.parameters[1:] if each.positional and not each.star]
     return {
-        name: (places.index(each.name) if each.name in places else -1, each.name)
+        name: (places.index(each.name) if each.name in places else None, each.name)
         for name, each in kept_parameters(cls).items()
         if name in tested - of_bases and each.name not in rebound
     }
@@ -79,7 +80,7 @@ def _names(target: cst.CSTNode) -> Sequence[cst.Name]:
 
 
 @noted_of_linted
-def _given(project: Project, cls: ClassInfo, place: int, parameter: str) -> bool | None:
+def _given(project: Project, cls: ClassInfo, place: int | None, parameter: str) -> bool | None:
     """The constant that all constructions in the linted files pass, if nothing else is done with the class there."""
     if not _UNNAMED.isdisjoint(each.value for each in of_class(cls.node, cst.Name)):
         return None
@@ -132,11 +133,7 @@ def _harmless(tree: cst.Module, name: str) -> Iterator[cst.CSTNode]:
             yield from call.args
 
 
-def _constant(call: cst.Call, place: int, parameter: str) -> bool | None:
+def _constant(call: cst.Call, place: int | None, parameter: str) -> bool | None:
     """The constant that a construction passes to a parameter; None if it passes something else, or nothing."""
-    if any(each.star for each in call.args):
-        return None
-    for index, each in enumerate(call.args):
-        if each.keyword.value == parameter if each.keyword is not None else index == place:
-            return _FLAGS.get(each.value.value) if isinstance(each.value, cst.Name) else None
-    return None
+    value = argument_at(call, place, parameter)
+    return _FLAGS.get(value.value) if isinstance(value, cst.Name) else None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.project.notes import noted
+from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.syntax import (
     assigned_once,
     assignments,
@@ -86,21 +87,13 @@ def _given(
     """What calls in the file give a function of the module for a parameter, each with the function around the call."""
     if not isinstance(function, cst.FunctionDef) or function not in tree.body:
         return
-    at = _parameters(function).index(parameter)
+    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+    place = names.index(parameter) if parameter in names else None
     for call in of_class(tree, cst.Call):
         if isinstance(call.func, cst.Name) and call.func.value == function.name.value:
-            value = _argument(call, at, parameter)
+            value = argument_at(call, place, parameter)
             if value is not None:
                 yield _around(tree, call), value
-
-
-def _argument(call: cst.Call, at: int, parameter: str) -> cst.BaseExpression | None:
-    """What a call gives for a parameter, None if that is not shown."""
-    if any(each.star for each in call.args):
-        return None
-    by_position = [each.value for each in call.args if each.keyword is None]
-    named = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
-    return by_position[at] if at < len(by_position) else named.get(parameter)
 
 
 def _around(tree: cst.Module, call: cst.Call) -> cst.Module | cst.FunctionDef:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import conditions_at
+from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import assignments, is_super, of_class, self_attribute
 from trl_lint.domain.values import Kind, Value
 
@@ -64,25 +65,19 @@ def _truth(value: Value) -> bool | None:
 
 def _given(cls: ClassInfo, method: FunctionInfo, name: str) -> Iterator[bool | None]:
     """The truths of what overriding methods of the classes below pass for a parameter; None if it is not known."""
-    place = next((i for i, each in enumerate(method.parameters) if each.name == name and not each.star), None)
+    is_parameter = any(each.name == name and not each.star for each in method.parameters)
     lineage = cls.project_lineage()
     heirs = lineage[: lineage.index(method.cls)] if method.cls in lineage else ()
-    if place is None or not any(method.name in each.methods for each in heirs):
+    if not is_parameter or not any(method.name in each.methods for each in heirs):
         return
     if any(isinstance(target, cst.Name) and target.value == name for target, _ in assignments(method.node)):
         return
     for call in (each for heir in heirs for each in of_class(heir.node, cst.Call)):
         func = call.func
         if isinstance(func, cst.Attribute) and func.attr.value == method.name and is_super(func.value):
-            yield _passed(call, place - 1, name)
+            yield _constant(argument_for(method, call, name))
 
 
-def _passed(call: cst.Call, place: int, name: str) -> bool | None:
-    """The truth of the constant that a call passes by position or by name; None if it passes something else."""
-    if any(each.star for each in call.args):
-        return None
-    by_name = next((each for each in call.args if each.keyword is not None and each.keyword.value == name), None)
-    positional = [each for each in call.args if each.keyword is None]
-    arg = by_name or (positional[place] if place < len(positional) else None)
-    value = None if arg is None else arg.value
+def _constant(value: cst.BaseExpression | None) -> bool | None:
+    """The truth of a constant; None for anything else."""
     return _CONSTANTS.get(value.value) if isinstance(value, cst.Name) else None

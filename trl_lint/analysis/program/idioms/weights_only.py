@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.passed_arguments import parameter_for
 from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, MERGE_ADAPTERS, PARAMETERS
 

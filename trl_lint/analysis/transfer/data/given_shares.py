@@ -12,9 +12,9 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.own_rows import shares_in
+from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import assigned_parts, is_literal_none, self_attribute
 from trl_lint.analysis.transfer.data.dealt_rows import OWN_ROWS, Dealing, is_data_set, is_rank
-from trl_lint.analysis.transfer.data.returned_rows import argument_of
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN
@@ -56,5 +56,5 @@ def _given(frame: Frame, cls: ClassInfo, function: FunctionInfo, call: cst.Call,
                     return UNKNOWN
                 kept = value.value
     is_here = any(self_attribute(target) == attribute for target, _ in assigned_parts(function.node))
-    passed = argument_of(function, call, kept) if kept and is_here else None
+    passed = argument_for(function, call, kept) if kept and is_here else None
     return UNKNOWN if passed is None else frame.node_values.get(id(passed), UNKNOWN)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.transfer.data.dealt_rows import WHOLE, Dealing, DealtInRun, Passed, source
 
 if TYPE_CHECKING:
@@ -48,22 +49,9 @@ def note_returned(frame: Frame, function: FunctionInfo, trace: EventTrace, node:
     run = frame.notes.of(DealtInRun)
     for place, found in trace.notes.of(ReturnedRows).by_place.items():
         if isinstance(found, Passed):
-            argument = argument_of(function, node, found.parameter)
+            argument = argument_for(function, node, found.parameter)
             own = None if argument is None else source(frame, argument, found.key)
         else:
             own = replace(found, call=node, loader=None, sampler=None)
         if own is not None:
             run.by_part[id(node), place] = own
-
-
-def argument_of(function: FunctionInfo, call: cst.Call, parameter: str) -> cst.BaseExpression | None:
-    """What a call passes for a parameter, if it is written out."""
-    if any(each.star for each in call.args):
-        return None
-    names = [each.name for each in function.parameters if each.positional and not each.star]
-    if function.cls is not None and (function.name == "__init__" or isinstance(call.func, cst.Attribute)):
-        names = names[1:]
-    places = [each.value for each in call.args if each.keyword is None]
-    given = dict(zip(names, places, strict=False))
-    given.update((each.keyword.value, each.value) for each in call.args if each.keyword is not None)
-    return given.get(parameter)
