@@ -7,15 +7,18 @@
     if rank == 0:
         run = init()                      `run`: None on the other ranks
     run = agreed(run)                     unknown
+    stop = False
+    if rank == 0:
+        stop = check()                    `stop`: a constant flag on the other ranks
 
 >>> from trl_lint.domain.provenance import Step
 >>> step = Step(None, None, "")
->>> here = Absence(step, True, step, is_none=False, test="rank == 0")
->>> joined(here, False, None, True).is_none  # None in the other branch
+>>> here = Absence(step, True, step, Instead.NOTHING, test="rank == 0")
+>>> joined(here, None, None, Instead.NONE).instead  # None in the other branch
+<Instead.NONE: 'None'>
+>>> joined(here, None, None, None) is None  # a value that all ranks may have
 True
->>> joined(here, False, None, False) is None  # a value that all ranks may have
-True
->>> joined(here, False, here, False) is here
+>>> joined(here, None, here, None) is here
 True
 """
 
@@ -23,15 +26,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import KW_ONLY, dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
 
 
+class Instead(Enum):
+    """What ranks have that lack a value: nothing (it is not bound there), None, or a constant flag."""
+
+    NOTHING = "nothing"
+    NONE = "None"
+    FLAG = "a constant flag"
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Absence:
-    """That some ranks lack a value: they have None instead (`is_none`), or it is not bound there.
+    """That some ranks lack a value, and what they have instead.
 
     condition: the test that decides which ranks, with its code in `test`. holds: its result on the ranks that have the
     value. bound: where they bind it. owner: the function (or module) with the test. around: the ids of the test nodes
@@ -41,8 +53,8 @@ class Absence:
     condition: Step
     holds: bool
     bound: Step
+    instead: Instead
     _: KW_ONLY
-    is_none: bool
     test: str = ""
     owner: object = None
     around: frozenset[int] = frozenset()
@@ -50,27 +62,47 @@ class Absence:
     @property
     def key(self) -> tuple[Hashable, ...]:
         """What distinguishes one absence from another."""
-        return self.test, self.holds, self.is_none, id(self.bound.node)
+        return self.test, self.holds, self.instead, id(self.bound.node)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the ranks that lack the value have None."""
+        return self.instead is Instead.NONE
+
+    @property
+    def is_unbound(self) -> bool:
+        """Whether reading the value fails on the ranks that lack it."""
+        return self.instead is Instead.NOTHING
 
     def is_as(self, test: str, holds: bool) -> bool:
         """Whether the ranks that have the value are those on which `test` has the result `holds`."""
         return (self.test, self.holds) == (test, holds)
 
-    def as_none(self) -> Absence:
-        """The same absence, with None on the ranks that lack the value."""
-        return self if self.is_none else replace(self, is_none=True)
+    def with_other(self, instead: Instead) -> Absence:
+        """The same absence, with None or a constant flag on the ranks that lack the value."""
+        return self if self.instead is instead else replace(self, instead=instead)
 
 
-def joined(a: Absence | None, a_is_none: bool, b: Absence | None, b_is_none: bool) -> Absence | None:
-    """The absence of the join of two values. a_is_none, b_is_none: whether the value is None on all ranks."""
+def joined(a: Absence | None, a_is: Instead | None, b: Absence | None, b_is: Instead | None) -> Absence | None:
+    """The absence of the join of two values.
+
+    a_is, b_is: what ranks may have instead of another value, if all of them have it: None, or a constant flag.
+    """
     if a is b:
         return a
     if a is None or b is None:
-        known, other_is_none = (a, b_is_none) if a is not None else (b, a_is_none)
-        return known.as_none() if known is not None and other_is_none else None
-    if not a.is_as(b.test, b.holds):
+        known, other = (a, b_is) if a is not None else (b, a_is)
+        return None if known is None else _with_other(known, other)
+    if not a.is_as(b.test, b.holds) or (a.instead is Instead.FLAG) is not (b.instead is Instead.FLAG):
         return None
     return b if b.is_none else a
+
+
+def _with_other(known: Absence, other: Instead | None) -> Absence | None:
+    """The absence of the join with a value that all ranks have."""
+    if known.instead is Instead.FLAG:
+        return known if other is Instead.FLAG else None
+    return known.with_other(other) if other is Instead.NONE else None
 
 
 def same_absence(a: Absence | None, b: Absence | None) -> bool:

@@ -90,9 +90,13 @@ def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
 def presence_of(value: Value) -> NumberValue | None:
     """The truth of a value that is None on some ranks only: it differs between ranks. None for other values."""
     absence = value.absence
-    if absence is None or not absence.is_none:
-        return None
-    return flag(rank=RANK_LOCAL, provenance=absence.condition)
+    return None if absence is None or not absence.is_none else flag(rank=RANK_LOCAL, provenance=absence.condition)
+
+
+def truth_on_some(value: Value) -> NumberValue | None:
+    """The truth of a value that is None or a constant flag on some ranks only: it differs between ranks."""
+    absence = value.absence
+    return None if absence is None or absence.is_unbound else flag(rank=RANK_LOCAL, provenance=absence.condition)
 
 
 def of_drawn_table(table: Value, result: Value) -> Value:

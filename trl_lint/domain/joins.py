@@ -42,6 +42,7 @@ from trl_lint.domain.kinds import (
     PartialCall,
     PreparedObject,
     TupleValue,
+    as_instead,
     shape_of,
 )
 from trl_lint.domain.loader_samplers import either_sampler
@@ -122,7 +123,7 @@ def _is_choice_between(joined: Value, a: Value, b: Value) -> bool:
 
 def _with_absence(found: Value, a: Value, b: Value) -> Value:
     """`found`, the join of `a` and `b`, with the join of their absences."""
-    lacking = absence.joined(a.absence, a.kind is Kind.NONE, b.absence, b.kind is Kind.NONE)
+    lacking = absence.joined(a.absence, as_instead(a), b.absence, as_instead(b))
     return found if found.absence is lacking else found.replace(absence=lacking)
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from trl_lint.domain import ranks, shapes
+from trl_lint.domain.absence import Instead
 from trl_lint.domain.constants import MISSING, OnOneProcess
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import Facts, Kind, Value
@@ -430,6 +431,13 @@ def class_name_of(value: Value | None) -> str:
 def in_role(value: Value, role: BatchRole) -> BatchValue:
     """A batch in this role, with the facts of a value."""
     return value.as_a(BatchValue).with_parts(role)
+
+
+def as_instead(value: Value) -> Instead | None:
+    """What ranks have with this value, if others have another one: None, or a flag that is the same on all of them."""
+    if value.kind is Kind.NONE:
+        return Instead.NONE
+    return Instead.FLAG if value.dtype == "bool" and value.scalar and value.rank == ranks.SAME else None
 
 
 def is_none(value: Value | None) -> bool:

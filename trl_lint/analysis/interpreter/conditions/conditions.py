@@ -42,7 +42,7 @@ from trl_lint.domain.constants import (
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
-from trl_lint.domain.derived import derived, presence_of
+from trl_lint.domain.derived import derived, truth_on_some
 from trl_lint.domain.heap import WILDCARD, names_like
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import BatchRole, LibraryName, NoneValue, TupleValue, flag, library_name_of, role_of
@@ -79,10 +79,10 @@ def on_single_process(value: Value, negated: bool = False) -> OnOneProcess | Non
 
 
 def as_condition(frame: Frame, value: Value) -> Value:
-    """A value used as a condition: if it is None or empty on some ranks only, it differs between ranks."""
-    # A test of a whole batch only asks whether there is one, so its rank is unknown.
-    is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
-    return presence_of(value) or containers.truth_on_some(frame, value) or (Value(ranks.UNKNOWN) if is_batch else value)
+    """A value used as a condition: if it is None, False or empty on some ranks only, it differs between ranks."""
+    if value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE:
+        value = value.replace(rank=ranks.UNKNOWN)  # a test of a whole batch only asks whether there is one
+    return truth_on_some(value) or containers.truth_on_some(frame, value) or value
 
 
 def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Control:

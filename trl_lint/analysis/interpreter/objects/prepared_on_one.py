@@ -32,7 +32,7 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
 )
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.absence import Absence
+from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.lightning import (
     OLD_PACKAGE,
@@ -57,8 +57,8 @@ def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence
         return None
     text = "only the first process of each node runs this"
     here = frame.step(method.node, text)
-    is_none = name in _set_to_none(cls)
-    return Absence(here, True, frame.step(bound, text, here), is_none=is_none, test=PREPARES, owner=method)
+    instead = Instead.NONE if name in _set_to_none(cls) else Instead.NOTHING
+    return Absence(here, True, frame.step(bound, text, here), instead, test=PREPARES, owner=method)
 
 
 def _bindings(cls: ClassInfo) -> dict[str, tuple[FunctionInfo, cst.CSTNode]]:

@@ -24,18 +24,19 @@ from trl_lint.analysis.program.syntax import below, names_in, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import lacking_ranks
 from trl_lint.domain import ranks
-from trl_lint.domain.absence import Absence
+from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.equality import same_facts
+from trl_lint.domain.kinds import as_instead
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
-from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.domain.values import SAME, UNKNOWN, Value
 from trl_lint.knowledge.python import BASES_WITHOUT_ATTRIBUTES
 
 
 def of_name(frame: Frame, node: cst.Name, value: Value) -> Value:
     """The value of a name, once read: reading it fails on the ranks where it is not bound."""
     absence = value.absence
-    if absence is None or absence.is_none:
+    if absence is None or not absence.is_unbound:
         return value
     name = node.value
     if name in frame.memory.names or (frame.outer is None and not is_declared_global(frame.module, name)):
@@ -55,14 +56,15 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
         return value
     if is_set_outside_class(cls.module, name) and not _is_set_there(frame, name, absence):
         return value.as_present()
-    if absence.is_none:
+    if not absence.is_unbound:
         return value
     of_others = cls.values_assigned_by_others(name, frame.key)
     frame.objects.dependencies[(cls, name)] = cls.version(name)
     others = [each for each in (of_others, frame.engine.class_variable(cls, name)) if each is not None]
     others = [each for each in others if each.rank.state is not State.BOTTOM and not _is_of(each.absence, absence)]
-    if others and all(map(_is_none_on_some, others)):
-        return value.replace(absence=absence.as_none())
+    instead = _common({_instead(each) for each in others})
+    if instead is Instead.NONE or (instead is Instead.FLAG and value.rank.state is State.UNKNOWN):
+        return value.replace(absence=absence.with_other(instead))
     if not others and not may_have(cls, name) and isinstance(node, cst.Attribute):
         _emit(frame, node, absence)
     return value.as_present()
@@ -85,7 +87,7 @@ def of_question(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absenc
     absence = value.absence
     if absence is None and not may_have(cls, name):
         absence = set_where_called.lacking(frame, cls, name)
-    return None if absence is None or absence.is_none else absence
+    return absence if absence is not None and absence.is_unbound else None
 
 
 def _is_set_there(frame: Frame, name: str, absence: Absence) -> bool:
@@ -95,14 +97,22 @@ def _is_set_there(frame: Frame, name: str, absence: Absence) -> bool:
     return is_outside and is_set_once_outside_class(frame.engine.project, name)
 
 
+def _instead(value: Value) -> Instead | None:
+    """What all ranks have, or some of them, with this value, if it is None or a constant flag."""
+    return as_instead(value) if value.absence is None else value.absence.instead
+
+
+def _common(found: set[Instead | None]) -> Instead | None:
+    return next(iter(found)) if len(found) == 1 else None
+
+
 def _is_none_on_some(value: Value) -> bool:
-    """Whether a value is None on all ranks or on some."""
-    return value.kind is Kind.NONE or (value.absence is not None and value.absence.is_none)
+    return _instead(value) is Instead.NONE
 
 
 def _is_of(one: Absence | None, other: Absence) -> bool:
     """Whether a value is bound on exactly the same ranks as another one."""
-    return one is not None and not one.is_none and one.is_as(other.test, other.holds)
+    return one is not None and one.is_unbound and one.is_as(other.test, other.holds)
 
 
 def may_have(cls: ClassInfo, name: str) -> bool:

@@ -25,7 +25,7 @@ from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import attribute_values, has_text, is_literal_none
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.absences import CalledOnSome
-from trl_lint.domain.absence import Absence
+from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.values import Kind, Value
 
 
@@ -54,7 +54,7 @@ def lacking(frame: Frame, cls: ClassInfo, name: str) -> Absence | None:
     if uses_of_method_of(project, classes, setter.name) != 1 or not is_set_only_in(project, classes, name):
         return None
     is_none = variable is not None or any(_sets_none(each, name) for each in _methods(cls))
-    return absence.as_none() if is_none else absence
+    return absence.with_other(Instead.NONE) if is_none else absence
 
 
 def _called(cls: ClassInfo) -> Mapping[str, Absence]:

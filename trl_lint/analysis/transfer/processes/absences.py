@@ -30,10 +30,11 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
 )
 from trl_lint.analysis.transfer.processes import changed_on_some
-from trl_lint.domain.absence import Absence
+from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import as_instead
 from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin, State
@@ -72,15 +73,18 @@ class Division(NamedTuple):
     def text(self) -> str:
         return self.frame.module.tree.code_for_node(self.test)
 
-    def absence(self, bound: cst.CSTNode, is_none: bool) -> Absence:
+    def absence(self, bound: cst.CSTNode, instead: Instead) -> Absence:
         """The absence, on the other ranks, of a value that these ranks bind at a node."""
         frame = self.frame
-        text = "the other ranks have None instead" if is_none else "only the ranks that get here define it"
+        is_unbound = instead is Instead.NOTHING
+        text = (
+            "only the ranks that get here define it" if is_unbound else f"the other ranks have {instead.value} instead"
+        )
         return Absence(
             self.condition,
             self.holds,
             frame.step(bound, text, self.condition),
-            is_none=is_none,
+            instead,
             test=self.text,
             owner=frame.function or frame.module,
             around=frozenset(id(place_of(each)) for each in self.around.conditions),
@@ -112,7 +116,7 @@ def in_branch(frame: Frame, branch: cst.If, holds: bool, bound: cst.CSTNode) -> 
         return None
     around = frame.memory.control.without_conditions(frozenset((id(condition.provenance),)))
     divisions = _divisions(frame, branch.test, condition, around)
-    return next((each.absence(bound, True) for each in divisions if each.holds is holds), None)
+    return next((each.absence(bound, Instead.NONE) for each in divisions if each.holds is holds), None)
 
 
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
@@ -196,7 +200,7 @@ def _note_calls(division: Division, code: cst.CSTNode) -> None:
         cls = None if method is None else method.cls
         if method is None or cls is None or method.name in cls.origin.notes.of(CalledOnSome).by_method:
             continue
-        cls.origin.notes.of(CalledOnSome).by_method[method.name] = division.absence(call, is_none=False)
+        cls.origin.notes.of(CalledOnSome).by_method[method.name] = division.absence(call, Instead.NOTHING)
         for attribute, _ in attribute_values(method.node):
             cls.count(attribute)  # what has read it so far did not know
         division.frame.engine.note_stored(CalledOnSome, method, id(call))
@@ -216,15 +220,27 @@ def _lacking(
             continue
         if not may_be_free(key):
             continue
-        theirs = other.get(key)
-        is_none = theirs is not None and theirs.kind is Kind.NONE
-        if theirs is not None and theirs.absence is not None and theirs.absence.is_as(division.text, division.holds):
-            is_lacking, is_none = True, theirs.absence.is_none
-        else:
-            is_lacking = is_none or (theirs is None and not _is_field(key))
-        if is_lacking:
-            found[key] = division.absence(_binding(code, key) or division.test, is_none)
+        instead = _instead(division, key, value, other.get(key))
+        if instead is not None:
+            found[key] = division.absence(_binding(code, key) or division.test, instead)
     return found
+
+
+def _instead(division: Division, key: Hashable, mine: Value, theirs: Value | None) -> Instead | None:
+    """What the ranks in the other branch have instead of a value; None if they may have such a value, too.
+
+    That a known number or a flag differs is its rank fact. One of which nothing is known may be as on the other ranks.
+    """
+    if theirs is None:
+        return None if _is_field(key) else Instead.NOTHING
+    if theirs.absence is not None and theirs.absence.is_as(division.text, division.holds):
+        return theirs.absence.instead
+    return _instead_of(mine, theirs)
+
+
+def _instead_of(mine: Value, theirs: Value) -> Instead | None:
+    instead = as_instead(theirs)
+    return instead if instead is not Instead.FLAG or mine.rank.state is State.UNKNOWN else None
 
 
 def _is_field(key: Hashable) -> bool:
@@ -272,45 +288,64 @@ def _is_called(node: cst.CSTNode, name: object, key: Hashable) -> bool:
 
 def of_choice(frame: Frame, node: cst.IfExp, condition: Control, values: tuple[Value, Value], joined: Value) -> Value:
     """The value of `x if test else None`, with its absence on some ranks."""
-    is_none = [way.kind is Kind.NONE for way in values]
-    if is_none[0] is is_none[1]:
+    if as_instead(values[0]) is as_instead(values[1]):
         return joined
     for division in _divisions(frame, node.test, condition, frame.memory.control):
-        if is_none[division.holds]:
-            return joined.replace(absence=division.absence(node.body if division.holds else node.orelse, is_none=True))
+        mine, theirs = values if division.holds else values[::-1]
+        instead = _instead_of(mine, theirs)
+        if instead is not None:
+            return joined.replace(absence=division.absence(node.body if division.holds else node.orelse, instead))
     return joined
 
 
 def of_returned(frame: Frame, entry: Control, result: Value) -> Value:
-    """The result of a function, with its absence if the function returns None on some ranks only.
+    """The result of a function, with its absence if the function returns None, or a constant flag, on some ranks only.
 
     entry: the path condition at its entry.
     """
-    nones = [memory.control for value, memory in frame.returned if value.kind is Kind.NONE]
-    others = [memory.control for value, memory in frame.returned if value.kind is not Kind.NONE]
-    if not nones or not others or result.kind is Kind.NONE:
+    if result.kind is Kind.NONE:
         return result
+    found = _where_returned(frame, entry, Instead.NONE)
+    if found is None and result.rank.state is State.UNKNOWN:
+        found = _where_returned(frame, entry, Instead.FLAG)
+    return result if found is None else result.replace(absence=found)
+
+
+def _where_returned(frame: Frame, entry: Control, instead: Instead) -> Absence | None:
+    """The absence of a result on the ranks for which a function returns None, or a flag; None if these are unknown."""
+    values = [(as_instead(value) is instead, memory.control) for value, memory in frame.returned]
+    theirs = [control for is_theirs, control in values if is_theirs]
+    mine = [control for is_theirs, control in values if not is_theirs]
+    if not theirs or not mine:
+        return None
     known = {id(each.provenance) for each in entry.conditions}
-    shared = set.intersection(*({id(each.provenance) for each in control.conditions} for control in others))
-    for control in nones:
+    shared = set.intersection(*({id(each.provenance) for each in control.conditions} for control in mine))
+    for control in theirs:
         inner = [each for each in control.conditions if id(each.provenance) not in known]
         if len(inner) == 1 and id(inner[0].provenance) in shared:
-            absence = _of_returns(frame, inner[0], entry)
+            absence = _of_returns(frame, inner[0], entry, instead)
             if absence is not None:
-                return result.replace(absence=absence)
-    return result
+                return absence
+    return None
 
 
-def _of_returns(frame: Frame, condition: Control, entry: Control) -> Absence | None:
-    """The absence on the ranks for which a function returns None, if this condition decides which ranks those are."""
+def _of_returns(frame: Frame, condition: Control, entry: Control, instead: Instead) -> Absence | None:
+    """The absence on the ranks for which a function returns this, if this condition decides which ranks those are."""
     test = place_of(condition)
     branch = branch_of(frame.root, test) if test is not None else None
     values = of_class(frame.root, cst.Return)
-    returned = [each for each in values if each.value is not None and not is_literal_none(each.value)]
+    returned = [each for each in values if each.value is not None and not _is_written(each.value, instead)]
     if branch is None or not returned:
         return None
     inside = [each for each in of_class(branch.body, cst.Return) if any(each is one for one in returned)]
     for division in _divisions(frame, branch.test, condition, entry):
         if division.holds is bool(inside):
-            return division.absence((inside or returned)[0], is_none=True)
+            return division.absence((inside or returned)[0], instead)
     return None
+
+
+def _is_written(value: cst.BaseExpression, instead: Instead) -> bool:
+    """Whether an expression is None, or True or False."""
+    if instead is Instead.NONE:
+        return is_literal_none(value)
+    return isinstance(value, cst.Name) and value.value in ("True", "False")
