@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import (
+    control_flags,
     effects,
     file_systems,
     heuristics,
@@ -98,6 +99,7 @@ PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
 ACCUMULATES = named([schedules.ACCUMULATES], ".{}(")
 PARAMETERS = named(models.PARAMETERS)
 CLIPS_BY_NORM = named(torch.CLIPS_BY_NORM)
+TELLS_TRAINER = named(control_flags.NAMES, ".{}")
 TAKES_WEIGHTS = named([torch.TAKES_WEIGHTS], ".{}")
 SAVES_MODELS = named([torch.GIVES_WEIGHTS, models.SAVES_ITSELF], ".{}(")
 FOR_GENERATION = named(models.FOR_GENERATION)

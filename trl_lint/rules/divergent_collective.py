@@ -18,6 +18,10 @@ DeepSpeed, such as `save_state`, are TRL016's.
 The finding is at the `return`, `continue` or `break` by which ranks leave, otherwise at the call. Its chain names the
 condition and the missed call. A `# noqa` at the condition silences the former too.
 
+Also reported are flags that only some ranks set, and that a Trainer reads on each rank by itself: those of its
+`control` (`should_training_stop`, `should_epoch_stop`, `should_evaluate`, `should_save`, `should_log`), and Lightning's
+`trainer.should_stop`. One callback that stops after a time by each rank's own clock leaves the others waiting.
+
 It also reports a data set that only some ranks prepare before every rank passes it to a trainer: the ranks go through
 different data, and one may have more batches than the others.
 
@@ -96,6 +100,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DatasetDivergence, Divergence
+from trl_lint.analysis.trainer_events import ControlFlagSet
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.provenance import Step, source_step, steps
 from trl_lint.domain.ranks import Origin
@@ -107,6 +112,7 @@ from trl_lint.knowledge.schema import BACKWARD
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
+from trl_lint.wording.shown_code import source_of
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -143,14 +149,16 @@ _NAMES = {
 }
 
 
-class DivergentCollective(Rule[Divergence | DatasetDivergence]):
+class DivergentCollective(Rule[Divergence | DatasetDivergence | ControlFlagSet]):
     code = "TRL006"
     name = "divergent-collective"
     consequences = (Consequence.DEADLOCK, Consequence.WRONG_TRAINING)
 
-    def check(self, event: Divergence | DatasetDivergence) -> Iterator[Violation]:
+    def check(self, event: Divergence | DatasetDivergence | ControlFlagSet) -> Iterator[Violation]:
         if isinstance(event, DatasetDivergence):
             yield _of_dataset(event)
+        elif isinstance(event, ControlFlagSet):
+            yield _of_flag(event)
         elif not event.sync_point.engines:
             yield _of_sync_point(event)
 
@@ -317,6 +325,23 @@ def _of_dataset(event: DatasetDivergence) -> Violation:
         metric=event.name,
         consequence=Consequence.WRONG_TRAINING,
         by_hand="the code does not show what every rank must do, and in which order",
+    )
+
+
+def _of_flag(event: ControlFlagSet) -> Violation:
+    condition = source_of(event.condition)
+    ranks = f"ranks where `{condition}` is {'false' if event.holds is False else 'true'}"
+    waits = "the others wait for them" if event.leaves else "they wait for the others"
+    by_data = not event.origins & ~(Origin.DATA | Origin.IO | Origin.RNG)
+    is_trained = Origin.DATA in event.origins and TRAINED_NUMBER.fits(condition)
+    return Violation(
+        event=event,
+        message=f"only {ranks} set `{event.flag}` and {event.does}: with several processes {waits} {_UNTIL}",
+        provenance=event.condition,
+        help=f"{_AGREE}, so that all ranks set the flag or none".format(said("agree", event)),
+        metric=event.flag,
+        by_default=False if by_data and not is_trained else None,
+        by_hand="the code does not show how the ranks are to agree",
     )
 
 
