@@ -152,6 +152,40 @@ def test_a_model_that_is_wrapped_under_another_name():
     assert finding.because[-1].text == "it is wrapped here, under another name"
 
 
+@pytest.mark.parametrize("made", ["torch.nn.Linear(3, 1)", "torch.nn.Sequential(torch.nn.Linear(3, 1)).to('cuda')"])
+def test_a_layer_of_torch_is_a_model(made):
+    text = (
+        f"{GENERIC}def train(loader):\n    net = {made}\n    ddp = DDP(net)\n"
+        "    for x, y in loader:\n        (net(x) - y).mean().backward()\n"
+    )
+    assert shown(text, SNIPPETS.finding(text)) == "net(x)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_found"),
+    [
+        ("", "if bad > 3:\n            break", True),
+        ("", "if dist.get_rank() != 0:\n            return", True),
+        ("if dist.get_rank() != 0:\n            return", "", False),
+        ("if dist.get_rank() != 0:\n            continue", "", False),
+    ],
+)
+def test_ranks_that_leave_in_a_later_round_have_trained(before, after, is_found):
+    text = f"""{GENERIC}import torch.distributed as dist
+def train(loader):
+    dist.init_process_group("nccl")
+    net = torch.nn.Linear(3, 1)
+    ddp, bad = DDP(net), 0
+    for x, y in loader:
+        {before}
+        (net(x) - y).mean().backward()
+        if dist.get_rank() == 0:
+            bad += 1
+        {after}
+"""
+    assert bool(SNIPPETS.findings(text)) is is_found
+
+
 def test_a_method_of_the_module_that_runs_a_part_of_it():
     text = (
         f"{GENERIC}"

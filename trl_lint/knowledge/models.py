@@ -17,7 +17,9 @@ MODULE_CLASSES = frozenset(
         "transformers.PreTrainedModel",
     }
 )
-# Of these, the ones without a forward of their own. `prepare` does not wrap such a module without parameters.
+# The module of torch's own layers, and of lists of layers.
+LAYERS = "torch.nn."
+# Of the classes, the ones without a forward of their own. `prepare` does not wrap such a module without parameters.
 WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 # Classes by which an `isinstance` tests whether something is a model at all.
 MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})

@@ -166,24 +166,28 @@ def _is_of_one_rank(event: ModelCalled) -> bool:
     return any(
         each.uniformity is Uniformity.DIVERGENT
         and each.rank.origins == Origin.RANK
-        and not _is_exit_of_first_rank(each, event)
+        and not _lets_others_train(each, event)
         for each in event.control.conditions
     )
 
 
-def _is_exit_of_first_rank(condition: Control, event: ModelCalled) -> bool:
-    """Whether a condition let only the first rank leave before, so that the others go on: they train.
+def _lets_others_train(condition: Control, event: ModelCalled) -> bool:
+    """Whether a condition let only the first rank leave before, or some ranks in an earlier round of a loop.
 
     if is_done and rank == 0: return
     """
     from trl_lint.analysis.program.idioms.path_conditions import branch_of, exits_in, follows
+    from trl_lint.analysis.program.syntax import precedes
     from trl_lint.analysis.transfer.processes.main_process_tests import excludes_others
 
     test, root = place_of(condition), event.module.tree
     branch = None if test is None else branch_of(root, test)
-    if branch is None or branch.orelse is not None or not exits_in(branch) or not follows(root, branch, event.node):
+    if branch is None or branch.orelse is not None or not exits_in(branch):
         return False
-    return excludes_others(branch.test)
+    around = root if event.function is None else event.function.node
+    if precedes(around, event.node, branch):
+        return True  # all ranks get there in the first round
+    return follows(root, branch, event.node) and excludes_others(branch.test)
 
 
 def _goes_through_the_wrapper(event: ModelCalled) -> bool:

@@ -34,7 +34,15 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN
-from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
+from trl_lint.domain.kinds import (
+    ModelRole,
+    ModelValue,
+    ParameterSource,
+    PreparedObject,
+    TensorValue,
+    class_name_of,
+    library_name_of,
+)
 from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere, steps
 from trl_lint.domain.ranks import SAME
@@ -261,7 +269,8 @@ def _as_bare(value: Value, by_ddp: bool) -> Value | None:
     """A bare model; what DDP wraps is one, whatever has created it. None for everything else."""
     if wrapping_of(value) is Wrapping.BARE:
         return value
-    return ModelValue(SAME, wrapping=Wrapping.BARE) if by_ddp and type(value) is Value else None
+    is_model = by_ddp and (type(value) is Value or class_name_of(value).startswith(models.LAYERS))
+    return ModelValue(SAME, wrapping=Wrapping.BARE) if is_model else None
 
 
 def _names_of(frame: Frame, expression: cst.BaseExpression, model: Value, node: cst.CSTNode) -> list[str]:
