@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from small_projects import found, written
 
 from trl_lint import api
@@ -339,3 +340,50 @@ def test_a_program_that_passes_its_options_on_need_not_name_a_library(tmp_path: 
     # Nothing is known of what others pass.
     written(tmp_path, {"main.py": "from training import run_training\nfrom somewhere import folder\n"})
     assert found(tmp_path) == []
+
+
+WORLD = """import os
+import torch.distributed as dist
+
+class World:
+    def __init__(self, rank):
+        self.rank = rank
+
+    @classmethod
+    def started(cls):
+        dist.init_process_group("nccl")
+        return cls(int(os.environ.get("RANK", 0)))
+
+    @property
+    def is_main(self):
+        return self.rank == 0
+"""
+LOOP = """import torch.distributed as dist
+
+def run(world):
+    if world.is_main:
+        dist.barrier()
+"""
+IMPORTS = "from lib.comm import World, start\nfrom lib.loop import run\n"
+PROGRAM = "{}\nif __name__ == '__main__':\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "is_found"),
+    [
+        (PROGRAM.format(IMPORTS, "run(World.started())"), True),
+        (PROGRAM.format(IMPORTS, "run(start())"), True),
+        (PROGRAM.format("from lib import comm, loop\n", "loop.run(comm.World.started())"), True),
+        (f"{IMPORTS}\nrun(World.started())\n", False),
+        (PROGRAM.format("from lib.loop import run\nfrom world import World\n", "run(World())"), False),
+    ],
+    ids=["method", "function", "modules", "no program", "another class"],
+)
+@pytest.mark.parametrize("name", [".", "lib/loop.py"])
+def test_a_program_says_what_the_rank_is_if_another_file_starts_its_processes(
+    tmp_path: Path, program: str, is_found: bool, name: str
+) -> None:
+    comm = WORLD + "\ndef start():\n    return World.started()\n"
+    files = {"lib/__init__.py": "", "lib/comm.py": comm, "lib/loop.py": LOOP, "world.py": "class World: pass\n"}
+    folder = written(tmp_path, {**files, "train.py": program})
+    assert found(folder, name) == ([("lib/loop.py", 5, "TRL006")] if is_found else [])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from trl_lint import files
 from trl_lint.linter.files.budget import Budget, TooLarge
 from trl_lint.linter.files.discovery import PathProblem, find_files, is_of_tests
+from trl_lint.linter.files.starting_programs import StartedPrograms
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
 
@@ -62,6 +63,7 @@ class CallerSearch:
         from trl_lint.analysis.program.project.import_search import ImportSearch
 
         search = ImportSearch(self._roots)
+        programs = StartedPrograms({**self.others, **self._linted})
         found: dict[Path, bytes] = {}
         called: Collection[Path] = self._linted
         room = MOST_BYTES
@@ -69,7 +71,8 @@ class CallerSearch:
             importing = list(_importing(search, self.others, called))
             for path in importing:
                 content = self.others.pop(path)
-                if may_matter(content) and len(content) <= room and len(found) < MOST_CALLERS:
+                is_wanted = may_matter(content) or programs.have(content)
+                if is_wanted and len(content) <= room and len(found) < MOST_CALLERS:
                     found[path] = content
                     room -= len(content)
             if not importing or len(found) == MOST_CALLERS:

@@ -24,8 +24,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from trl_lint import files
-from trl_lint.linter.files.option_programs import called_by_program, starting_processes
 from trl_lint.linter.files.receivers import called_by_trainer, returning_wrapped
+from trl_lint.linter.files.starting_programs import called_by_program, starting_processes
 
 # The limits on how many heirs are analysed, and on the size of each.
 MOST_HEIRS = 40
@@ -68,17 +68,17 @@ def _in_lines_of_their_own(pattern: bytes, source: bytes) -> Iterator[re.Match[b
 
 
 class Heirs:
-    """The heirs, the receivers and the programs with options among the skipped files.
+    """The heirs, the receivers and the programs among the skipped files.
 
-    classes: of all skipped files. called: what each skipped file imports and calls, if it trains. passed_options: the
-    same, if it is a program that has options. contents: of those that are analysed. only_passing: those of them that
+    classes: of all skipped files. called: what each skipped file imports and calls, if it trains. of_programs: the
+    same, if it is a program. contents: of those that are analysed. only_passing: those of them that
     are analysed for what they pass on, and for nothing that they do themselves.
     """
 
     def __init__(self) -> None:
         self.classes: dict[Path, Classes] = {}
         self.called: dict[Path, tuple[bytes, ...]] = {}
-        self.passed_options: dict[Path, tuple[bytes, ...]] = {}
+        self.of_programs: dict[Path, tuple[bytes, ...]] = {}
         self.contents: dict[Path, bytes] = {}
         self.only_passing: frozenset[Path] = frozenset()
 
@@ -91,10 +91,10 @@ class Heirs:
         if called := called_by_trainer(source):
             self.called[path] = called
         if passed := called_by_program(source):
-            self.passed_options[path] = passed
+            self.of_programs[path] = passed
 
     def of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        """The heirs, receivers and programs with options of the files that are analysed, with their contents."""
+        """The heirs, receivers and programs of the files that are analysed, with their contents."""
         taking, passing = heirs(matter, self.classes) | self._receivers(matter), self._programs(matter)
         self.contents, self.only_passing = taking | passing, frozenset(passing.keys() - taking.keys())
         return self.contents
@@ -104,8 +104,8 @@ class Heirs:
         return _calling(functions, self.called)
 
     def _programs(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        functions = starting_processes(matter.values()) if self.passed_options else frozenset()
-        return _calling(functions, self.passed_options)
+        functions = starting_processes(matter.values()) if self.of_programs else frozenset()
+        return _calling(functions, self.of_programs)
 
 
 def _calling(functions: frozenset[bytes], called: Mapping[Path, tuple[bytes, ...]]) -> dict[Path, bytes]:

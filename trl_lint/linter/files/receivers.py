@@ -36,8 +36,13 @@ def called_by_trainer(source: bytes) -> tuple[bytes, ...]:
 
 def imported_and_called(source: bytes) -> tuple[bytes, ...]:
     """The names of what a file imports by `from` and calls."""
+    return tuple(dict.fromkeys(name for own, name in imported(source).items() if own + b"(" in source))
+
+
+def imported(source: bytes) -> dict[bytes, bytes]:
+    """The names that a file imports by `from`, by the file's own names for them."""
     found = (each for line in re.finditer(_IMPORT, source) for each in re.findall(_IMPORTED, line[1]))
-    return tuple(dict.fromkeys(name for name, alias in found if (alias or name) + b"(" in source))
+    return {alias or name: name for name, alias in found}
 
 
 def returning_wrapped(sources: Iterable[bytes]) -> frozenset[bytes]:

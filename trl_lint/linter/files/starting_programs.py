@@ -1,0 +1,86 @@
+"""Programs that name no library, but whose processes a function or a class of another file starts.
+
+    train.py    def run_training(config, folder):             analysed: it starts the process group
+                    init_process_group("nccl")
+                    torch.save(config, f"{folder}/config.pt")
+    comm.py     class World:                                  the same
+                    @classmethod
+                    def from_environment(cls):
+                        init_process_group("nccl")
+    main.py     from comm import World                        a program: it names no library, but it shows what the rank
+                from train import run_training                and the folder of `run_training` are
+                if __name__ == "__main__":
+                    args = parser.parse_args()
+                    run_training(load(args.config), args.folder)
+
+They are found by the names of the functions and the classes alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+
+from trl_lint.linter.files.receivers import imported
+
+_PROGRAM = b"__main__"
+# A function or a class of a file, and what follows it at the end of its block, but for others.
+_DEFINITION = re.compile(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_NEXT = re.compile(rb"^(?:if|@)", re.MULTILINE)
+# A call of a name, or of something in it: `run(`, `World.start(`, `comm.World.start(`.
+_CALL = re.compile(rb"(?<![\w.])(\w+)((?:\.\w+)*)[ \t]*\(")
+# How a function starts the process group, or asks a library to do so.
+_STARTS = (b"init_process_group(", b"init_distributed(", b"Accelerator(")
+
+
+class StartedPrograms:
+    """The programs whose processes functions or classes of some files start."""
+
+    def __init__(self, contents: Mapping[Path, bytes]) -> None:
+        self._contents = contents
+
+    def have(self, source: bytes) -> bool:
+        """Whether a file is one of them."""
+        called = called_by_program(source)
+        return bool(called) and not self._starting.isdisjoint(called)
+
+    @cached_property
+    def _starting(self) -> frozenset[bytes]:
+        return starting_processes(self._contents.values())
+
+
+def called_by_program(source: bytes) -> tuple[bytes, ...]:
+    """The names of what a file imports and calls, or whose functions it calls, if it is a program."""
+    if _PROGRAM not in source:
+        return ()
+    names = imported(source)
+    calls = (each for each in _CALL.finditer(source) if each[1] in names)
+    return tuple(dict.fromkeys(name for each in calls for name in (names[each[1]], *each[2].split(b".")[1:])))
+
+
+def starting_processes(sources: Iterable[bytes]) -> frozenset[bytes]:
+    """The names of the functions and classes in these files that start the process group, or use another one of them
+    that does.
+    """
+    starting = (source for source in sources if any(call in source for call in _STARTS))
+    return frozenset(name for source in starting for name in _starting(source))
+
+
+def _starting(source: bytes) -> Iterator[bytes]:
+    bodies = dict(_definitions(source))
+    first = {name for name, body in bodies.items() if any(call in body for call in _STARTS)}
+    yield from first
+    for name, body in bodies.items() if first else ():
+        if name not in first and any(each[1] in first for each in _CALL.finditer(body)):
+            yield name
+
+
+def _definitions(source: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The functions and the classes of a file by name, each with the text up to the end of its block."""
+    starts = [*_DEFINITION.finditer(source)]
+    for start, following in zip_longest(starts, starts[1:]):
+        body = source[start.end() : len(source) if following is None else following.start()]
+        yield start[1], _NEXT.split(body, maxsplit=1)[0]
