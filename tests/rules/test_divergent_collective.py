@@ -1267,6 +1267,57 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
     assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
 
 
+@pytest.mark.parametrize(
+    ("result", "condition", "by_default"),
+    [
+        ("total.item()", "evaluate(net, loader) > 3", True),
+        ('{"of": total.item() / n}', "bad > 3", True),
+        ("share(total)", "evaluate(net, loader) > 3", True),
+        ("n", "evaluate(net, loader) > 3", False),
+    ],
+)
+def test_numbers_that_a_function_of_the_same_file_returns(result, condition, by_default):
+    text = f"""
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def share(total):
+    return total.item() / dist.get_world_size()
+
+
+
+def evaluate(net, loader):
+    total, n = torch.zeros((), device="cuda"), 0
+    for x, y in loader:
+        total += (net(x.cuda()) - y.cuda()).abs().sum()
+        n += len(x)
+    return {result}
+
+
+def main(net, rows):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    loader = DataLoader(rows, sampler=DistributedSampler(rows, shuffle=False))
+    best, bad = 9.0, 0
+    for _ in range(10):
+        found = evaluate(net, loader)
+        if found["of"] < best:
+            best, bad = found["of"], 0
+        else:
+            bad += 1
+        if {condition}:
+            break
+        dist.barrier()
+
+
+main(torch.nn.Linear(3, 1), [])
+"""
+    assert {each.start.line: each.by_default for each in SNIPPETS.findings(text)}.get(33) is by_default
+
+
 FINISHED_STEPS = """
 import torch
 import torch.distributed as dist

@@ -298,7 +298,12 @@ def _asks_for_no_number(event: Divergence) -> bool:
     Loaders mostly make `rows >= args.rows` and `batch["task"] in TASKS` uniform. Of a value that somebody computes out
     of sight it is not known.
     """
-    from trl_lint.analysis.program.idioms.batch_conditions import compared_with_text, tests_numbers, tests_only_sizes
+    from trl_lint.analysis.program.idioms.batch_conditions import (
+        Place,
+        compared_with_text,
+        tests_numbers,
+        tests_only_sizes,
+    )
 
     if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.function is None:
         return False
@@ -310,7 +315,7 @@ def _asks_for_no_number(event: Divergence) -> bool:
     texts = compared_with_text(test)
     if texts and all(id(each) in seen and seen[id(each)].kind is Kind.BATCH for each in texts):
         return True
-    return tests_only_sizes(root, test, differs) or not tests_numbers(root, test, differs)
+    return tests_only_sizes(root, test, differs) or not tests_numbers(Place(event.module.tree, root), test, differs)
 
 
 def _of_dataset(event: DatasetDivergence) -> Violation:

@@ -14,6 +14,7 @@ Numbers are only what shows as such: a reduction, a test for NaN, a selection, a
 
     if mask.any(): meet()                         its numbers
     worst = losses.max(); if worst > 9: meet()    the same
+    if evaluate(net, rows) > 9: meet()            its numbers, if `evaluate` is in the same file and returns some
     if boxes: meet()                              whether there are any
     ready = batch.pop("ready", False); if ready:  whether somebody has marked the batch: no
     if rows_left(state) > 0: meet()               who knows
@@ -22,6 +23,7 @@ Numbers are only what shows as such: a reduction, a test for NaN, a selection, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -33,6 +35,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     operands,
     precedes,
+    self_attribute,
     value_names,
 )
 from trl_lint.knowledge import torch_ops
@@ -63,11 +66,19 @@ def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cs
     return bool(parts) and all(_is_size(root, each, frozenset()) for each in parts)
 
 
-def tests_numbers(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
+class Place(NamedTuple):
+    """The function (or module) that an expression is in, and its module. calls: how many are followed from there."""
+
+    tree: cst.Module
+    root: cst.CSTNode
+    calls: int = 2
+
+
+def tests_numbers(place: Place, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
     """Whether an operand of a condition that differs between ranks shows that it depends on the numbers in the data."""
-    if any(differs(each) and not _are_marks(root, each) for each in _tested_as_they_are(test)):
+    if any(differs(each) and not _are_marks(place.root, each) for each in _tested_as_they_are(test)):
         return True
-    return any(_shows_numbers(root, each, _MOST_STEPS) for each in operands(test) if differs(each))
+    return any(_shows_numbers(place, each, _MOST_STEPS) for each in operands(test) if differs(each))
 
 
 def _tested_as_they_are(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -107,32 +118,47 @@ def _is_truth(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name) and node.value in ("True", "False")
 
 
-def _shows_numbers(root: cst.CSTNode, node: cst.CSTNode, steps: int) -> bool:
+def _shows_numbers(place: Place, node: cst.CSTNode, steps: int) -> bool:
     """Whether an expression computes something from numbers. steps: the assignments that are followed from here."""
-    return any(_is_of_numbers(root, each, steps) for each in below(node))
+    return any(_is_of_numbers(place, each, steps) for each in below(node))
 
 
-def _is_of_numbers(root: cst.CSTNode, node: cst.CSTNode, steps: int) -> bool:
+def _is_of_numbers(place: Place, node: cst.CSTNode, steps: int) -> bool:
     match node:
         case cst.Call(func=func, args=args):
             name = last_name(func)
             if NOT_A_NUMBER.fits(name) or name in _SELECTS or torch_ops.of_method(name).rank in _OF_NUMBERS:
                 return True
-            return name == "len" and any(_is_selected(root, each.value) for each in args)
+            if name == "len":
+                return any(_is_selected(place.root, each.value) for each in args)
+            return place.calls > 0 and _gives_numbers(place, func)
         case cst.Attribute(attr=cst.Name(name)):
             return name == "requires_grad"
         case cst.Name(name):
-            return bool(TRAINED_NUMBER.fits(name)) or (steps > 0 and _is_made_of_numbers(root, name, steps - 1))
+            return bool(TRAINED_NUMBER.fits(name)) or (steps > 0 and _is_made_of_numbers(place, name, steps - 1))
     return False
 
 
-def _is_made_of_numbers(root: cst.CSTNode, name: str, steps: int) -> bool:
+def _is_made_of_numbers(place: Place, name: str, steps: int) -> bool:
     """Whether a value that a function assigns to a name comes from numbers, or is assigned after a test of them."""
+    root = place.root
     for each in _assigned(root, name):
         tests = [around.test for around in ancestors(root, each) if isinstance(around, cst.If)]
-        if any(_shows_numbers(root, part, steps) for part in (each.value, *tests)):
+        if any(_shows_numbers(place, part, steps) for part in (each.value, *tests)):
             return True
     return False
+
+
+def _gives_numbers(place: Place, called: cst.BaseExpression) -> bool:
+    """Whether a function of the same module, or a method of `self`, returns something that it computes from numbers."""
+    if not isinstance(called, cst.Name) and not self_attribute(called):
+        return False
+    named = [each for each in of_class(place.tree, cst.FunctionDef) if each.name.value == last_name(called)]
+    if len(named) != 1:
+        return False
+    inside = place._replace(root=named[0], calls=place.calls - 1)
+    returned = (each.value for each in of_class(named[0], cst.Return) if each.value is not None)
+    return any(_shows_numbers(inside, each, _MOST_STEPS) for each in returned)
 
 
 def is_computed_from(
