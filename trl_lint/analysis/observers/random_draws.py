@@ -85,14 +85,13 @@ class RandomDraws(Observer["Frame"]):
             frame.trace.notes.of(Seeding).add(table.ALL)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        """Rows are dealt by hand: `rows = rows[rank::world_size]`."""
+        """Rows are dealt by hand: `rows = rows[rank::world_size]`, `for row in rows[rank::world_size]:`."""
         match statement:
-            case (
-                cst.Assign(value=cst.Subscript(value=rows) as share)
-                | cst.Return(value=cst.Subscript(value=rows) as share)
-            ) if _is_every_nth(share) and dealt(frame, share) is not None:
-                value = frame.node_values.get(id(rows))
-                emit_draws(frame, value, share, "each rank takes its share of it here", needs_group=True)
+            case cst.Assign(value=value) | cst.Return(value=value) | cst.Expr(value=value) | cst.For(iter=value):
+                for share, rows in _shares(value):
+                    if dealt(frame, share) is not None:
+                        drawn = frame.node_values.get(id(rows))
+                        emit_draws(frame, drawn, share, "each rank takes its share of it here", needs_group=True)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -132,9 +131,18 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
         yield args.keywords[name]
 
 
-def _is_every_nth(share: cst.Subscript) -> bool:
-    index = share.slice[0].slice
-    return isinstance(index, cst.Slice) and index.step is not None
+def _shares(value: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What may take every n-th row in an expression, or in its arguments, with the rows: `iter(order[rank::size])`."""
+    match value:
+        case cst.Subscript(value=rows, slice=[cst.SubscriptElement(slice=cst.Slice(step=cst.BaseExpression()))]):
+            yield value, rows
+        case cst.ListComp(for_in=cst.CompFor(iter=cst.Call(args=[cst.Arg(value=rows), *_]), ifs=[_, *_])):
+            yield value, rows
+        case cst.Call(args=args):
+            for each in args:
+                yield from _shares(each.value)
+        case cst.Yield(value=cst.From(item=inner)):
+            yield from _shares(inner)
 
 
 def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
