@@ -85,12 +85,13 @@ def _given(frame: Frame, manager: Value, item: cst.WithItem) -> Value:
 def _run_half(frame: Frame, manager: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """What a method of a context manager of the project returns; BOTTOM if it has none.
 
-    Its synchronisation points don't count: some ranks may wait in `__enter__`, and the others in `__exit__`.
+    Of its synchronisation points those count that it certainly reaches: some ranks may wait in `__enter__`, and the
+    others in `__exit__`.
     """
     method = manager.cls.find(name) if isinstance(manager, ProjectInstance) else None
     if method is None:
         return BOTTOM
     start = len(frame.sync_points)
     given = frame.engine.call(frame, method, args, node, manager)
-    del frame.sync_points[start:]
+    frame.sync_points[start:] = [each for each in frame.sync_points[start:] if each.certain]
     return given
