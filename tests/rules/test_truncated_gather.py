@@ -127,7 +127,10 @@ def test_other_arguments_are_left_to_the_author(call: str):
 
 SETS = "dataloader_drop_last: true"
 PROGRAM = "from pkg.trainer import MyTrainer\nif __name__ == '__main__':\n    MyTrainer({}).train()\n"
-LAUNCH = "accelerate launch --config_file settings/gpus.yaml pkg/train.py --config recipes/own.yaml {}\n"
+ACCUMULATES = "--gradient_accumulation_steps 2"
+LAUNCH = (
+    f"accelerate launch --config_file settings/gpus.yaml pkg/train.py {ACCUMULATES} --config recipes/own.yaml {{}}\n"
+)
 
 
 def is_by_default(folder: Path, files: dict[str, str]) -> bool:
@@ -170,47 +173,50 @@ def test_settings_of_a_launch_that_drop_the_last_batch(settings, name, options, 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ({"run.sh": "torchrun pkg/train.py /home/me/project/recipes/own.yaml"}, False),
-        ({"run.sh": LAUNCH, "second.sh": "torchrun pkg/train.py"}, True),  # this one drops nothing
-        ({"run.sh": LAUNCH, "second.sh": "torchrun pkg/train.py --dataloader_drop_last"}, False),
-        ({"run.sh": LAUNCH, "second.sh": "torchrun other.py"}, False),
-        ({"second.sh": "torchrun other.py recipes/own.yaml"}, True),
-        ({}, True),  # nothing starts it
+        ({"run.sh": f"torchrun pkg/train.py {ACCUMULATES} /home/me/project/recipes/own.yaml"}, False),
+        ({"run.sh": LAUNCH, "second.sh": f"torchrun pkg/train.py {ACCUMULATES}"}, True),  # this one drops nothing
+        ({"run.sh": LAUNCH, "second.sh": f"torchrun pkg/train.py {ACCUMULATES} --dataloader_drop_last"}, False),
+        ({"run.sh": LAUNCH, "second.sh": f"torchrun other.py {ACCUMULATES}"}, False),
     ],
 )
 def test_all_launches_have_to_drop_it(files, expected, tmp_path):
     assert is_by_default(tmp_path, {"recipes/own.yaml": SETS, **files}) is expected
 
 
-ONE_ROW = "torchrun pkg/train.py --per_device_train_batch_size 1"
-
-
 @pytest.mark.parametrize(
     ("runs", "expected"),
     [
-        (ONE_ROW, False),
-        (f"{ONE_ROW} --gradient_accumulation_steps 1", False),
-        (f"{ONE_ROW} --config recipes/own.yaml", True),
-        (f"{ONE_ROW} --gradient_accumulation_steps 2", True),
-        (f"{ONE_ROW}\n{ONE_ROW.replace('size 1', 'size 4')}", True),
-        (f"{ONE_ROW} $OTHERS", True),
-        ("torchrun pkg/train.py --lr 1e-4", True),
+        ("torchrun pkg/train.py", False),
+        ("torchrun pkg/train.py --gradient_accumulation_steps 1", False),
+        ("torchrun pkg/train.py --gradient_accumulation_steps $STEPS", False),
+        ("torchrun pkg/train.py --gradient-accumulation-steps=8", True),
+        ("torchrun pkg/train.py --config recipes/own.yaml", True),
+        ("torchrun pkg/train.py --config recipes/one.yaml", False),
+        ("torchrun pkg/train.py\ntorchrun pkg/train.py --gradient_accumulation_steps 2", True),
+        ("torchrun other.py --gradient_accumulation_steps 2", False),
+        ("echo", False),  # nothing starts it
     ],
 )
-def test_one_value_per_rank_is_one_per_row_where_batches_have_one(runs, expected, tmp_path):
-    files = {"run.sh": runs, "recipes/own.yaml": "gradient_accumulation_steps: 4\n"}
-    assert is_by_default(tmp_path, files) is expected
+def test_only_where_gradients_are_accumulated_ranks_with_samples_of_their_own_are_cut(runs, expected, tmp_path):
+    settings = {
+        "recipes/own.yaml": "gradient_accumulation_steps: 4\n",
+        "recipes/one.yaml": "gradient_accumulation_steps: 1\n",
+    }
+    assert is_by_default(tmp_path, {"run.sh": runs, **settings}) is expected
 
 
 @pytest.mark.parametrize("files", [{}, {"run.sh": "torchrun pkg/train.py\n"}])
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("TrainingArguments(dataloader_drop_last=True)", False),
-        ("TrainingArguments(dataloader_drop_last=False)", True),
-        ("TrainingArguments(dataloader_drop_last=drop)", True),
-        ("TrainingArguments()", True),
+        ("gradient_accumulation_steps=4, dataloader_drop_last=True", False),
+        ("gradient_accumulation_steps=4, dataloader_drop_last=False", True),
+        ("gradient_accumulation_steps=4, dataloader_drop_last=drop", True),
+        ("gradient_accumulation_steps=4", True),
+        ("gradient_accumulation_steps=1", False),
+        ("", False),
     ],
 )
-def test_a_program_that_drops_it(files, arguments, expected, tmp_path):
-    assert is_by_default(tmp_path, {"pkg/train.py": PROGRAM.format(arguments), **files}) is expected
+def test_what_a_program_says(files, arguments, expected, tmp_path):
+    program = PROGRAM.format(f"TrainingArguments({arguments})")
+    assert is_by_default(tmp_path, {"pkg/train.py": program, **files}) is expected

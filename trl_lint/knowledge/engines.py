@@ -276,6 +276,12 @@ DROPS_LAST_IN_SETTINGS = re.compile(
     rb"(?:^[ \t]*|[{,][ \t]*(?=\"))[\"']?%b[\"']?[ \t]*:[ \t]*(?i:true|yes|on)\b" % DROPS_LAST.encode(), re.MULTILINE
 )
 DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode())
+# Gradients are accumulated over several batches, which Trainer fetches at once: in the same places.
+ACCUMULATES = "gradient_accumulation_steps"
+ACCUMULATES_IN_SETTINGS = re.compile(rb"\b%b[\"']?[ \t]*:[ \t]*[\"']?(?:[2-9]|[1-9]\d)" % ACCUMULATES.encode())
+ACCUMULATES_IN_CODE = re.compile(
+    rb"\b%b[ \t]*(?::[ \t]*int[ \t]*)?=[ \t]*(?:[2-9]|[1-9]\d)" % ACCUMULATES.encode()
+)
 # The class or function that hydra builds from settings, and the names that code which uses hydra for it imports.
 BUILT = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?_target_["']?[ \t]*:[ \t]*["']?([\w.]+)\.\w+""", re.MULTILINE)
 BUILDERS = frozenset({"hydra", "instantiate"})

@@ -36,9 +36,11 @@ One value per sample (`gather_for_metrics((predictions, labels))` in an evaluati
 Evaluations are not reported, because copies do not take part in them. Nothing is cut outside a loader's loop, with
 `drop_last`, or if at least as many samples are left over as there are ranks, which is not known before the run. A
 Trainer that names a class of the project for its settings has `drop_last` if that class always sets it to True.
-Findings are not in the default set if all launches set `dataloader_drop_last` (on the command line, in the settings
-they name, or in the program), or have batches of one sample and no accumulation: a value per rank is then one per
-sample, so that only those of copies are cut off.
+
+Findings are in the default set only where a launch of the program is shown to accumulate gradients
+(`gradient_accumulation_steps`) without `dataloader_drop_last`: on the command line, in the settings that it names, or
+in the program. Without accumulation, only values of ranks with nothing but copies are cut off, unless a sampler repeats
+samples, as that of GRPO does.
 
 ## References
 - https://github.com/huggingface/trl/pull/3482 (GRPO: `gather_for_metrics` to `gather`)
@@ -50,7 +52,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled
-from trl_lint.domain.engines import EnginesInUse
 from trl_lint.domain.provenance import FullBatches, Step, steps
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
@@ -58,8 +59,6 @@ from trl_lint.knowledge.accelerate import CUTS_REST
 from trl_lint.knowledge.mentions import named
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
-
-_ONE = frozenset({"1"})
 
 
 class TruncatedGather(Rule[CollectiveCalled]):
@@ -82,17 +81,8 @@ class TruncatedGather(Rule[CollectiveCalled]):
             ),
             provenance=event.parts[0].provenance or Step(event.module, event.argument, "`{}` is this rank's own value"),
             help="use `gather` for values that are not one per sample",
-            by_default=False if _is_right_on_all_launches(event.module.engines()) else None,
+            by_default=None if event.module.engines().accumulates else False,
         )
-
-
-def _is_right_on_all_launches(engines: EnginesInUse) -> bool:
-    """Whether all known launches have full batches only, or one sample in each batch and each step."""
-    given = engines.given_options
-    has_one_row = given.are_always("per_device_train_batch_size", _ONE) and given.are_always(
-        "gradient_accumulation_steps", _ONE, default="1"
-    )
-    return engines.drops_last or has_one_row
 
 
 def _is_one_value(part: Value) -> bool:

@@ -13,7 +13,6 @@ from trl_lint.knowledge.engines import (
     CONFIGURATION_OPTION,
     COUNTS,
     DEEPSPEED_LAUNCHERS,
-    DROPS_LAST,
     ONE_NODE,
     ONE_PROCESS,
     OPTIONS,
@@ -26,6 +25,7 @@ from trl_lint.knowledge.heuristics import FILE_TO_BE_CHOSEN
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
+from trl_lint.launch.judge.batching import UNSAID, Batching, batching_of_options
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
 from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu, starts_others_itself
 from trl_lint.launch.judge.python_invocation import OwnLauncher, Start, bare_start, own_launcher
@@ -54,7 +54,7 @@ class LaunchEngines:
         one_node, one_process: Whether it says that it runs on one machine, or as one process.
         counted: Whether it gives the number of processes.
         options: The names of the options passed to the program, None if some may be unknown.
-        drops_last: Whether it asks for full batches only.
+        batching: What it says of the batches.
         pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
         by_program: Whether it starts one process, which starts the others, if there are any.
         one_each: Whether it says that it starts one process on each machine, perhaps by a variable as it is set nearby.
@@ -71,7 +71,7 @@ class LaunchEngines:
     one_process: bool = False
     counted: bool = False
     options: frozenset[str] | None = None
-    drops_last: bool = False
+    batching: Batching = UNSAID
     pattern: str = ""
     by_program: bool = False
     one_each: bool = False
@@ -189,7 +189,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         is_fixed and not _is_several(launcher_options),
         any(spelled(name) in COUNTS for name, _ in launcher_options),
         None if leaves_open(words) else _option_names(words[place:]),
-        _drops_last(words[place:]),
+        batching_of_options(words[place:]),
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
         one_each=_any_fits(ONE_PROCESS, launcher_options),
         values=_option_values(words[place:]),
@@ -211,12 +211,6 @@ def _launcher_options(words: Sequence[Word]) -> list[tuple[str, str]]:
 def _pattern(option: str) -> str:
     """What is known of the file named by an option: `configs/*.yaml` for `--config_file configs/${KIND}.yaml`."""
     return _VARIABLE.sub("*", re.split(r"[\s=]", option, maxsplit=1)[-1].strip("\"'"))
-
-
-def _drops_last(words: Sequence[Word]) -> bool:
-    """Whether the option is passed to a program, as a flag or with a true value."""
-    passed = [value for name, value, _ in options(words) if name.lstrip("-").replace("-", "_") == DROPS_LAST]
-    return any(value.lower() in ("", "1", "on", "true", "yes") for value in passed)
 
 
 def _is_several(passed: Sequence[tuple[str, str]]) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.domain.engines import EnginesInUse, GivenOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
+from trl_lint.launch.judge.batching import UNSAID
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
 from trl_lint.launch.judge.engines import Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
@@ -233,12 +234,12 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = chosen_by(found, programs)
     imported = project.importers.is_imported(str(asks)) or project.built.are_in(asks)
-    drops_last = _drop_last(project, {*programs, *users})
+    accumulates = _accumulate(project, {*programs, *users})
     no_group = _have_no_group(project, {*programs, *users}, is_one=is_one)
     processes = one_node, launched, one_process, some_one_process
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
-    use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several, elsewhere)
+    use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, accumulates, no_group, several, elsewhere)
     return use._replace(at_once=at_once, one_gpu=one_process and see_one_gpu(project, str(asks), users))
 
 
@@ -305,17 +306,20 @@ def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 
 
-def _drop_last(project: ProjectScan, programs: Collection[str]) -> bool:
-    """Whether all launches of these programs use full batches only; without known launches, whether the programs do."""
-    asking = [each.name for each in project.files if each.shown.drops_last]
+def _accumulate(project: ProjectScan, programs: Collection[str]) -> bool:
+    """Whether a launch of these programs accumulates gradients, and may have an incomplete last batch.
+
+    Without known launches, whether a program does.
+    """
+    said = {each.name: each.shown.batching for each in project.files if each.shown.batching != UNSAID}
     started = {program: launches_of(project, {program}) for program in programs}
-    if not any(started.values()):
-        return bool(programs) and all(each in asking for each in programs)
-    return all(
-        launch.drops_last or program in asking or any(may_be_named(name, launch.names) for name in asking)
+    found = [
+        launch.batching.beside(said[name] for name in said if name == program or may_be_named(name, launch.names))
         for program, launches in started.items()
         for launch in launches
-    )
+    ]
+    found = found or [said.get(each, UNSAID) for each in programs]
+    return any(each.accumulates and not each.drops_last for each in found)
 
 
 def _as_started(found: Sequence[FileScan], own: Sequence[LaunchEngines]) -> list[FileScan]:
