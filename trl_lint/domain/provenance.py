@@ -124,6 +124,12 @@ class NoneWhere(Step):
     rank: Rank = field(kw_only=True)
 
 
+class ChosenNumber(Step):
+    """Ranks have one number or another by the result of a condition (the node), one of which is written in the code."""
+
+    __slots__ = ()
+
+
 class RequiredOutcome(NamedTuple):
     """The result that a condition (the node) must have for a model to be wrapped. names: what it tests."""
 

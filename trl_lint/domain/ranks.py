@@ -209,6 +209,10 @@ HELD = "held"
 HELD_BY_RANK = Rank(State.LOCAL, Origin.RANK, HELD)
 
 
+# `how` of the number of iterations of a loop that is longer on the ranks for which a condition says so.
+CHOSEN = "chosen"
+
+
 # The length of a list with one element per rank, `[None] * world_size`: it is not empty.
 PER_RANK = Rank(State.SAME, how="per rank")
 

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
     sequences,
     settings_objects,
 )
-from trl_lint.analysis.interpreter.operations import dict_constructors, operators
+from trl_lint.analysis.interpreter.operations import dict_constructors, operators, ranges
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
@@ -25,9 +25,8 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
-from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, GivenNumber, World
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, GivenNumber, World
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
@@ -45,7 +44,6 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
@@ -256,20 +254,6 @@ def _tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return _sequence("list")(frame, args, node)
 
 
-def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    rank = ranks.nonlinear(args.rank())
-    # The number of rows selected by a mask differs between ranks.
-    if all(size_of(value) is not RAGGED for value in args.all()):
-        rank = ranks.of_counts(rank, (value.rank for value in args.all()))
-    # `range(rank, total, world)`; epochs that start at a checkpoint's number have the same count.
-    start = args.positional[0]
-    if len(args.positional) == 1 and start.const is WORLD_SIZE:
-        rank = ranks.PER_RANK
-    starts_apart = len(args.positional) > 1 and start.rank.differs
-    first = ranks.nonlinear(start.rank) if starts_apart else ranks.SAME
-    return IterableValue(ranks.SAME, derived(first, Kind.NUMBER, start, scalar=True, dtype="int"), rank)
-
-
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     columns = containers.as_columns(frame, args.positional[0], args.expression(0))
     element, length = containers.iterate(frame, columns)
@@ -438,7 +422,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "max": _extreme("max"),
     "min": _extreme("min"),
     "next": _next,
-    "range": _range,
+    "range": ranges.new_range,
     "reversed": _sequence("list"),
     "set": _sequence("set"),
     "setattr": attribute_calls.assign,

@@ -40,12 +40,12 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.analysis.transfer.models import paces
-from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags, one_process_branches
+from trl_lint.analysis.transfer.processes import absences, chosen_numbers, first_rank, job_flags, one_process_branches
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.model_roles import is_undecided, wrapping_of
 from trl_lint.domain.numbers import single_process_value
-from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step, steps
+from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping
 
@@ -115,7 +115,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     reduced_on_one.forget(frame.memory)
     frame.memory.names.update({**of_some_ranks, **known_after[0]})
     frame.memory.attributes.update(known_after[1])
-    _note_differing(frame, node, absent, set_on_some, division, skipped.memory if both_end else None)
+    _note_differing(frame, node, absent, set_on_some, division, branches)
     lacking.note(frame.memory)
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
@@ -222,12 +222,11 @@ def _note_differing(
     absent: tuple[str, ...],
     set_on_some: list[tuple[Hashable, str]],
     division: Control,
-    other: Memory | None,
+    branches: tuple[tuple[bool, Memory], ...],
 ) -> None:
     _note_absent(frame, node, absent, division)
     _note_set(frame, set_on_some, division)
-    if other is not None and division.rank.differs:
-        _note_chosen(frame, other, division)
+    chosen_numbers.note_after(frame, [memory for reached, memory in branches if reached], division)
 
 
 def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
@@ -235,21 +234,6 @@ def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Co
         value = frame.memory.attributes[key]
         if value.rank.differs and value.provenance is None:
             frame.memory.attributes[key] = value.replace(provenance=division.provenance)
-
-
-def _note_chosen(frame: Frame, other: Memory, division: Control) -> None:
-    """Numbers that differ because of a condition: `if is_main_process: count += 1`. other: the end of one branch.
-
-    A number that differs already differs for the reason of the condition: `if not failed: failed = test(count)`.
-    """
-    causes = {id(each): each for each in steps(division.provenance)}
-    for name, value in list(frame.memory.names.items()):
-        kept = other.names.get(name, value)
-        if value.kind is not Kind.NUMBER or kept is value or not value.rank.differs:
-            continue
-        cause = division.provenance if value.provenance is None else causes.get(id(kept.provenance))
-        if cause is not None:
-            frame.memory.names[name] = value.replace(provenance=cause)
 
 
 def _known_after_branches(

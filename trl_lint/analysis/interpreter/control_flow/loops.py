@@ -286,7 +286,7 @@ def _is_per_sample(trips: Rank) -> bool:
 
     As a rule, batches and shards have the same size on all ranks.
     """
-    if trips.how == ranks.HELD:
+    if trips.how in (ranks.CHOSEN, ranks.HELD):
         return False
     return trips.state is State.SHARD or trips.how == "count" or Origin.RANK in trips.origins
 

@@ -29,7 +29,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     self_attribute,
 )
-from trl_lint.analysis.transfer.processes import changed_on_some
+from trl_lint.analysis.transfer.processes import changed_on_some, chosen_numbers
 from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
@@ -287,9 +287,9 @@ def _is_called(node: cst.CSTNode, name: object, key: Hashable) -> bool:
 
 
 def of_choice(frame: Frame, node: cst.IfExp, condition: Control, values: tuple[Value, Value], joined: Value) -> Value:
-    """The value of `x if test else None`, with its absence on some ranks."""
+    """The value of `x if test else y`, with its absence on some ranks, or the reason why it differs between them."""
     if as_instead(values[0]) is as_instead(values[1]):
-        return joined
+        return chosen_numbers.chosen(joined, values, condition)
     for division in _divisions(frame, node.test, condition, frame.memory.control):
         mine, theirs = values if division.holds else values[::-1]
         instead = _instead_of(mine, theirs)
