@@ -370,12 +370,12 @@ class Engine(Runs):
         return summary
 
     def _emit_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
-        """Emit an event for what a hook returns, if a library's base class passes it to collectives unchanged."""
+        """Emit an event for what each `return` of a hook gives a library's base class, if that gathers it unchanged."""
         if not isinstance(method.node, cst.FunctionDef) or not self.needs_event(StepReturned):
             return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)
-        for what, value in zip(row.gathered, summary.result.items, strict=False):
+        for what, value in (part for each in summary.returned for part in zip(row.gathered, each.items, strict=False)):
             for part in items_or_itself(value):
                 event = StepReturned(
                     module=method.module,

@@ -81,6 +81,7 @@ class Summary:
     """One run of one function: what it returns and does, for given facts of its arguments."""
 
     result: Value = BOTTOM
+    returned: tuple[Value, ...] = ()  # by each of its `return`s
     # The containers that it has created, by their places.
     allocations: dict[Hashable, Identity] = field(default_factory=dict)
     inputs: list[Identity] = field(default_factory=list)
@@ -324,7 +325,7 @@ class Runs(Definitions):
         frame.flush(frame.memory)
         if function.name in _RUN_ONCE:
             frame.objects.mark_read()
-        summary.inputs = inputs
+        summary.inputs, summary.returned = inputs, tuple(value for value, _ in frame.returned)
         summary.entered = {each: called_with.caller.heap[each] for each in inputs if each in called_with.caller.heap}
         summary.names = names
         summary.argument_sources = origins(names, called_with.caller.heap)
@@ -336,14 +337,12 @@ class Runs(Definitions):
             kept = summary.final.keys() & shared
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
         summary.exchanged = passed_fields.changed_for_caller(function, names, frame.memory.names)
-        summary.trace = frame.trace
-        summary.sync_points = (frame.sync_points, control)
+        summary.trace, summary.sync_points = frame.trace, (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies
         summary.attribute_writes, summary.cell_writes = frame.objects.attribute_writes, frame.objects.cell_writes
         summary.pending_used, summary.ends = frame.pending_used, process_exits.ends_in(frame, control)
         function.pending_used |= frame.pending_used
-        summary.round = self.round
-        summary.allocations = frame.allocations
+        summary.round, summary.allocations = self.round, frame.allocations
         summary.runs = 1 if previous is None else previous.runs + 1
         function.summaries[key] = summary
         return summary
