@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, PreparedModel, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
-from trl_lint.analysis.program.idioms.samplers import deals_to_one, kind_tests, takes_own_share
+from trl_lint.analysis.program.idioms.samplers import deals_to_one, kind_tests
 from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
 from trl_lint.analysis.program.syntax import of_class
@@ -21,6 +21,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.data import own_shares
+from trl_lint.analysis.transfer.data.own_samplers import deals_itself
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.wrapper_options import made_by_ddp
@@ -376,9 +377,7 @@ def _shards(frame: Frame, sampler: Value | None) -> bool:
     """Whether a sampler gives each rank its own rows: torch's own, or one of a class that is or does the same."""
     if isinstance(sampler, ProjectInstance):
         cls = sampler.cls
-        return any(map(is_sharing_sampler, cls.library_bases())) or takes_own_share(
-            cls, partial(frame.read_attribute, cls)
-        )
+        return any(map(is_sharing_sampler, cls.library_bases())) or deals_itself(frame, cls)
     return library_name_of(sampler) == DISTRIBUTED_SAMPLER
 
 

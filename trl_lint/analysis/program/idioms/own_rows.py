@@ -1,8 +1,9 @@
-"""Code of a data set that gives the rows of one rank only, by two attributes: its number, and that of all ranks.
+"""Code of a data set, or a sampler, that gives the rows of one rank only, by its number, and that of all ranks.
 
-Each of these is a share, in a class:
+Each of these is a share, in a class; a data set is looked at only if it has both numbers in attributes:
 
     self.rows[self.rank :: self.size]
+    range(self.rank, len(self.rows), self.size)
     islice(self.rows, self.rank, None, self.size)
     if i % self.size != self.rank: continue
     def __getitem__(self, i): return self.rows[i * self.size + self.rank]
@@ -20,13 +21,14 @@ from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_clas
 def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
     """The places where a class takes a share, with the attributes for the rank and for the number of ranks."""
     for method in of_class(cls, cst.FunctionDef):
-        for node, rank, size in _shares(method):
+        for node, rank, size in shares_of(method):
             names = _attribute(method, rank), _attribute(method, size)
             if all(names):
                 yield node, *names
 
 
-def _shares(method: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:
+def shares_of(method: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:
+    """The places where a method takes a share, with what is to be the rank and the number of ranks."""
     for each in of_class(method, cst.Subscript):
         share = each.slice[0].slice if len(each.slice) == 1 else None
         if isinstance(share, cst.Slice) and share.lower is not None and share.step is not None:
@@ -35,6 +37,8 @@ def _shares(method: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpr
         given = [each.value for each in call.args]
         if last_name(call.func) == "islice" and len(given) == 4 and is_literal_none(given[2]):
             yield call, given[1], given[3]
+        if last_name(call.func) == "range" and len(given) == 3:
+            yield call, given[0], given[2]
     for test in of_class(method, cst.Comparison):
         yield from _turns(test)
     if method.name.value == "__getitem__" and len(method.params.params) == 2:

@@ -17,6 +17,7 @@ A sampler of the project that takes every n-th row from the number of this rank 
 
     def __iter__(self): return iter(self.rows[self.rank :: self.world_size])
     def __iter__(self): return iter(self.rows[self.rank * self.each : (self.rank + 1) * self.each])
+    def __iter__(self): return iter(range(dist.get_rank(), len(self.rows), dist.get_world_size()))
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.own_rows import shares_of
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import assignments, of_class, resolved, self_attribute
+from trl_lint.analysis.program.syntax import assigned_parts, assignments, of_class, resolved, self_attribute
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import LoaderValue, is_none
 from trl_lint.domain.ranks import State
@@ -71,34 +73,54 @@ def deals_to_one(root: cst.CSTNode, sampler: cst.BaseExpression | None) -> bool:
     return any(isinstance(each, cst.Integer) and each.value == "1" for each in given)
 
 
-def takes_own_share(cls: ClassInfo, rank_attribute: Callable[[str], Value | None]) -> bool:
-    """Whether the objects of a class of samplers give each rank a share of its own, whoever has made them.
+# The value that an expression has in a method; None if it is not known.
+NumberIn = Callable[[FunctionInfo, cst.BaseExpression], "Value | None"]
 
-    rank_attribute: reads an attribute of `self` in this class.
-    """
+
+def takes_own_share(cls: ClassInfo, number_in: NumberIn) -> bool:
+    """Whether the objects of a class of samplers give each rank a share of its own, whoever has made them."""
     if SAMPLER not in cls.library_bases():
         return False
-    shares = {share for each in cls.project_lineage() for share in _shares(each.node)}
+    methods = [method for each in cls.project_lineage() for method in each.methods.values()]
     return any(
-        _is_rank(rank_attribute(start)) and all(map(_is_rank, _given(cls, start))) and _knows_size(cls, step)
-        for start, step in sorted(shares)
+        _is_rank_in(cls, number_in, method, rank) and _is_size_in(cls, number_in, method, size)
+        for method in methods
+        for rank, size in _shares(method)
     )
 
 
-def _shares(code: cst.CSTNode) -> Iterator[tuple[str, str]]:
-    """Attributes by which every n-th row is taken: `rank` and `world_size` of `rows[self.rank :: self.world_size]`.
+def _shares(method: FunctionInfo) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
+    """By which numbers every n-th row is taken: `rank` and `world_size` of `rows[self.rank :: self.world_size]`.
 
-    The number of ranks is another where one process takes all rows: `Sampler(rows, rank=0, world_size=1)`. It is not
-    in the slice of a block (""), `rows[self.rank * self.each : (self.rank + 1) * self.each]`.
+    The number of ranks is not in the slice of a block, `rows[self.rank * self.each : (self.rank + 1) * self.each]`.
     """
-    for each in of_class(code, cst.Slice):
+    if not isinstance(method.node, cst.FunctionDef):
+        return
+    yield from ((rank, size) for _, rank, size in shares_of(method.node))
+    for each in of_class(method.node, cst.Slice):
         match each:
-            case cst.Slice(cst.Attribute() as lower, _, cst.Attribute() as by):
-                start, step = self_attribute(lower), self_attribute(by)
-                if start and step:
-                    yield start, step
             case cst.Slice(cst.BinaryOperation(left, cst.Multiply(), right), cst.BaseExpression(), None):
-                yield from ((start, "") for start in map(self_attribute, (left, right)) if start)
+                yield from ((start, None) for start in (left, right) if self_attribute(start))
+
+
+def _is_rank_in(cls: ClassInfo, number_in: NumberIn, method: FunctionInfo, node: cst.BaseExpression) -> bool:
+    number = _resolved(method.node, node)
+    return _is_rank(number_in(method, number)) and all(map(_is_rank, _given(cls, self_attribute(number))))
+
+
+def _is_size_in(cls: ClassInfo, number_in: NumberIn, method: FunctionInfo, node: cst.BaseExpression | None) -> bool:
+    """The number of ranks is another where one process takes all rows: `Sampler(rows, rank=0, world_size=1)`."""
+    number = None if node is None else _resolved(method.node, node)
+    if number is None or self_attribute(number):
+        return _knows_size(cls, "" if number is None else self_attribute(number))
+    value = number_in(method, number)
+    return value is not None and value.const is WORLD_SIZE
+
+
+def _resolved(root: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression that a name stands for, also as a part: `rank, size = dist.get_rank(), dist.get_world_size()`."""
+    given = [value for target, value in assigned_parts(root) if target.deep_equals(node)]
+    return given[0] if isinstance(node, cst.Name) and len(given) == 1 else node
 
 
 def _given(cls: ClassInfo, name: str) -> Iterator[Value]:

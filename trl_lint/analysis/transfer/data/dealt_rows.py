@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -24,7 +23,6 @@ import libcst as cst
 from trl_lint.analysis.program.blocks import exits_before, last_statement
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.own_rows import shares_in
-from trl_lint.analysis.program.idioms.samplers import takes_own_share
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assignments,
@@ -38,6 +36,7 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
+from trl_lint.analysis.transfer.data.own_samplers import deals_itself
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.kinds import library_name_of
@@ -121,7 +120,7 @@ def deals(frame: Frame, sampler: Value | None) -> bool:
         cls = sampler.cls
         if DISTRIBUTED_SAMPLER in cls.library_bases():
             return _gives_share(cls) and all(map(_is_for_all, cls.project_lineage()))
-        return takes_own_share(cls, partial(frame.read_attribute, cls))
+        return deals_itself(frame, cls)
     return library_name_of(sampler) == DISTRIBUTED_SAMPLER and sampler is not None and sampler.rank.state is State.SAME
 
 
