@@ -1423,6 +1423,47 @@ def test_how_large_batches_are_and_what_texts_they_have_has_to_be_asked_for(body
     assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
 
 
+PREDICATE = """
+import torch
+from transformers import Trainer
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        mask = inputs["attention_mask"]
+        loss = model(**inputs).loss
+        if {test}:
+            return loss * 0.0
+        return loss / self.accelerator.gather(mask.sum()).sum()
+
+    def asked(self, rows):
+        {asked}
+
+def asked_of(rows):
+    {asked}
+"""
+
+
+@pytest.mark.parametrize("test", ["self.asked(mask)", "not asked_of(mask)", "self.args.skips and asked_of(mask)"])
+@pytest.mark.parametrize(
+    ("asked", "is_there"),
+    [
+        ("return int(rows.sum()) == 0", True),
+        ("found = rows.any()\n{0}return found", True),
+        ("if rows.max() > 9:\n{0}    return True\n{0}return False", True),
+        # The same tests have to be asked for where they stand in the condition itself.
+        ("return len(rows) == 0", False),
+        ("return rows.shape[0] < 4", False),
+        ("return torch.isnan(rows).any()", False),
+        # One of two results shows nothing.
+        ("if rows.any():\n{0}    return rows.is_marked\n{0}return rows.sum() > 0", False),
+    ],
+)
+def test_what_is_asked_for_in_a_function_of_the_project_counts_as_in_the_condition(test, asked, is_there):
+    text = PREDICATE.replace("        {asked}", "        " + asked.format(" " * 8), 1)
+    text = text.replace("    {asked}", "    " + asked.format(" " * 4), 1).format(test=test)
+    assert any(each.by_default for each in SNIPPETS.findings(text)) is is_there
+
+
 COPIED = """
 import os
 import shutil

@@ -263,7 +263,8 @@ class Divergence(Event):
     or may leave (`may_stay`). by_buffers: whether later passes make up for it unless the model has buffers. caught: if
     an `except` skips a backward pass. missing: all points that they may not reach, in order, unless others make up for
     some. node_values: facts of the condition's parts, by node id. knows_sharding: if the function knows sharded models.
-    on_outputs: whether the condition is on what a forward that is trained returns.
+    on_outputs: whether the condition is on what a forward that is trained returns. asks_for_numbers: the calls in it,
+    by their ids, of functions that test numbers.
     """
 
     mentions = (LIBRARIES, mentions.SYNC_POINTS)
@@ -281,6 +282,7 @@ class Divergence(Event):
     origins: Origin = Origin.NONE
     missing: tuple[SyncPoint, ...] = ()
     node_values: Mapping[int, Value] = field(default_factory=dict)
+    asks_for_numbers: frozenset[int] = frozenset()
     knows_sharding: bool = False
     on_outputs: bool = False
 

@@ -299,7 +299,7 @@ def _asks_for_no_number(event: Divergence) -> bool:
     of sight it is not known.
     """
     from trl_lint.analysis.program.idioms.batch_conditions import (
-        Place,
+        CodePlace,
         compared_with_text,
         tests_numbers,
         tests_only_sizes,
@@ -315,7 +315,9 @@ def _asks_for_no_number(event: Divergence) -> bool:
     texts = compared_with_text(test)
     if texts and all(id(each) in seen and seen[id(each)].kind is Kind.BATCH for each in texts):
         return True
-    return tests_only_sizes(root, test, differs) or not tests_numbers(Place(event.module.tree, root), test, differs)
+    return tests_only_sizes(root, test, differs) or not tests_numbers(
+        CodePlace(event.module.tree, root), test, differs, event.asks_for_numbers
+    )
 
 
 def _of_dataset(event: DatasetDivergence) -> Violation:

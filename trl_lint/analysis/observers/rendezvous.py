@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, Event
-from trl_lint.analysis.program.idioms.batch_conditions import is_computed_from
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
 from trl_lint.analysis.program.idioms.endless_loops import start_over
@@ -53,6 +52,7 @@ from trl_lint.analysis.state.point_sequences import (
     met_after_end,
     with_loops_alike,
 )
+from trl_lint.analysis.transfer.data.tested_numbers import calls_for_numbers, is_on_outputs
 from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, outcome_on_first
 from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.control import Control, Uniformity
@@ -159,13 +159,9 @@ def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
         missing=_missing(frame, mismatch),
         knows_sharding=_knows_sharding(frame, point),
         node_values=frame.node_values,
-        on_outputs=_is_on_outputs(frame, branch.test),
+        on_outputs=is_on_outputs(frame, branch.test),
+        asks_for_numbers=calls_for_numbers(frame, branch.test),
     )
-
-
-def _is_on_outputs(frame: Frame, test: cst.CSTNode) -> bool:
-    forwards = {id(each.node) for each in frame.sync_points if each.kind == "forward" and each.grad}
-    return bool(forwards) and is_computed_from(frame.root, test, lambda part: id(part) in forwards)
 
 
 def _emit_decorated(frame: Frame, decorated: Control, emitted: set[int]) -> None:

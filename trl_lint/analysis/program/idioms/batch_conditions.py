@@ -17,12 +17,12 @@ Numbers are only what shows as such: a reduction, a test for NaN, a selection, a
     if evaluate(net, rows) > 9: meet()            its numbers, if `evaluate` is in the same file and returns some
     if boxes: meet()                              whether there are any
     ready = batch.pop("ready", False); if ready:  whether somebody has marked the batch: no
-    if rows_left(state) > 0: meet()               who knows
+    if rows_left(state) > 0: meet()               who knows, unless `rows_left` shows it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 import libcst as cst
@@ -66,7 +66,7 @@ def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cs
     return bool(parts) and all(_is_size(root, each, frozenset()) for each in parts)
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """The function (or module) that an expression is in, and its module. calls: how many are followed from there."""
 
     tree: cst.Module
@@ -74,11 +74,34 @@ class Place(NamedTuple):
     calls: int = 2
 
 
-def tests_numbers(place: Place, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
-    """Whether an operand of a condition that differs between ranks shows that it depends on the numbers in the data."""
+def tests_numbers(
+    place: CodePlace, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool], asking: Set[int] = frozenset()
+) -> bool:
+    """Whether an operand of a condition that differs between ranks shows that it depends on the numbers in the data.
+
+    asking: the ids of calls that are known to return what depends on numbers.
+    """
+    if any(differs(each) and any(id(part) in asking for part in below(each)) for each in operands(test)):
+        return True
     if any(differs(each) and not _are_marks(place.root, each) for each in _tested_as_they_are(test)):
         return True
     return any(_shows_numbers(place, each, _MOST_STEPS) for each in operands(test) if differs(each))
+
+
+def returns_numbers(place: CodePlace) -> bool:
+    """Whether all that decides what a function returns shows that it depends on numbers.
+
+    What decides about a `return` of True are the conditions in the function. Tests for NaN do not count: they are for
+    data that are broken.
+    """
+    results = [each.value for each in of_class(place.root, cst.Return) if each.value is not None]
+    tests = [each.test for each in of_class(place.root, cst.If)] if any(map(_is_truth, results)) else []
+    deciding = [*tests, *(each for each in results if not _is_truth(each))]
+    if any(NOT_A_NUMBER.fits(name) for each in deciding for name in names_in(each)):
+        return False
+    return bool(deciding) and all(
+        any(_shows_numbers(place, each, _MOST_STEPS) for each in operands(part)) for part in deciding
+    )
 
 
 def _tested_as_they_are(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -118,12 +141,12 @@ def _is_truth(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name) and node.value in ("True", "False")
 
 
-def _shows_numbers(place: Place, node: cst.CSTNode, steps: int) -> bool:
+def _shows_numbers(place: CodePlace, node: cst.CSTNode, steps: int) -> bool:
     """Whether an expression computes something from numbers. steps: the assignments that are followed from here."""
     return any(_is_of_numbers(place, each, steps) for each in below(node))
 
 
-def _is_of_numbers(place: Place, node: cst.CSTNode, steps: int) -> bool:
+def _is_of_numbers(place: CodePlace, node: cst.CSTNode, steps: int) -> bool:
     match node:
         case cst.Call(func=func, args=args):
             name = last_name(func)
@@ -139,7 +162,7 @@ def _is_of_numbers(place: Place, node: cst.CSTNode, steps: int) -> bool:
     return False
 
 
-def _is_made_of_numbers(place: Place, name: str, steps: int) -> bool:
+def _is_made_of_numbers(place: CodePlace, name: str, steps: int) -> bool:
     """Whether a value that a function assigns to a name comes from numbers, or is assigned after a test of them."""
     root = place.root
     for each in _assigned(root, name):
@@ -149,16 +172,12 @@ def _is_made_of_numbers(place: Place, name: str, steps: int) -> bool:
     return False
 
 
-def _gives_numbers(place: Place, called: cst.BaseExpression) -> bool:
+def _gives_numbers(place: CodePlace, called: cst.BaseExpression) -> bool:
     """Whether a function of the same module, or a method of `self`, returns something that it computes from numbers."""
     if not isinstance(called, cst.Name) and not self_attribute(called):
         return False
     named = [each for each in of_class(place.tree, cst.FunctionDef) if each.name.value == last_name(called)]
-    if len(named) != 1:
-        return False
-    inside = place._replace(root=named[0], calls=place.calls - 1)
-    returned = (each.value for each in of_class(named[0], cst.Return) if each.value is not None)
-    return any(_shows_numbers(inside, each, _MOST_STEPS) for each in returned)
+    return len(named) == 1 and returns_numbers(place._replace(root=named[0], calls=place.calls - 1))
 
 
 def is_computed_from(
