@@ -582,6 +582,39 @@ def test_a_helper_uses_the_group_that_the_program_has_started(start: str, speaks
     assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
 
 
+RUN_BY = """\
+import torch
+import transformers
+from trl import SFTTrainer
+from helper import total
+
+{made}
+
+class Own({base}):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        self.log({{"largest": total(outputs.logits.max().item())}})
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "made", "speaks"),
+    [
+        ("SFTTrainer", "", True),
+        ("transformers.Trainer", "", True),
+        ("object", "", False),
+        ("SFTTrainer", "args = transformers.TrainingArguments(use_cpu=True)", False),
+        ("SFTTrainer", "def prepare():\n    torch.set_default_device('cuda')", False),
+    ],
+)
+def test_a_helper_uses_the_group_of_the_trainer_that_calls_it(base: str, made: str, speaks: bool, tmp_path: Path):
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "own.py").write_text(RUN_BY.format(base=base, made=made))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
+
+
 # --- the fix --------------------------------------------------------------------------------------------
 
 

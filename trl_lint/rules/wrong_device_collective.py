@@ -46,8 +46,8 @@ A tensor on an unknown device is not reported. These are correct and not reporte
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
 `cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), or where only
 some ranks get, programs that choose gloo or the CPU, leave the backend open on GPUs or change the default device,
-torch.distributed collectives where neither nccl nor a library that chooses it is used (in the file or by a program that
-calls it), and unit tests, which run as one process.
+torch.distributed collectives where neither nccl nor a library that chooses it is used (in the file, or by a program or
+a Trainer's subclass that calls it), and unit tests, which run as one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and

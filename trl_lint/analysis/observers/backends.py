@@ -76,11 +76,13 @@ class BackendChoice(Observer["Frame"]):
             _note(frame, base, args)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """A collective in a helper uses the process group that the program has started."""
+        """A collective in a helper uses the process group that the program has started, or the Trainer that runs it."""
         if not any(isinstance(each, CollectiveCalled) for each in events):
             return events
         runs = [trace.notes.of(Backends) for trace in called_traces(program)]
-        if any(each.takes_cpu for each in runs) or not any(each.moves_gpu for each in runs):
+        if any(each.takes_cpu for each in runs):
+            return events
+        if not (any(each.moves_gpu for each in runs) or _is_run_by_library(program.module)):
             return events
         return [replace(each, on_gpus=True) if isinstance(each, CollectiveCalled) else each for each in events]
 
@@ -170,6 +172,13 @@ def takes_gpu_only(
     if backends.takes_cpu:
         return False
     return not by_torch or on_gpus or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
+
+
+def _is_run_by_library(module: Module | None) -> bool:
+    """Whether a file defines a class of a library that starts the process group and calls it, such as a trainer."""
+    if module is None or module.notes.of(Backends).takes_cpu:
+        return False
+    return any(_chooses(base) for cls in module.classes for base in cls.library_bases())
 
 
 def sees_own_gpu(module: Module) -> bool:
