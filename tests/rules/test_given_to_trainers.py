@@ -79,23 +79,24 @@ def main():
 main()
 """
 GIVEN = 'GRPOTrainer("m", reward_funcs={}, args=GRPOConfig("out"), train_dataset=load())'
-LOGS, KEEPS, JUDGES = ("rewards.py", 10, "TRL003"), ("rewards.py", 15, "TRL008"), ("rewards.py", 35, "TRL008")
+KEEPS, JUDGES = ("rewards.py", 15, "TRL008"), ("rewards.py", 35, "TRL008")
+LOGS = [("rewards.py", 10, "TRL003"), ("rewards.py", 10, "TRL008")]  # the main process alone has a run
 PLACED = ("rewards.py", 21, "TRL008")
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("logs", [LOGS]),
-        ("[logs, keeps]", [LOGS, KEEPS]),
+        ("logs", LOGS),
+        ("[logs, keeps]", [*LOGS, KEEPS]),
         ("rewards.keeps", [KEEPS]),
         ('[partial(keeps_in, path="b.json")]', [PLACED]),
         ("[judge]", [JUDGES]),
         ("[Judge()]", [JUDGES]),
-        ("ALL", [LOGS, KEEPS]),
-        ("[keeps if sys.argv else logs]", [LOGS, KEEPS]),
-        ("[TABLE[name] for name in sys.argv]", [LOGS, KEEPS]),
-        ("chosen(sys.argv)", [LOGS, KEEPS]),
+        ("ALL", [*LOGS, KEEPS]),
+        ("[keeps if sys.argv else logs]", [*LOGS, KEEPS]),
+        ("[TABLE[name] for name in sys.argv]", [*LOGS, KEEPS]),
+        ("chosen(sys.argv)", [*LOGS, KEEPS]),
         ('[made("c.json")]', [PLACED]),
         ("[keeps_once]", []),
         ("[somebodys]", []),
@@ -154,5 +155,6 @@ def test_the_chain_says_where_the_trainer_is_given_the_function(tmp_path: Path) 
     own = ("rewards.py", 8, "`completions` is this rank's own data")
     assert chains == [
         [("train.py", 10, "each process runs `logs`, which is passed here"), own],
+        [("train.py", 10, "each process runs `logs`, which is passed here")],
         [("train.py", 10, "each process runs `keeps`, which is passed here")],
     ]

@@ -136,3 +136,51 @@ def test_a_run_that_a_function_of_another_file_starts(arguments, is_told, tmp_pa
     folder = written(tmp_path, {"runs.py": runs, "train.py": train})
     findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
     assert ("TRL003" in {each.code for each in findings}) is is_told
+
+
+GIVEN = """\
+import wandb
+
+def short(completions, **others):
+    wandb.log({"limit": 80})
+    wandb.run.summary["limit"] = 80
+    return [float(len(text) < 80) for text in completions]
+"""
+GIVES = """\
+import hydra
+import wandb
+from accelerate import PartialState
+from given import short
+from trl import GRPOTrainer
+{}
+def main(args):
+    {}
+    GRPOTrainer(model="small", reward_funcs=[short]).train()
+
+main()
+"""
+DECORATED = '\n@hydra.main(config_path="conf")'
+
+
+@pytest.mark.parametrize(
+    ("decorator", "start", "found"),
+    [
+        ("", "pass", ["crash", "crash"]),
+        ("", "if PartialState().is_main_process:\n        wandb.init()", ["crash", "crash"]),
+        (DECORATED, "if PartialState().is_main_process:\n        wandb.init()", ["crash", "crash"]),
+        ("", "wandb.init()", ["waste"]),
+        (DECORATED, "wandb.init()", ["waste"]),
+        ("", "if PartialState().is_main_process:\n        wandb.init(mode=args.mode)", ["waste"]),
+    ],
+)
+def test_a_function_that_a_trainer_is_given_fails_if_only_the_main_process_has_a_run(decorator, start, found, tmp_path):
+    written(tmp_path, {"given.py": GIVEN, "train.py": GIVES.format(decorator, start)})
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=(EVERY_RULE,)))
+    assert [each.consequence.value for each in findings if each.path.endswith("given.py")] == found
+
+
+def test_a_run_that_a_function_on_the_main_process_starts_is_that_ones(tmp_path):
+    start = "\n@PartialState().on_main_process\ndef begin():\n    wandb.init()\n"
+    written(tmp_path, {"given.py": GIVEN, "train.py": GIVES.format(start, "begin()")})
+    findings = api.check(tmp_path, Settings(root=tmp_path))
+    assert [each.consequence.value for each in findings if each.path.endswith("given.py")] == ["crash", "crash"]

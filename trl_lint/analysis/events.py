@@ -365,8 +365,9 @@ class SideEffect(Event):
     change contains the time in seconds. where: the condition under which all ranks do it, "" if always. looked: whether
     each of them has tested if it exists, at a moment of its own. has_run: whether only ranks with a tracker's run do
     it. early: whether one process does it before Lightning starts the others. own: whether each of them writes data
-    that only it has; None if unknown. called: the call in another file that leads here. is_done: whether it has been
-    done by some ranks where the others come to it, now that all runs are known. without: the options that are off by
+    that only it has; None if unknown. called: the call in another file that leads here. called_back: whether a function
+    leads here that a library was given; if_called_back: whether it only counts there. is_done: whether it has been done
+    by some ranks where the others come to it, now that all runs are known. without: the options that are off by
     default, and without which all ranks do it.
     """
 
@@ -385,6 +386,8 @@ class SideEffect(Event):
     early: bool = False
     own: bool | None = None
     called: Step | None = None
+    called_back: bool = False
+    if_called_back: bool = False
     without: frozenset[str] = frozenset()
     is_done: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
 

@@ -102,7 +102,7 @@ class Effect(NamedTuple):
         given: A keyword that must be true, or nothing is done.
         looks: Whether it first tests if this has been done, so that it is correct if one rank is first.
         consequence: The result if no rank fails.
-        in_hooks: The result in a class that a library runs, if it is another one there.
+        in_hooks: The result in what a library runs, its classes and the functions it is given, if it is another one.
         in_turn: Whether it also does harm if the ranks do it one after the other, as a call that fails does.
         fetches: Whether it gets something that all ranks then read, so that the others have to wait for it.
         left_by: A regular expression for the code that leaves what it changes; empty if that may be there anyway.

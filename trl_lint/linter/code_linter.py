@@ -262,9 +262,12 @@ class CodeLinter:
     def _located(self, module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
         if not found:
             return []
+        from trl_lint.linter.execution.own_runs import with_run
         from trl_lint.linter.locate import located
 
-        found = [each for each in found if not self._is_correct_code(module, each)]
+        found = [
+            (each[0], with_run(self._tools()[0], each[1])) for each in found if not self._is_correct_code(module, each)
+        ]
         located_here = [self._judged(module, each) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return located_here

@@ -13,8 +13,8 @@ Reports effects on shared things that all processes of a distributed run perform
   `unzip`, `wget`, `git clone`, `… > file`, and `mkdir` without `-p` where its error is raised;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
-  and uses of a run that only the main process has, `wandb.run.id`, `wandb.config.x = 1` and
-  `experiment.config.update` of Lightning's `WandbLogger` among them;
+  and uses of a run that only the main process has, `wandb.run.id`, `wandb.run.summary[…] = …`, `wandb.config.x = 1`
+  and `experiment.config.update` of Lightning's `WandbLogger` among them;
 - printing a table.
 
 ## Why is this bad?
@@ -214,7 +214,7 @@ def _consequence(event: SideEffect) -> Consequence:
     cls = event.function.cls if event.function is not None else None
     if event.effect.fails:
         return Consequence.CRASH
-    # A library calls the methods of its own classes; `ABC` and `Generic` call none.
+    # A library calls the methods of its own classes, and what it is given; `ABC` and `Generic` call none.
     bases = () if cls is None else cls.library_bases()
     is_hook = any(base.partition(".")[0] not in sys.stdlib_module_names for base in bases)
-    return (event.effect.in_hooks if is_hook else None) or event.effect.consequence
+    return (event.effect.in_hooks if is_hook or event.called_back else None) or event.effect.consequence

@@ -39,6 +39,7 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.given_functions import GivenFunction
 from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
@@ -89,24 +90,15 @@ class Engine(Runs):
         self.domains = Domains(all_domains())
         self.observers = Observers(observers_for(all_observers(), events))
         self._asked = events
-        self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None, Step | None]] = []
+        self._entered: list[GivenFunction] = []
 
     def needs_event(self, kind: type[Event]) -> bool:
         """Whether any rule needs events of this type."""
         return self._asked is None or kind in self._asked
 
-    def enter(
-        self,
-        function: FunctionInfo,
-        parameters: Mapping[str, Value],
-        cls: ClassInfo | None = None,
-        given: Step | None = None,
-    ) -> None:
-        """A function was passed to a library, which will call it with values of these facts.
-
-        cls: for a method, the class of the object that it is bound to. given: the place, if it is in another file.
-        """
-        self._entered.append((function, parameters, cls, given))
+    def enter(self, passed: GivenFunction) -> None:
+        """A function was passed to a library, which will call it."""
+        self._entered.append(passed)
 
     def analyse(self, module: Module) -> list[Event]:
         """All events of a module: its body, its classes, and the functions that no known code calls.
@@ -150,10 +142,11 @@ class Engine(Runs):
     def _run_passed_functions(self) -> list[EventTrace]:
         traces = []
         while self._entered:
-            function, parameters, cls, given = self._entered.pop()
-            function.reached = True
-            summary = self._enter_with(function, cls, parameters)
-            summary.trace.launch(given)
+            passed = self._entered.pop()
+            passed.function.reached = True
+            summary = self._enter_with(passed.function, passed.cls, passed.parameters)
+            summary.trace.launch(passed.given)
+            summary.trace.called_back |= passed.called_back
             traces.append(summary.trace)
         return traces
 

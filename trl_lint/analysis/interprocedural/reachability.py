@@ -55,9 +55,14 @@ def built(roots: Iterable[EventTrace]) -> set[int]:
     return _closure((trace for trace in roots if trace.builds), _callees)
 
 
+def called_back(roots: Iterable[EventTrace]) -> set[int]:
+    """The ids of the traces that are reached from a function that a library was given."""
+    return _closure((trace for trace in roots if trace.called_back), _callees)
+
+
 def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[Event]:
     """The events of these runs and of all their callees, with what their callers show."""
-    in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
+    in_training, in_steps, in_building, in_given = trained(roots), stepping(roots), built(roots), called_back(roots)
     every = _all_of(roots)
     by_each, apart = _launched(roots)
     showing = _Showing(every)
@@ -65,7 +70,9 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     for trace in every:
         name = id(trace)
         is_launched, called = name in by_each, by_each.get(name)
-        reached = Reached(name in in_training, name in in_steps, name in in_building, is_launched, called)
+        reached = Reached(
+            name in in_training, name in in_steps, name in in_building, is_launched, called, name in in_given
+        )
         elsewhere = reached._replace(launched=False)
         alone = apart.get(name, frozenset()) | (never_started(trace) if is_launched else frozenset())
         for event in trace.events.values():

@@ -121,8 +121,7 @@ class SideEffects(Observer["Frame"]):
     ) -> None:
         if name == STARTS_RUN:
             tracker_runs.note_start(frame, node)
-        is_relevant = name not in ASKS_FOR_RUN or _gets_run_from_library(frame)
-        if row is not None and row.effect is not None and is_relevant and not _delegates(frame, row):
+        if row is not None and row.effect is not None and not _delegates(frame, row):
             last = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
             _emit(frame, row.effect, last, args, node)
 
@@ -151,7 +150,7 @@ class SideEffects(Observer["Frame"]):
         if class_name_of(receiver) == RUN_OF_TRACKER:
             _emit(frame, OF_TRACKER, name, Arguments(), node)
         owner = tracker_runs.name_of(receiver)
-        if not owner or not tracker_runs.is_on_one_rank(frame, _gets_run_from_library(frame)):
+        if not owner or not tracker_runs.is_on_one_rank(frame, from_library=True):
             return
         if not tracker_runs.allows_for_none(frame, node):
             _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
@@ -165,9 +164,11 @@ class SideEffects(Observer["Frame"]):
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Keep it if each process is known to reach it: in code that is launched, and in its callees."""
-        if not reached.launched or (isinstance(event, SideEffect) and event.is_done()):
+        if not reached.launched or not isinstance(event, SideEffect):
+            return event if reached.launched else None
+        if event.is_done() or (event.if_called_back and not reached.called_back):
             return None
-        return replace(event, called=reached.called) if isinstance(event, SideEffect) else event
+        return replace(event, called=reached.called, called_back=reached.called_back)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
@@ -317,10 +318,19 @@ def _emit(
         by_clock=path is not None and _is_named_by_clock(path),
         where=next((part for each in conditions if (part := _required_condition(frame, each, node))), unset),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
+        if_called_back=_is_right_without_library(frame, effect, name),
         without=without,
         has_run=any(_tests_run(frame, each) for each in conditions),
         is_done=_making(frame),
     )
+
+
+def _is_right_without_library(frame: Frame, effect: Effect, name: str) -> bool:
+    """Whether it needs a run, and only a library would start that on one rank."""
+    in_library = _gets_run_from_library(frame)
+    if effect is NEEDS_RUN:
+        return not tracker_runs.is_on_one_rank(frame, in_library)
+    return name in ASKS_FOR_RUN and not in_library
 
 
 def _unset_option(frame: Frame, effect: Effect, args: Arguments) -> str:

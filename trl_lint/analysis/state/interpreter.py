@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.analysis.state.given_functions import GivenFunction
     from trl_lint.analysis.state.observing import Observers
     from trl_lint.analysis.state.refining import Domains
     from trl_lint.domain.averaging import Mean
-    from trl_lint.domain.provenance import Step
     from trl_lint.domain.sync_points import SyncPoint
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row
@@ -99,13 +99,7 @@ class Interpreter(Protocol):
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> Value: ...
 
-    def enter(
-        self,
-        function: FunctionInfo,
-        parameters: Mapping[str, Value],
-        cls: ClassInfo | None = None,
-        given: Step | None = None,
-    ) -> None: ...
+    def enter(self, passed: GivenFunction) -> None: ...
 
     def function(
         self, node: cst.FunctionDef | cst.Lambda, outer: Frame | None, module: Module | None = None

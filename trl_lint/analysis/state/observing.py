@@ -55,6 +55,7 @@ class Reached(NamedTuple):
         builds: Whether it is reached while a trainer is being constructed.
         launched: Whether each process of a distributed run is known to get there.
         called: The call in another file by which they do, if that is how, after what shows that there are several.
+        called_back: Whether a function reaches it that a library was given, and calls.
     """
 
     trains: bool
@@ -62,6 +63,7 @@ class Reached(NamedTuple):
     builds: bool
     launched: bool
     called: Step | None = None
+    called_back: bool = False
 
 
 class Branch(NamedTuple):

@@ -10,6 +10,7 @@ For example:
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import libcst as cst
 
@@ -20,9 +21,11 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
 from trl_lint.knowledge.effects import ASKS_FOR_RUN, GROUPS_RUN, LOGS_TO_RUN, NAMES_RUN, NEED_RUN, STARTS_RUN, TURNS_OFF
 from trl_lint.linter.execution.one_process_code import RANKS
+from trl_lint.rules.base import Violation
 
 _LIBRARY = STARTS_RUN.partition(".")[0]
-_ASKS_RANK = re.compile(RANKS.decode())
+_ASKS_RANK = re.compile(RANKS.decode() + "|process_zero")
+_LETS_SOME_IN = re.compile(r"(?i)rank|main_process|process_zero")
 
 
 def is_of_own_run(project: Project, event: Event) -> bool:
@@ -33,6 +36,17 @@ def is_of_own_run(project: Project, event: Event) -> bool:
     return logs in LOGS_TO_RUN and _are_all_of_groups(project)
 
 
+def with_run(project: Project, violation: Violation) -> Violation:
+    """A violation that is no crash if each process has a run of its own: a function given to a library logs to it."""
+    event = violation.event
+    if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN or not event.called_back:
+        return violation
+    in_class = event.function is not None and event.function.cls is not None and event.function.cls.library_bases()
+    if in_class or violation.consequence is not event.effect.in_hooks or not _is_started_by_all(project):
+        return violation
+    return replace(violation, consequence=event.effect.consequence)
+
+
 @noted
 def _is_started_by_all(project: Project) -> bool:
     """Whether the linted files start a run where nothing keeps a process from it: then each has one to use.
@@ -41,7 +55,7 @@ def _is_started_by_all(project: Project) -> bool:
     """
     starters = (each for each in _starters(project) if not is_test_file(each.path))
     started = ((module, call) for module in starters for call in _calls(module, STARTS_RUN))
-    return any(TURNS_OFF in _given(call) or not _is_kept_from_some(module, call) for module, call in started)
+    return any(TURNS_OFF in _given(call) or not _is_for_known_ranks(module, call) for module, call in started)
 
 
 @noted
@@ -75,9 +89,20 @@ def _given(call: cst.Call) -> set[str]:
 
 def _is_kept_from_some(module: Module, call: cst.Call) -> bool:
     """Whether a decorator, or a condition around a call or a caller of its function, may be for some processes only."""
+    decorated = any(each.decorators for each in definitions_around(module.tree, call))
+    return decorated or _is_asked_for_rank(module, call)
+
+
+def _is_for_known_ranks(module: Module, call: cst.Call) -> bool:
+    """The same, if only a decorator that mentions a rank may be for some: `@hydra.main(…)` lets all of them in."""
     around = definitions_around(module.tree, call)
-    if any(each.decorators for each in around):
-        return True
+    decorators = (module.tree.code_for_node(each) for definition in around for each in definition.decorators)
+    return any(_LETS_SOME_IN.search(each) for each in decorators) or _is_asked_for_rank(module, call)
+
+
+def _is_asked_for_rank(module: Module, call: cst.Call) -> bool:
+    """Whether a condition around a call, or a caller of its function, mentions a rank."""
+    around = definitions_around(module.tree, call)
     names = {each.name.value for each in around}
     callers = [each for each in of_class(module.tree, cst.Call) if last_name(each.func) in names]
     return any(_is_for_some(module, each) for each in (call, *callers))

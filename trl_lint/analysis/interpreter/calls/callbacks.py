@@ -11,6 +11,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue, Project
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.given_functions import GivenFunction
 from trl_lint.domain.choices import OneOfFunctions, OneOfProjectObjects
 from trl_lint.domain.kinds import BoundMethod, ContainerValue, PartialCall, TupleValue
 from trl_lint.domain.provenance import GivenToLibrary, Step
@@ -37,7 +38,7 @@ def enter_callbacks_of(frame: Frame, row: Class, args: Arguments, node: cst.CSTN
         if value is not None:
             for function, cls, named in _functions(frame, value):
                 given = _given(frame, function, node)
-                frame.engine.enter(function, {**_preceded(facts_of, given), **named}, cls, given)
+                frame.engine.enter(GivenFunction(function, {**_preceded(facts_of, given), **named}, cls, given))
 
 
 def _given(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> Step | None:

@@ -38,6 +38,7 @@ from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import attribute_values, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.given_functions import GivenFunction
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import ModelRole, ModelValue
 from trl_lint.domain.model_roles import in_model_role
@@ -69,7 +70,7 @@ def note_losses(frame: Frame, trainer: str, args: Arguments, node: cst.CSTNode) 
         for each in cls.project_lineage():
             noted.setdefault(each, step)
             frame.engine.note_stored(Losses, each)
-        frame.engine.enter(forward, {}, cls)
+        frame.engine.enter(GivenFunction(forward, {}, cls))
 
 
 def _losses(frame: Frame, value: Value | None) -> Iterator[ClassInfo]:
