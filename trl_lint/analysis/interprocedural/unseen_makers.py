@@ -16,7 +16,9 @@ from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.state import records, settings
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Value
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK
 from trl_lint.knowledge.transformers import CONSTRUCTOR, CONSTRUCTOR_OF_CALLBACK
 
 if TYPE_CHECKING:
@@ -58,9 +60,12 @@ def _argument(engine: Interpreter, cls: ClassInfo, method: FunctionInfo, paramet
     known = by_annotation(engine, Frame(engine, method.module), parameter)
     if known is UNKNOWN and engine.is_subclass(cls, "transformers.TrainerCallback"):
         known = CONSTRUCTOR_OF_CALLBACK.get(parameter.name, UNKNOWN)
-    if known is UNKNOWN and not creations.may_differ(engine.project, cls, parameter.name):
-        return SAME
-    return known
+    if known.rank.state is not State.UNKNOWN or creations.may_differ(engine.project, cls, parameter.name):
+        return known
+    named = settings.parameter_by_name(parameter.name, known)
+    if named.rank.differs or MAY_ASK_FOR_RANK.fits(parameter.name):
+        return named
+    return SAME if known is UNKNOWN else known.replace(rank=SAME.rank)
 
 
 def by_annotation(engine: Interpreter, frame: Frame, parameter: Parameter) -> Value:
