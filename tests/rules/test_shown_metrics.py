@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 from snippets import Snippets
 
@@ -270,3 +272,18 @@ def test_what_a_model_computes_of_tensors_that_the_rank_cuts(call, count):
     findings = SNIPPETS.findings(OWN.format(call=call))
     assert len(findings) == count
     assert all(finding.fix.applicability is Applicability.DISPLAY for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("shown", "sink"),
+    [
+        ('Path("log.v1.json").write_text(f"loss {loss}")', 'Path("log.v1.json").write_text'),
+        ('(Path("out") / "log.json").write_text(f"loss {loss}")', '(Path("out") / "log.json").write_text'),
+        ('open(f"{args.out}/log.txt", "w").write(f"loss {loss}")', 'open(f"{args.out}/log.txt", "w").write'),
+        ('Path("log").write_text(f"loss {loss}")', 'Path("log").write_text'),
+        ('args.files = open("log.txt", "w")\nargs.files.write(f"loss {loss}")', "files.write"),
+    ],
+)
+def test_what_it_reaches_is_named_in_full_if_it_is_more_than_names(shown, sink):
+    finding = SNIPPETS.finding(program(f"if rank == 0:\n{indent(shown, '    ')}"))
+    assert f"reaches `{sink}` unreduced" in finding.message

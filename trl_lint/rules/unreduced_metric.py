@@ -352,7 +352,9 @@ def _may_be_of_one_process(event: Logged) -> bool:
 
 
 def _short(sink: str) -> str:
-    return ".".join(sink.split(".")[-2:])
+    """The last two of its names; other code as it is: a point in `Path("a.json").write_text` may be part of a text."""
+    is_dotted = all(each.isidentifier() for each in sink.split("."))
+    return ".".join(sink.split(".")[-2:]) if is_dotted else sink
 
 
 def _function(event: Logged, write: Write) -> FunctionInfo | None:
