@@ -596,6 +596,17 @@ def test_how_safe_a_guard_is(call, applicability):
         ('with open("x.json", "w") as file:\n    json.dump([mask], file)', True),
         ('with open("x.json", "w") as file:\n    json.dump([1], file)', False),
         ('with open("x.txt", "w") as file:\n    for row in mask:\n        file.write(f"{row}")', True),
+        # What something unknown makes of each row; but not what it makes of all of them, or may have gathered.
+        ('with open("x.json", "w") as file:\n    json.dump([made(row) for row in mask], file)', True),
+        ('rows = [made(row) for row in mask]\ntorch.save({"rows": rows, "mask": mask}, "x.pt")', True),
+        ('rows = []\nfor row in mask:\n    rows.append(made(row))\nframes.DataFrame(rows).to_csv("x.csv")', True),
+        ('with open("x.txt", "w") as file:\n    for row in mask:\n        file.write(made(row))', True),
+        ('rows = [made(row) for row in mask]\ntorch.save({"rows": rows, "model": model.state_dict()}, "x.pt")', False),
+        ('torch.save(made(mask), "x.pt")', False),
+        ('torch.save([made(row) for row in made(mask)], "x.pt")', False),
+        ('torch.save([made(row) for row in names], "x.pt")', False),
+        ('torch.save([all_reduce_mean(row) for row in mask], "x.pt")', False),
+        ('rows = accelerator.gather(mask)\ntorch.save([made(row) for row in rows], "x.pt")', False),
         # A line in a log; and what is added to what others have written.
         ('with open("x.txt", "w") as file:\n    file.write(f"{loss}")', False),
         ('with open("x.txt", "a") as file:\n    for row in mask:\n        file.write(f"{row}")', False),

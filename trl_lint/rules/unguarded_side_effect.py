@@ -44,11 +44,11 @@ ranks read the file again, they wait for it first.
   needed, and for `exist_ok=True` where the code has checked whether the folder exists.
 - *Unsafe* for files, because other ranks may need them and have to wait for them, and for `exist_ok=True` elsewhere,
   because an existing folder is no longer an error.
-- A *hint* if each rank writes data of its own, which a guard would lose, if the call is part of a larger statement (but
-  for `with open(…) as file:` around lines that only write it), if the file, or one with the same text in its name, is
-  read again where not all ranks could wait, or just before, while others may still read it, if other code under a
-  condition on it is meant for all ranks, if the weights of a model are saved that FSDP or DeepSpeed ZeRO-3 shards, and
-  if there is no condition for the main process.
+- A *hint* if each rank writes data of its own, or what a function out of sight makes of each of its own rows, which a
+  guard would lose, if the call is part of a larger statement (but for `with open(…) as file:` around lines that only
+  write it), if the file, or one with the same text in its name, is read again where not all ranks could wait, or just
+  before, while others may still read it, if other code under a condition on it is meant for all ranks, if the weights
+  of a model are saved that FSDP or DeepSpeed ZeRO-3 shards, and if there is no condition for the main process.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;

@@ -7,6 +7,7 @@ Events of a program in which `rows` is this rank's share of the data:
         json.dump(rows, file)
     table = pandas.DataFrame(rows)
     table.to_csv("rows.csv")                SideEffect(name="to_csv", own=True)
+    json.dump([f(row) for row in rows], file)    the same: what something unknown makes of a row is this rank's own
     torch.save(gathered, "rows.pt")         SideEffect(name="torch.save", own=False), as `gathered` is the same
     torch.save({"rows": rows, "model": model.state_dict()}, "all.pt")    own=None: it is neither
     table.to_csv("rows.csv", mode="a")      none: each adds its rows to those of the others
@@ -24,7 +25,8 @@ from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.idioms.open_files import bound_to
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, of_class
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.analysis.transfer.processes.mapped_rows import UNWANTED, are_made_of_own, is_row_of_own
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import ADD_ROWS, APPENDED, MAKE_TABLES, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
 
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
 
-# Of these, each rank has its own, and nobody wants all of them.
-_UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
 _MAY_HAVE_OWN_PARTS = frozenset({Kind.BOUND, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.UNKNOWN})
 # How deep the containers of data are.
 _DEEPEST = 3
@@ -57,6 +57,9 @@ class WrittenContents(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in TAKE_DATA:
             _note(frame, args.get(*TAKE_DATA[name]), node, is_table=name in MAKE_TABLES)
+            written = [args.expression(each) for each in TAKE_DATA[name]]
+            if any(each is not None and are_made_of_own(frame, each) for each in written):
+                frame.notes.of(DataCalls).own[id(node)] = True
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in WRITE_TABLE:
@@ -102,7 +105,10 @@ def _writes_own(frame: Frame, call: cst.CSTNode) -> bool:
     bound = bound_to(frame.root, call)
     writing = [] if bound is None else list(_writing(own, bound[0].value, bound[1]))
     return bool(writing) and all(
-        own.get(id(each)) or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN)) for each in writing
+        own.get(id(each))
+        or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN))
+        or is_row_of_own(frame, each.args[0].value, each)
+        for each in writing
     )
 
 
@@ -149,7 +155,7 @@ def _is_own(frame: Frame, value: Value, depth: int = 0) -> bool:
     parts = frame.memory.contents(value) if depth < _DEEPEST else []
     if parts:
         return all(_is_own(frame, each, depth + 1) for each in parts)
-    return value.rank.differs and not value.rank.origins & _UNWANTED
+    return value.rank.differs and not value.rank.origins & UNWANTED
 
 
 OBSERVER = WrittenContents()

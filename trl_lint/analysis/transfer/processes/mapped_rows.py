@@ -1,0 +1,81 @@
+"""Rows that something unknown has made, each of one of this rank's own rows: they are likely to be its own as well.
+
+For example, where `completions` are this rank's own, and nothing is known of `text_of`:
+
+    texts = [text_of(each) for each in completions]
+    json.dump(texts, file)                                made of own rows
+    for text in texts: file.write(text)                   so are these
+    for each in completions: file.write(text_of(each))    and these
+    json.dump(total(completions), file)                   unknown: it may be the sum over all ranks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, names_in, of_class
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.knowledge.heuristics import MAY_REDUCE
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+
+# Of these, each rank has its own, and nobody wants all of them.
+UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
+_ADDS = frozenset({"add", "append", "extend"})
+
+
+def are_made_of_own(frame: Frame, data: cst.BaseExpression, depth: int = 3) -> bool:
+    """Whether data is a list, or a table of such lists, whose items are each made of one of this rank's own rows."""
+    if _is_own(frame, data):
+        return True
+    match data:
+        case cst.ListComp() | cst.GeneratorExp() | cst.SetComp():
+            return _is_of_own(frame, data.elt, data.for_in.target, data.for_in.iter, depth)
+        case cst.Dict() if data.elements and depth:
+            return all(are_made_of_own(frame, each.value, depth - 1) for each in data.elements)
+        case cst.Name(name) if depth:
+            made = assigned_once(frame.root, name)
+            return made is not None and (
+                are_made_of_own(frame, made, depth - 1) or _is_filled_with_own(frame, name, depth - 1)
+            )
+    return False
+
+
+def is_row_of_own(frame: Frame, row: cst.BaseExpression, call: cst.Call, depth: int = 3) -> bool:
+    """Whether a call in a loop over this rank's own rows takes something that is made of the row."""
+    loops = (each for each in ancestors(frame.root, call) if isinstance(each, cst.For))
+    return any(_is_of_own(frame, row, each.target, each.iter, depth) for each in loops)
+
+
+def _is_filled_with_own(frame: Frame, name: str, depth: int) -> bool:
+    """Whether all that is added to a list is made of this rank's own rows."""
+    added = list(_added_to(frame.root, name))
+    return bool(added) and all(is_row_of_own(frame, each.args[0].value, each, depth) for each in added)
+
+
+def _added_to(root: cst.CSTNode, name: str) -> Iterator[cst.Call]:
+    for call in of_class(root, cst.Call):
+        match call:
+            case cst.Call(func=cst.Attribute(value=cst.Name(owner)), args=[_]) if owner == name:
+                if last_name(call.func) in _ADDS:
+                    yield call
+
+
+def _is_of_own(
+    frame: Frame, row: cst.BaseExpression, target: cst.BaseExpression, rows: cst.BaseExpression, depth: int
+) -> bool:
+    """Whether a row is made of what a loop takes from rows of this rank's own, and is not known to be shared."""
+    is_shared = frame.node_values.get(id(row), UNKNOWN).rank.state is State.SAME
+    may_reduce = any(MAY_REDUCE.fits(last_name(each.func)) for each in of_class(row, cst.Call))
+    is_of_row = not names_in(row).isdisjoint(names_in(target))
+    return is_of_row and not is_shared and not may_reduce and are_made_of_own(frame, rows, depth)
+
+
+def _is_own(frame: Frame, data: cst.BaseExpression) -> bool:
+    value = frame.node_values.get(id(data), UNKNOWN)
+    return value.kind is not Kind.LOADER and value.rank.differs and not value.rank.origins & UNWANTED
