@@ -25,9 +25,17 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
+from trl_lint.analysis.interprocedural import own_rank_decorators
+from trl_lint.analysis.interprocedural.own_rank_decorators import (
+    division_by,
+    function_around,
+    of_some,
+    result_of_some,
+    returned_function,
+)
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, innermost, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -56,18 +64,39 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
         return Control(Uniformity.DIVERGENT, provenance, ranks.RANK_LOCAL)
     if function.decorators & KEEP_RESULTS:
         return Control(Uniformity.UNKNOWN, frame.step(function.node, "its decorator may return a result that it keeps"))
-    if all(_lets_all_ranks_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
+    unknown = [each for each in _decorators_of(function) if not _lets_all_ranks_in(frame, each)]
+    if not unknown:
         return UNIFORM
+    for each in unknown:
+        if (division := division_by(frame, each)) is not None:
+            return own_rank_decorators.entered_by(frame, division)
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))
 
 
-def result_for_callers(frame: Frame, function: FunctionInfo, result: Value) -> Value:
-    """What callers get where the body of a function returns `result`: a decorator may reduce it."""
+def _decorators_of(function: FunctionInfo) -> list[cst.BaseExpression]:
+    return [each.decorator for each in getattr(function.node, "decorators", ())]
+
+
+def result_for_callers(frame: Frame, function: FunctionInfo, result: Value, decorated: Control) -> Value:
+    """What callers get where the body of a function returns `result`: a decorator may reduce it.
+
+    decorated: which ranks its decorators let run it.
+    """
+    result = _changed_result(frame, function, result)
+    if decorated.uniformity is not Uniformity.DIVERGENT:
+        return result
+    if function.decorators & RANK_DECORATORS:
+        return of_some(result, decorated)
+    dividing = [found for each in _decorators_of(function) if (found := division_by(frame, each)) is not None]
+    return result_of_some(dividing[0], result, decorated) if len(dividing) == 1 else UNKNOWN
+
+
+def _changed_result(frame: Frame, function: FunctionInfo, result: Value) -> Value:
     if function.decorators & CHOOSES_BY_TYPE:
         return UNKNOWN
     if function.decorators <= HARMLESS_DECORATORS:
         return result
-    found = (_wrapper_of(frame, each.decorator) for each in getattr(function.node, "decorators", ()))
+    found = (_wrapper_of(frame, each) for each in _decorators_of(function))
     wrappers = [each for each in found if each is not None]
     if any(_changes_result(*each) for each in wrappers):
         return UNKNOWN
@@ -104,8 +133,8 @@ def _wrapper_of(frame: Frame, decorator: cst.BaseExpression) -> tuple[cst.Functi
     value = frame.engine.settle(expressions.evaluate(frame, target))
     function = value.function.node if isinstance(value, FunctionValue) else None
     if isinstance(decorator, cst.Call) and function is not None:
-        function = _returned_function(function)
-    inner = _returned_function(function) if isinstance(function, cst.FunctionDef) else None
+        function = returned_function(function)
+    inner = returned_function(function) if isinstance(function, cst.FunctionDef) else None
     if not isinstance(function, cst.FunctionDef) or inner is None or len(function.params.params) != 1:
         return None
     return inner, function.params.params[0].name.value
@@ -144,7 +173,7 @@ def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
         return value.name in PASS_SETTINGS
     function = value.function.node if isinstance(value, FunctionValue) else None
     if isinstance(decorator, cst.Call) and function is not None:
-        function = _returned_function(function)
+        function = returned_function(function)
     if not isinstance(function, cst.FunctionDef) or not isinstance(value, FunctionValue):
         return False
     is_always = _calls_always(function) and not _may_order(Frame(frame.engine, value.function.module), function)
@@ -181,32 +210,16 @@ def _hands_back(decorator: cst.FunctionDef) -> bool:
     targets = (each for each, _ in assignments(decorator.body) if isinstance(each, (cst.Name, cst.Tuple)))
     bound = {each for target in targets for each in names_in(target)}
     bound |= {each.name.value for each in of_class(decorator.body, cst.FunctionDef)}
-    own = (each for each in of_class(decorator, cst.Return) if _function_around(decorator, each) is decorator)
+    own = (each for each in of_class(decorator, cst.Return) if function_around(decorator, each) is decorator)
     returned = [each.value for each in own]
     are_it = (isinstance(each, cst.Name) and each.value == name for each in returned)
     return name not in bound and bool(returned) and all(are_it)
 
 
-def _returned_function(function: cst.CSTNode) -> cst.FunctionDef | None:
-    """The nested function that a function returns, if it always returns that one."""
-    if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
-        return None
-    nested = {each.name.value: each for each in function.body.body if isinstance(each, cst.FunctionDef)}
-    names = {
-        last_name(each.value) for each in of_class(function, cst.Return) if _function_around(function, each) is function
-    }
-    return nested.get(names.pop()) if len(names) == 1 else None
-
-
-def _function_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
-    """The innermost function around a node."""
-    return innermost(root, node, cst.FunctionDef, cst.Lambda) or root
-
-
 def _calls_always(decorator: cst.FunctionDef) -> bool:
     """Whether the function that a decorator returns calls the decorated one on all paths."""
     parameters = decorator.params.params
-    inner = _returned_function(decorator)
+    inner = returned_function(decorator)
     if inner is None or len(parameters) != 1:
         return False
     decorators = {last_name(callee_of(each.decorator)) for each in inner.decorators}

@@ -225,9 +225,7 @@ class Runs(Definitions):
         result = early_returns.with_none_on_some(frame, result, divided)
         result = wrapped_returns.with_wrapped_way(frame, result)
         result = absences.of_returned(frame, entry, result)
-        result = decorators.result_for_callers(frame, function, result)
-        if decorated.uniformity is Uniformity.DIVERGENT:
-            result = self._of_some_ranks(result, decorated)
+        result = decorators.result_for_callers(frame, function, result, decorated)
         if memory is not None:
             frame.memory = memory
         early_returns.note_differing(frame, of_some, divided)
@@ -236,12 +234,6 @@ class Runs(Definitions):
             yielded = seeded_orders.as_drawn(frame, function.node, frame.yielded)
             return IterableValue(ranks.SAME, yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
         return result
-
-    def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
-        """The result of a function that only some ranks run because of its decorator: None on the others."""
-        joined = join(result, NONE, decorated.rank)
-        lacks_cause = joined.rank.differs and joined.provenance is None
-        return joined.replace(provenance=decorated.provenance) if lacks_cause else joined
 
     def _summarised(
         self,

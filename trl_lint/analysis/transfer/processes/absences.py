@@ -119,6 +119,12 @@ def in_branch(frame: Frame, branch: cst.If, holds: bool, bound: cst.CSTNode) -> 
     return next((each.absence(bound, Instead.NONE) for each in divisions if each.holds is holds), None)
 
 
+def by_test(frame: Frame, test: cst.BaseExpression, holds: bool, condition: Control) -> Absence | None:
+    """The absence on the other ranks, which have None, of what only the ranks get for which a test is true or false."""
+    divisions = _divisions(frame, test, condition, frame.memory.control)
+    return next((each.absence(test, Instead.NONE) for each in divisions if each.holds is holds), None)
+
+
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
     """Whether a part of a test asks if there is only one process: `not args.distributed`, `rank is None`."""
     if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
