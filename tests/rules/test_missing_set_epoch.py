@@ -161,6 +161,13 @@ def endless(loader):
         for batch in loader:
             yield batch
 
+def forever(loader):
+    while True:
+        yield from loader
+
+def once(loader):
+    yield from loader
+
 """
 
 
@@ -173,6 +180,9 @@ def endless(loader):
         ("for batch in endless(loader):\n    model(batch).backward()\n", ["True"]),
         ("batches = endless(loader)\nwhile args.goes_on:\n    model(next(batches)).backward()\n", ["True"]),
         ("for batch in endless(loader):\n    model(batch)\n", []),
+        ("for batch in forever(loader):\n    model(batch).backward()\n", ["True"]),
+        ("for batch in forever(loader):\n    model(batch)\n", []),
+        ("for batch in once(loader):\n    model(batch).backward()\n", []),
     ],
 )
 def test_the_loop_over_the_batches_is_in_another_function(body, places):
@@ -271,7 +281,8 @@ def test_other_files_may_tell_the_sampler_the_epoch(files, is_reported, tmp_path
     assert found(folder, "train.py") == found(folder, ".") == [("train.py", 7, "TRL019")] * is_reported
 
 
-def test_a_generator_of_batches_may_be_in_a_file_that_names_no_library(tmp_path):
+@pytest.mark.parametrize("passed", ["for batch in loader:\n            yield batch", "yield from loader"])
+def test_a_generator_of_batches_may_be_in_a_file_that_names_no_library(tmp_path, passed):
     main = TRAINS.replace("train(", "cycle(").replace("import train", "import cycle")
     main = main.replace("    for epoch in range(args.epochs):\n        cycle(model, model.optimizer, loader)\n", "")
     main += """\
@@ -280,7 +291,7 @@ def test_a_generator_of_batches_may_be_in_a_file_that_names_no_library(tmp_path)
         model(next(batches)).backward()
         model.optimizer.step()
 """
-    generator = "def cycle(loader):\n    while True:\n        for batch in loader:\n            yield batch\n"
+    generator = f"def cycle(loader):\n    while True:\n        {passed}\n"
     folder = written(tmp_path, {"train.py": main, "loops.py": generator})
     assert found(folder, ".") == [("loops.py", 2, "TRL019")]
 

@@ -7,6 +7,8 @@ Events of a program in which no file calls `set_epoch`:
         for batch in loader:
             model(batch).backward()
 
+    while True:                         EpochsAlike, in a generator on whose batches its caller trains
+        yield from loader
     for epoch in range(10):             EpochsAlike, if the function loops over the loader and trains
         train(model, loader)
     for epoch in range(10):             none: no gradients are computed
@@ -87,6 +89,10 @@ class EpochOrders(Observer["Frame"]):
                 here.add(Pass(each.sampler, node, each.batches))
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        for passed_on in of_class(statement, cst.From) if isinstance(statement, cst.Expr) else ():
+            for each in _looped_over(frame, passed_on.item):
+                batches = frame.step(passed_on.item, _BATCHES)
+                frame.trace.notes.of(Passes).add(Pass(each, statement, batches, generator=True))
         if not isinstance(statement, (cst.For, cst.While)):
             return
         if _is_over_epochs(frame, statement):
