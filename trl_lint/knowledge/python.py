@@ -225,6 +225,8 @@ COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 # Decorators that make the function a command with options (click, typer, fastcore), and those that are used with them.
 COMMAND_DECORATORS = frozenset({"call_parse", "command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
+# The classes of dicts.
+DICTS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict", "collections.defaultdict"})
 # Methods of lists, sets and dicts by which they get more.
 ADD_TO_CONTAINERS = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
 # Decorators of functions that have other bodies for other types of their first argument.

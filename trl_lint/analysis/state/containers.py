@@ -10,7 +10,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
 from trl_lint.analysis.program.idioms.mappings import read_by_key
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.state import records, settings
+from trl_lint.analysis.state import own_dicts, records, settings
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.choices import OneOfProjectObjects
@@ -130,7 +130,7 @@ def key_text(key: Hashable) -> str:
 
 def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     """An element of an iterable, and whether its length is the same on all ranks."""
-    value = frame.engine.with_contents(frame, value)
+    value = own_dicts.with_entries(frame, frame.engine.with_contents(frame, value))
     match value:
         case IterableValue():
             return value.element, value.length

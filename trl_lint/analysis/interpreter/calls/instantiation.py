@@ -73,6 +73,7 @@ def _instantiate(
     elif init is None:
         _fill_record(frame, instance.cls if isinstance(instance, ProjectInstance) else cls, args)
         _complete(frame, cls, args, node, instance)
+        library_calls.note_entries(frame, instance, cls, args, node)
         loader = library_calls.note_loader(frame, instance, args, node)
         if loader is not None and adds_nothing(cls):
             return loader

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers, special_calls, started_processes
+from trl_lint.analysis.interpreter.calls import (
+    container_methods,
+    registered_hooks,
+    row_transfers,
+    special_calls,
+    started_processes,
+)
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
@@ -16,7 +22,7 @@ from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.state import settings
+from trl_lint.analysis.state import own_dicts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.refining import FunctionCall
@@ -28,6 +34,7 @@ from trl_lint.domain.equality import same_facts
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
+    ContainerValue,
     FirstRankContext,
     LibraryName,
     TupleValue,
@@ -40,7 +47,7 @@ from trl_lint.knowledge.effects import OPENERS
 from trl_lint.knowledge.evaluation import OPEN_ARGUMENTS, synchronised_metric
 from trl_lint.knowledge.lhotse import sharing_sampler
 from trl_lint.knowledge.process_starts import LAUNCHERS, START_GROUP
-from trl_lint.knowledge.python import PARSE_TEXT
+from trl_lint.knowledge.python import DICTS, PARSE_TEXT
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, OpaqueCall, Row, Sink
 from trl_lint.knowledge.torch_distributed import DATA_LOADER
 from trl_lint.knowledge.transformers import CALLS_HOOKS
@@ -128,6 +135,10 @@ def call_inherited(
         for observe in frame.observers.instantiate:
             observe(frame, "", args, node)
         note_loader(frame, receiver, args, node)
+        note_entries(frame, receiver, cls, args, node)
+    entries = own_dicts.with_entries(frame, receiver) if name in container_methods.METHODS else receiver
+    if isinstance(entries, ContainerValue):
+        return container_methods.call(frame, entries, name, args, node)
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
         if found is not None:
@@ -139,6 +150,15 @@ def call_inherited(
     if unique is not None and frame.engine.library_method(unique, name) is not None:
         return call_method(frame, receiver, unique, name, args, node)
     return frame.engine.unresolved(frame, args, node)
+
+
+def note_entries(frame: Frame, receiver: Value, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
+    """An object that is a dict itself gets its entries: they are known if no other arguments are."""
+    base = next((each for each in cls.library_bases() if each in DICTS), None)
+    if base is not None:
+        is_known = args.star is None and args.double is None
+        entries = frame.engine.call_value(frame, LibraryName(base), args, node) if is_known else UNKNOWN
+        own_dicts.note(frame, receiver, entries)
 
 
 def note_loader(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> Value | None:

@@ -45,7 +45,7 @@ from trl_lint.analysis.program.idioms import reset_metrics
 from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
-from trl_lint.analysis.state import own_texts, settings
+from trl_lint.analysis.state import own_dicts, own_texts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
@@ -319,6 +319,9 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
         fields = dict_constructors.of_fields(frame, receiver, node)
         if fields is not None:
             return fields
+    entries = own_dicts.with_entries(frame, receiver) if name in container_methods.METHODS else receiver
+    if isinstance(entries, ContainerValue):
+        return container_methods.call(frame, entries, name, args, node)
     value = attributes.read(frame, receiver, name, callee_of(node))
     if isinstance(value, BoundMethod) and (value.receiver, value.name) == (receiver, name):
         return library_calls.call_inherited(frame, receiver, cls, name, args, node)

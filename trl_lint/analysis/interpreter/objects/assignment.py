@@ -18,7 +18,7 @@ from trl_lint.analysis.interpreter.objects import (
 )
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.syntax import assigned_once, nonlocal_names, of_class
-from trl_lint.analysis.state import containers
+from trl_lint.analysis.state import containers, own_dicts
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks, shapes
@@ -163,7 +163,7 @@ def _size_at(frame: Frame, shape: SizesValue, index: int, dimensions: int) -> Va
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
     container = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))
     index = subscripts.subscript_value(frame, target)
-    container = spread_dicts.as_assigned(frame, container, index, target)
+    container = own_dicts.as_filled(frame, spread_dicts.as_assigned(frame, container, index, target))
     if isinstance(container, ContainerValue):
         key = containers.constant_key(index)
         value = present_on_some.once_kept(frame, value, _assigned(frame, target))

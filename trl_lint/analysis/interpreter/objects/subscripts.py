@@ -7,6 +7,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs, named_ranks, sequences
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
+from trl_lint.analysis.state import own_dicts
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
 from trl_lint.analysis.state.frame import Frame
@@ -41,7 +42,7 @@ _MAY_AGREE = Origin.IO | Origin.CLOCK
 
 def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """The value of `container[index]`."""
-    container = frame.engine.with_contents(frame, container)
+    container = own_dicts.with_entries(frame, frame.engine.with_contents(frame, container))
     match container:
         case ContainerValue():
             item = _item_of_cells(frame, container, index, node)
@@ -60,6 +61,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return _item_of_batch(frame, container, index)
         case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
             return frame.engine.call(frame, method, Arguments([index]), node, container)
+        case ProjectInstance(cls=cls) if own_dicts.is_dict(cls):
+            return UNKNOWN
         case NamesOfFile():
             return chosen_names.named(container.paths, index)
         case LibraryName(name="sys.modules") if (module := chosen_names.this_module(frame, index)) is not None:
