@@ -124,6 +124,12 @@ def test_a_program_for_the_cpu_or_with_another_default_is_silent(change: str):
         ("InitProcessGroupKwargs(**settings)", False),
         ("with torch.device('cuda'):\n    pass", False),
         ("device = torch.device('cuda')\nwith device:\n    pass", False),
+        ("with torch.device('cuda'):\n    net, zero = torch.nn.Linear(2, 1), torch.zeros(1)", False),
+        ("with torch.device('cuda'):\n    main()", False),
+        ("with torch.device('cuda'):\n    Own()", False),
+        # What they make has no contents, or is only a model.
+        ("with torch.device('meta'):\n    zero = torch.zeros(1)", True),
+        ("with torch.device('cuda'):\n    net = AutoModel.from_config(config).train()", True),
         # Only mentioned, or about something else.
         ("print('gloo, or cpu=True')", True),
         ("Accelerator(cpu=False)", True),
@@ -138,7 +144,8 @@ def test_a_program_for_the_cpu_or_with_another_default_is_silent(change: str):
 def test_only_what_chooses_the_backend_counts(line: str, speaks: bool):
     text = (
         "from accelerate import PartialState\nfrom accelerate.utils import InitProcessGroupKwargs\n"
-        "from transformers import TrainingArguments\nclass MyArguments(TrainingArguments):\n    pass\n"
+        "from transformers import AutoModel, TrainingArguments\nclass MyArguments(TrainingArguments):\n    pass\n"
+        "class Own(torch.nn.Module):\n    pass\n"
     )
     text += loop("accelerator.gather(torch.zeros(1))") + f"\n{line}\n"
     assert bool(SNIPPETS.findings(text)) is speaks
@@ -674,3 +681,42 @@ def test_a_rank_that_a_module_computes_is_reported_where_it_becomes_an_index(tmp
         (tmp_path / f"{name.lower()}.py").write_text(program.format(name))
     found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
     assert [(Path(each.path).name, each.start.line) for each in found] == [("rank.py", 4)]
+
+
+MAKES_MODEL = """
+import torch
+import torch.distributed as dist
+from net import Net
+
+dist.init_process_group("nccl")
+with torch.device("cuda"):
+    net = Net().to(torch.bfloat16)
+dist.all_reduce(torch.zeros(1))
+net.reduce()
+"""
+NET = """
+import torch
+import torch.distributed as dist
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.total = torch.zeros(1)
+
+    def reduce(self):
+        dist.all_reduce(self.total)
+"""
+
+
+def test_a_model_is_made_on_another_device_and_nothing_else(tmp_path: Path):
+    """The tensors that the class of the model makes are there, too."""
+    (tmp_path / "train.py").write_text(MAKES_MODEL)
+    (tmp_path / "net.py").write_text(NET)
+
+    def found() -> list[tuple[str, int]]:
+        findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+        return [(Path(each.path).name, each.start.line) for each in findings]
+
+    assert found() == [("train.py", 9)]
+    (tmp_path / "train.py").write_text(MAKES_MODEL.replace("net = ", "zero = torch.zeros(1)\n    net = "))
+    assert found() == []

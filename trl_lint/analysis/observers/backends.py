@@ -6,6 +6,8 @@ without such code has the answer of the program that calls it.
     dist.init_process_group("nccl")           moves_gpu: a tensor on the CPU fails in a collective of this file
     dist.init_process_group("cpu:gloo,cuda:nccl")  takes_cpu: it does not fail
     with torch.device("cuda"): ...            takes_cpu: tensors are created on another device by default
+    with torch.device("cuda"):                makes_elsewhere, in the file of the class: only a model is made there
+        model = Model()
     torch.cuda.set_device(0)                  sees_own_gpu: each process sees one GPU of its own, as its first
 """
 
@@ -54,13 +56,14 @@ class Backends:
     moves_gpu: the file starts a process group with a backend for GPUs. takes_cpu: it starts one that may accept tensors
     on the CPU, stays on the CPU by a setting, or creates tensors on another device by default. sees_own_gpu: code that
     starts the group lets all processes choose the same GPU, as in a job whose tasks see one each (`srun
-    --gpus-per-task=1`).
+    --gpus-per-task=1`). makes_elsewhere: models of its classes are made on another device by default.
     """
 
     def __init__(self) -> None:
         self.moves_gpu = False
         self.takes_cpu = False
         self.sees_own_gpu = False
+        self.makes_elsewhere = False
 
 
 class BackendChoice(Observer["Frame"]):
@@ -88,8 +91,19 @@ class BackendChoice(Observer["Frame"]):
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         """Inside `with torch.device(…)` tensors are created on that device."""
-        if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
+        from trl_lint.analysis.transfer.models.made_on_devices import files_of_models, is_without_contents
+
+        if not isinstance(value, DeviceValue) and library_name_of(value) != OWN_DEVICE.name:
+            return
+        if is_without_contents(frame, item):
+            return
+        files = files_of_models(frame, item)
+        if files is None:
             _record(frame, takes_cpu=True)
+            return
+        for each in files:
+            each.notes.of(Backends).makes_elsewhere = True
+            frame.engine.note_stored(Backends, each)
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
@@ -169,7 +183,7 @@ def takes_gpu_only(
     if subgroups:
         return all(isinstance(group, GpuGroup) for group in subgroups)
     backends = module.notes.of(Backends)
-    if backends.takes_cpu:
+    if backends.takes_cpu or backends.makes_elsewhere:
         return False
     return not by_torch or on_gpus or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
 
