@@ -173,6 +173,50 @@ def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, pl
     assert "Traceback" not in done.stderr
 
 
+HELPER = """
+import torch.distributed as dist
+
+def save(is_main):
+    if is_main:
+        dist.barrier()
+"""
+PROGRAM = """
+import torch.distributed as dist
+from lib.saving import save
+
+dist.init_process_group("nccl")
+save(dist.get_rank() == 0)
+"""
+KNOWN, UNKNOWN = "not all ranks get here together", "it is not known whether all ranks get here together"
+
+
+@pytest.mark.parametrize(
+    ("mark", "here", "reached"),
+    [
+        ("", ".", KNOWN),
+        ("pyproject.toml", ".", KNOWN),
+        ("pyproject.toml", "lib", KNOWN),
+        # The current folder is where it would be linted from; without a mark, nothing else says what the project is.
+        ("", "lib", UNKNOWN),
+        ("", "beside", UNKNOWN),
+        ("lib/setup.py", ".", UNKNOWN),
+    ],
+)
+def test_who_calls_a_function_is_read_in_the_project_or_the_current_folder(
+    tmp_path: Path, monkeypatch, mark: str, here: str, reached: str
+) -> None:
+    for folder in ("lib", "beside"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "lib" / "saving.py").write_text(HELPER)
+    if mark:
+        (tmp_path / mark).touch()
+    monkeypatch.chdir(tmp_path / here)
+    done = CliRunner().invoke(main, ["explain", f"{tmp_path}/lib/saving.py:6"])
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[1].strip() == reached
+
+
 # --- notebooks -------------------------------------------------------------------------------------------
 
 CELLS = (

@@ -61,7 +61,8 @@ class Place(NamedTuple):
 def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Path | None, isolated: bool) -> None:
     """Show what is known about each name on LINE of FILE: whether it differs between ranks, and why.
 
-    FILE is analysed with its imports and with the nearest files of the project that import it; PATHS adds more files.
+    FILE is analysed with its imports and with the nearest files of the project that import it (of the current folder,
+    if nothing marks a project); PATHS adds more files.
     In a notebook, name the cell as well: `"FILE.ipynb:cell 2:LINE"`. Exits with 0, or with 2 if the line can't be
     explained.
     """
@@ -127,12 +128,20 @@ def _known(place: Place, paths: Sequence[Path], settings: Settings) -> LineFacts
     from trl_lint.linter.files.discovery import import_roots
     from trl_lint.linter.linter import Linter
 
-    roots = import_roots(settings.root, [place.path, *paths])
+    roots = import_roots(settings.root or _current_folder(place.path), [place.path, *paths])
     linter = Linter(settings, roots, selection(settings).rules, can_fix=False, extra_events=[Known])
     others = _others(paths, settings)
     if place.part is not None:
         return facts_in_cell(linter, place.part, place.inside, others)
     return facts_at(linter, place.path, place.source, place.inside, others)
+
+
+def _current_folder(path: Path) -> Path | None:
+    """The current folder, if the file is below it and nothing marks a project: `trl-lint .` would read its callers."""
+    from trl_lint.linter.files.discovery import is_in_project
+
+    here = Path.cwd()
+    return here if path.is_relative_to(here) and not is_in_project(path) else None
 
 
 def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, bytes]]:

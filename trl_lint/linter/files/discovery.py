@@ -181,6 +181,11 @@ _TOP_MARKS = ("pyproject.toml", ".git", ".hg")
 _PACKAGE_MARKS = ("setup.py", "setup.cfg")
 
 
+def is_in_project(path: Path) -> bool:
+    """Whether a folder around a file is marked as the top of a project, or of a package."""
+    return any(_has_any(each, (*_TOP_MARKS, *_PACKAGE_MARKS)) for each in path.parents)
+
+
 def _project_around(folders: Sequence[Path]) -> Path:
     """The nearest project that contains all these folders; if there is none, their common folder."""
     shared = Path(os.path.commonpath(folders)) if len({folder.anchor for folder in folders}) == 1 else folders[0]
