@@ -12,6 +12,7 @@ from functools import cache
 
 from trl_lint.domain import ranks
 from trl_lint.domain.engines import TrainingEngine
+from trl_lint.domain.kinds import flag
 from trl_lint.knowledge.process_starts import START_RANKS
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
@@ -21,6 +22,7 @@ from trl_lint.knowledge.schema import (
     NOTHING,
     RANK_INDEX,
     SAME,
+    SETTING,
     UNKNOWN,
     Attribute,
     Class,
@@ -309,6 +311,14 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
     Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=ALL_PROCESSES),
+    # It counts the batches; all ranks have as many in a step.
+    Function(name=f"{ENGINE}.is_gradient_accumulation_boundary",
+             source=f"{_SOURCE}.is_gradient_accumulation_boundary", returns=flag()),
+    *(
+        Function(name=f"{ENGINE}.{name}", source=f"{_SOURCE}.{name}", returns=SETTING)
+        for name in ("gradient_accumulation_steps", "train_batch_size", "train_micro_batch_size_per_gpu",
+                     "zero_optimization_stage")
+    ),
     Function(name=f"{ENGINE}.save_checkpoint", source=f"{_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
     # The first of them calls the second, and fails where no parameters are spread.

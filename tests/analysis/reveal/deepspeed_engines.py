@@ -6,6 +6,10 @@ engine, optimizer, loader, scheduler = deepspeed.initialize(model=build(), confi
 reveal_rank(engine.local_rank)  # revealed: local(rank)
 reveal_rank(engine.global_rank)  # revealed: local(rank)
 reveal_rank(engine.world_size)  # revealed: same
+reveal_rank(engine.is_gradient_accumulation_boundary())  # revealed: same
+reveal_rank(engine.gradient_accumulation_steps())  # revealed: same
+reveal_rank(engine.zero_optimization_stage() == 3)  # revealed: same
+reveal_rank(engine.get_global_grad_norm())  # revealed: unknown
 reveal_rank(engine.module)  # revealed: unknown
 reveal_rank(optimizer)  # revealed: unknown
 for batch in loader:
