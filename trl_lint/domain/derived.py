@@ -14,7 +14,7 @@ from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.kinds import BLANKS, NumberValue, flag
 from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, SharedName, Step, source_step
-from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Origin, Rank, State
+from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, ROOT_LOCAL, Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
 # A value that is computed from these kinds only has no gradient.
@@ -94,7 +94,9 @@ def presence_of(value: Value) -> NumberValue | None:
 
 
 def truth_on_some(value: Value) -> NumberValue | None:
-    """The truth of a value that is None or a constant flag on some ranks only: it differs between ranks."""
+    """The truth of a value that is None or a constant flag on some ranks only, or reduced to one: it differs."""
+    if value.rank.is_of_root:
+        return flag(rank=ROOT_LOCAL, provenance=value.provenance)
     absence = value.absence
     return None if absence is None or absence.is_unbound else flag(rank=RANK_LOCAL, provenance=absence.condition)
 

@@ -74,7 +74,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         return a
     if a.rank.state is State.BOTTOM:
         return b
-    if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _differs_only_in_provenance(a, b):
+    if not (divided := divided.as_condition).differs and a.rank is b.rank and _differs_only_in_provenance(a, b):
         if a.rank is ranks.DRAWN and a.provenance is not b.provenance:
             return _drawn_on_either(a, b)
         return a if a.provenance is not None or b.provenance is None else b
@@ -165,7 +165,7 @@ def _rank_of_either(a: Value, b: Value, joined: Value) -> Rank:
     rank = ranks.join(a.rank, b.rank)
     if joined.kind is Kind.CONTAINER:  # its contents have their own facts; on some ranks it may be None
         return rank if rank.differs else ranks.SAME
-    if ranks.REDUCED in (a.rank, b.rank) and Kind.NONE in (a.kind, b.kind) and rank == ranks.SAME:
+    if (a.rank.is_reduced or b.rank.is_reduced) and Kind.NONE in (a.kind, b.kind) and rank == ranks.SAME:
         return ranks.REDUCED  # where there is nothing, there is nothing to reduce: `if x is None: return None`
     may_hide = joined.kind is Kind.UNKNOWN and rank.state is State.SAME
     return ranks.UNKNOWN if may_hide and (_may_hold_differing(a) or _may_hold_differing(b)) else rank

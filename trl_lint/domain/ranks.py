@@ -36,6 +36,7 @@ class Origin(IntFlag):
     MEMORY = auto()
     RNG = auto()
     IO = auto()
+    ROOT = auto()  # all ranks have reduced it, and only one has the result
 
 
 class State(IntEnum):
@@ -57,6 +58,8 @@ class Rank(NamedTuple):
     `how` is the reduction of a PARTIAL; for a LOCAL, the last reduction that produced it ("mean" for a loss, "" if
     there is none); "reduced" for a SAME that is the result of a collective, and "zero" for the constant 0, to which a
     sum adds up; "setting" for an UNKNOWN that depends on the program's settings only, as far as names show.
+    The origin ROOT of a SAME says that it is the one result of a collective, which a single rank has: right wherever it
+    is shown, but no condition for all ranks.
     """
 
     state: State
@@ -78,7 +81,24 @@ class Rank(NamedTuple):
         """Whether it is the same on all ranks, or depends on settings only, which are the same."""
         return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")
 
+    @property
+    def is_reduced(self) -> bool:
+        """Whether it is the result of a collective, on all ranks or on one."""
+        return self.state is State.SAME and self.how == "reduced"
+
+    @property
+    def is_of_root(self) -> bool:
+        """Whether only one rank has the result of a reduction that it is computed from."""
+        return self.state is State.SAME and Origin.ROOT in self.origins
+
+    @property
+    def as_condition(self) -> Rank:
+        """The fact of a condition with this fact: ranks without the result have something else there."""
+        return ROOT_LOCAL if self.is_of_root else self
+
     def __str__(self) -> str:
+        if self.is_of_root:
+            return "same(root)"
         if self.state is State.PARTIAL:
             return f"partial({self.how})"
         if self.state is State.LOCAL:
@@ -90,6 +110,8 @@ class Rank(NamedTuple):
 BOTTOM = Rank(State.BOTTOM)
 SAME = Rank(State.SAME)
 REDUCED = Rank(State.SAME, how="reduced")
+REDUCED_TO_ONE = Rank(State.SAME, Origin.ROOT, "reduced")
+_OF_ROOT = Rank(State.SAME, Origin.ROOT)
 ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
 # Unknown, but computed from settings and constants only: a path or a test with the same result on all ranks.
@@ -108,6 +130,7 @@ CLOCK_LOCAL = Rank(State.LOCAL, Origin.CLOCK)
 MEMORY_LOCAL = Rank(State.LOCAL, Origin.MEMORY)
 RNG_LOCAL = Rank(State.LOCAL, Origin.RNG)
 IO_LOCAL = Rank(State.LOCAL, Origin.IO)
+ROOT_LOCAL = Rank(State.LOCAL, Origin.ROOT)
 
 
 def partial(how: str, origins: Origin = Origin.DATA) -> Rank:
@@ -131,8 +154,8 @@ def _join(a: Rank, b: Rank) -> Rank:
             return SETTING
         return DRAWN if DRAWN in (a, b) and not (a.differs or b.differs) else UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
-        return SAME
-    origins = a.origins | b.origins
+        return _OF_ROOT if a.is_of_root or b.is_of_root else SAME
+    origins = _differing_origins(a, b)
     if a.how == b.how:
         return Rank(a.state if a.state is b.state else State.LOCAL, origins, a.how)
     for piece, other in ((a, b), (b, a)):
@@ -140,6 +163,11 @@ def _join(a: Rank, b: Rank) -> Rank:
         if other == ZERO or (other.state is State.SAME and piece.how in AVERAGES):
             return Rank(State.LOCAL, origins, piece.how)
     return Rank(State.LOCAL, origins)
+
+
+def _differing_origins(a: Rank, b: Rank) -> Origin:
+    """Why the result of two facts differs, if one of them does."""
+    return (a.origins | b.origins) if State.SAME not in (a.state, b.state) else max(a, b).origins
 
 
 def _is_setting(a: Rank, b: Rank) -> bool:
@@ -159,12 +187,14 @@ def _combine(a: Rank, b: Rank) -> Rank:
     if b.state is State.BOTTOM:
         return b
     if a.state is State.SAME:
+        if a.is_of_root or b.is_of_root:
+            return REDUCED_TO_ONE
         return REDUCED if REDUCED in (a, b) else SAME
     if a.state is State.UNKNOWN:
         if a == AGREED and (b == AGREED or b.state is State.SAME):
             return AGREED
         return SETTING if _is_setting(a, b) else UNKNOWN
-    origins = a.origins | b.origins
+    origins = _differing_origins(a, b)
     if a.state is State.SHARD:
         return Rank(State.SHARD, origins)
     return Rank(State.LOCAL, origins)
@@ -242,7 +272,7 @@ def filtered(length: Rank, test: Rank) -> Rank:
 def weighted(a: Rank, b: Rank) -> Rank | None:
     """The fact of a product of a reduced value and this rank's number of samples; None for other products."""
     counted = next((each for each in (a, b) if each.differs and each.how == "count"), None)
-    if counted is None or (REDUCED not in (a, b) and AGREED not in (a, b)):
+    if counted is None or not (a.is_reduced or b.is_reduced or AGREED in (a, b)):
         return None
     return Rank(State.LOCAL, counted.origins, WEIGHTED)
 

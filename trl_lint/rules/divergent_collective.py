@@ -136,6 +136,7 @@ _HELPS = {
     DividedBy.DECORATOR: "call it on every rank, outside this function",
     DividedBy.SEQUENTIAL: "call it after the `with` block",
 }
+_OF_ROOT = ": the reduction that the condition is computed from gives its result to one rank only"
 # Collectives without a result.
 _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
 _UNTIL = "until the time-out"
@@ -168,7 +169,7 @@ def _of_sync_point(event: Divergence) -> Violation:
         event=event,
         message=_message(event),
         provenance=chain(event),
-        help=_help(event).format(said("agree", event)),
+        help=_help(event).format(said("agree", event)) + _OF_ROOT * (Origin.ROOT in event.origins),
         branch=event.condition.node if event.exit else None,
         guard=event.condition,
         here=here(event),

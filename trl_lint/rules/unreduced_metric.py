@@ -237,7 +237,7 @@ def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
 def _is_for_some_ranks(control: Control) -> bool:
     """Whether the rank decides who gets to a point, and not a condition on each rank's own data alone."""
     divergent = (each.rank.origins for each in control.conditions if each.uniformity is Uniformity.DIVERGENT)
-    return any(not origins or bool(origins & ~(Origin.DATA | Origin.RNG)) for origins in divergent)
+    return any(not origins or bool(origins & ~(Origin.DATA | Origin.RNG | Origin.ROOT)) for origins in divergent)
 
 
 def _is_reported(rank: Rank) -> bool:

@@ -30,6 +30,7 @@ _ORIGINS = {
     Origin.MEMORY: "depends on this GPU's memory",
     Origin.RNG: "drawn at random by each rank",
     Origin.IO: "depends on this rank's disk",
+    Origin.ROOT: "only one rank has the result of the reduction",
 }
 _WRAPPINGS = {
     Wrapping.WRAPPED: "a model inside its wrapper (DDP or the like)",
@@ -105,6 +106,8 @@ def _rank(rank: Rank) -> str:
         return f"differs between ranks: {' and '.join(by)}{made}" if by else "differs between ranks"
     if rank.state is State.UNKNOWN and rank.how in _UNKNOWN_BY:
         return _UNKNOWN_BY[rank.how]
+    if rank.is_of_root:
+        return "reduced over the ranks, and only one of them has the result"
     return _STATES[rank.state] + " (reduced over them)" * (rank.state is State.SAME and rank.how == "reduced")
 
 

@@ -47,7 +47,16 @@ def main():
         reveal_rank(value.item())  # revealed: same
         value = loss.clone()
         dist.reduce(value, dst=0)
+        reveal_rank(value)  # revealed: same(root)
+        reveal_rank(value.item() / world)  # revealed: same(root)
+        reveal_rank(value + loss)  # revealed: local(data)
+        high = value.item() > 9
+        dist.broadcast(value, src=0)
         reveal_rank(value)  # revealed: same
+        ended = False
+        if high:
+            ended = True
+        reveal_rank(ended)  # revealed: local(root)
         value = loss.clone()
         dist.broadcast(value, src=0)
         reveal_rank(value)  # revealed: same
@@ -79,7 +88,7 @@ def main():
         reveal_rank(objects[0])  # revealed: same
         gathered = [torch.zeros(1) for _ in range(world)]
         dist.gather(loss, gathered, dst=0)
-        reveal_rank(gathered[0])  # revealed: same
+        reveal_rank(gathered[0])  # revealed: same(root)
         objects = [None for _ in range(world)]
         dist.gather_object(loss.item(), objects)
         reveal_rank(objects[0])  # revealed: same

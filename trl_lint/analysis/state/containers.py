@@ -267,7 +267,7 @@ def is_gathered_on_one_path(cells: list[Cell]) -> bool:
     if len(cells) < 2:
         return False
     found = [cell.element().rank for cell in cells if cell.shape != "dict"]
-    return ranks.REDUCED in found and any(rank.differs for rank in found)
+    return any(rank.is_reduced for rank in found) and any(rank.differs for rank in found)
 
 
 # The kind of the elements of a value, by its kind.

@@ -159,7 +159,9 @@ def _result(
     if row.result == "scattered":
         return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own part")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
-    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
+    result = gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
+    has_all = row.root is None or result.rank != ranks.REDUCED
+    return result if has_all else result.replace(rank=ranks.REDUCED_TO_ONE)
 
 
 def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:

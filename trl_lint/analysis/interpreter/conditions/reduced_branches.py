@@ -91,7 +91,7 @@ def reduced_on_one_branch(
 
 def of_choice(frame: Frame, test: cst.BaseExpression, value: Value, one: Value, other: Value) -> Value | None:
     """The value of a conditional expression, if only one of its branches reduces it. value: that of the condition."""
-    is_reduced = ranks.REDUCED in (one.rank, other.rank) and (one.rank.differs or other.rank.differs)
+    is_reduced = (one.rank.is_reduced or other.rank.is_reduced) and (one.rank.differs or other.rank.differs)
     return _agreed(join(one, other)) if is_reduced and _is_of_job(frame, test, value) else None
 
 
@@ -115,7 +115,7 @@ def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, te
         key
         for key, value in taken.items()
         if (other := skipped.get(key)) is not None
-        and (ranks.REDUCED in (value.rank, other.rank) or (tells and _is_constant(value)))
+        and (value.rank.is_reduced or other.rank.is_reduced or (tells and _is_constant(value)))
         and (value.rank.differs or other.rank.differs)
     )
 

@@ -120,7 +120,7 @@ def _run_handler(
 def _keep_reduced(handled: Memory, done: Memory) -> None:
     """Keep the values that the body has reduced, instead of those that a handler assigns when the collective raises."""
     for name, value in done.names.items():
-        if value.rank == ranks.REDUCED and handled.names.get(name, value).rank.differs:
+        if value.rank.is_reduced and handled.names.get(name, value).rank.differs:
             handled.names[name] = value
 
 

@@ -56,7 +56,7 @@ def _is_reduced(before: Value, after: Value) -> bool:
     """
     if before.kind is Kind.TENSOR:
         return not after.rank.differs
-    return before.kind in (Kind.BATCH, Kind.UNKNOWN) and after.rank in (ranks.REDUCED, ranks.AGREED)
+    return before.kind in (Kind.BATCH, Kind.UNKNOWN) and (after.rank.is_reduced or after.rank == ranks.AGREED)
 
 
 def changed_for_caller(code: cst.CSTNode, before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:

@@ -192,7 +192,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
             rank = ranks.nonlinear(ranks.combine(container.rank, ranks.combine(value.rank, index.rank)))
-            is_own = Origin.RANK in index.rank.origins and container.rank == ranks.REDUCED  # as above, of a tensor
+            is_own = Origin.RANK in index.rank.origins and container.rank.is_reduced  # as above, of a tensor
             # What is assigned is copied to the buffer's device.
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
@@ -214,7 +214,7 @@ def _is_whole(target: cst.Subscript) -> bool:
 def _are_gathered(frame: Frame, container: ContainerValue) -> bool:
     """Whether a list holds what a collective has put there: `gathered[rank] = own` keeps the gradient of one's own."""
     parts = [each for cell in frame.memory.cells(container) for each in (*cell.entries.values(), cell.rest) if each]
-    return bool(parts) and all(each.rank == ranks.REDUCED for each in parts)
+    return bool(parts) and all(each.rank.is_reduced for each in parts)
 
 
 def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
@@ -307,7 +307,7 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
 def _with_part(tensor: Value, value: Value) -> Value:
     """A tensor of which a part has a new value: if ranks agree on that, it is not known whether they do on the rest."""
     merged = join(tensor, value)
-    is_agreed = tensor.kind is Kind.TENSOR and merged.rank.differs and value.rank == ranks.REDUCED
+    is_agreed = tensor.kind is Kind.TENSOR and merged.rank.differs and value.rank.is_reduced
     return merged.replace(rank=ranks.AGREED, provenance=None) if is_agreed else merged
 
 

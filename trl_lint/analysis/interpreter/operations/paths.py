@@ -145,7 +145,7 @@ def on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _existence_of(frame: Frame, path: Value, expression: cst.BaseExpression | None, node: cst.CSTNode) -> Value:
     """Whether a file exists: each rank checks for itself, at its own time."""
-    if path.rank == ranks.REDUCED:
+    if path.rank.is_reduced:
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
     outside = path.rank.is_uniform or _is_from_caller(frame, expression) or _is_new(frame, expression, node)

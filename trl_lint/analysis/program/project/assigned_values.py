@@ -71,7 +71,7 @@ def in_any_order(merged: Value, left: Iterable[Value]) -> Value:
 
     `update` adds this rank's own numbers, `sync` reduces them: a later call may read either.
     """
-    if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left):
+    if merged.rank.differs and any(each.rank.is_reduced for each in left):
         return merged.replace(rank=ranks.UNKNOWN)
     return merged
 
@@ -86,7 +86,7 @@ def join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
         for key, value in merged.entries.items()
         if value.kind is Kind.TENSOR
         and value.rank.differs
-        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, new))
+        and any(key in each.entries and each.entries[key].rank.is_reduced for each in (known, new))
     }
     if not unsure:
         return merged

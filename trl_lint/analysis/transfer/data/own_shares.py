@@ -57,7 +57,7 @@ def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
     if output.is_by_rank:
         chosen = any(is_share(frame, value) for value in args.all()) or _are_tensors(args)
         return output._replace(origins=_OF_SHARE) if chosen else output
-    if not output.differs and output != ranks.REDUCED and _in_turn(frame, args):
+    if not output.differs and not output.is_reduced and _in_turn(frame, args):
         return Rank(State.LOCAL, _OF_SHARE)
     return output
 

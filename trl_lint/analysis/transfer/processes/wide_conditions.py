@@ -147,8 +147,8 @@ def _exits_directly(branch: cst.If, inner: list[cst.If]) -> bool:
 
 
 def is_of_rank_local_data(condition: Control) -> bool:
-    """Whether a condition depends on rank-local data or draws, so that it may admit any of the ranks, or several."""
-    place, by_data = place_of(condition), Origin.DATA | Origin.RNG
+    """Whether a condition depends on rank-local data, draws or parts of a sum: it may admit any rank, or several."""
+    place, by_data = place_of(condition), Origin.DATA | Origin.RNG | Origin.ROOT
     origins = condition.rank.origins
     if place is None or condition.uniformity is not Uniformity.DIVERGENT or not origins & by_data:
         return False

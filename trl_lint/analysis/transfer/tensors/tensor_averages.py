@@ -329,7 +329,7 @@ def _scaled(value: Value, factor: Value) -> AveragingFact | None:
         return None
     if fact.stage is Stage.LOCAL:
         return fact
-    is_one = is_number(factor) and factor.rank != ranks.REDUCED
+    is_one = is_number(factor) and not factor.rank.is_reduced
     return fact if fact.stage is Stage.GATHERED and is_one else None
 
 
