@@ -17,6 +17,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import synchronising_methods
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.analysis.transfer.processes import made_on_some
 from trl_lint.domain import ranks
@@ -89,9 +90,14 @@ def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
 
 
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
-    """Run the `__init__` of a module built around a wrapped model, which may read attributes of the bare model only."""
+    """Run the `__init__` of a module built around a wrapped model, which may read attributes of the bare model only.
+
+    That of a module with parts in which ranks wait for each other is run to know the parts.
+    """
     init = cls.find("__init__")
-    if init is not None and init.cls is cls and any(map(is_wrapped, args.all())):
+    if init is None or init.cls is not cls:
+        return
+    if any(map(is_wrapped, args.all())) or synchronising_methods.has_waiting_part(frame, cls):
         frame.engine.call(frame, init, args, node, ProjectInstance(cls))
 
 

@@ -29,7 +29,13 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
-from trl_lint.analysis.transfer.models import exchanging_models, frozen_models, gradients, wrapped_models
+from trl_lint.analysis.transfer.models import (
+    exchanging_models,
+    frozen_models,
+    gradients,
+    synchronising_methods,
+    wrapped_models,
+)
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
@@ -63,6 +69,8 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         given_wrappers.note_call(frame, receiver.cls, own)
         if own.module is not frame.module and given_wrappers.reads_one(receiver.cls, own):
             frame.engine.call(frame, own, args, node, ProjectInstance(receiver.cls))  # its file may be left out
+        elif name != "forward":
+            synchronising_methods.run(frame, receiver, name, args, node)
     if name in models.ADD_WHAT_IS_TRAINED:
         frozen_models.switched(frame, receiver, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
     if name in models.REFERENCE_CONTEXTS:
@@ -116,6 +124,7 @@ def _returns_itself(receiver: Value, name: str) -> bool:
 
 def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """The result of a model's forward pass."""
+    synchronising_methods.run(frame, model, "forward", args, node)
     args = _read(model, args)
     value = output_of(frame, args)
     if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):

@@ -45,7 +45,7 @@ def _exchanges(frame: Frame, cls: ClassInfo, depth: int, seen: set[int]) -> bool
     seen.add(id(cls))
     if any(last_name(call.func) in _OF_ALL for each in _run_by_forward(cls) for call in of_class(each.node, cst.Call)):
         return True
-    return any(_exchanges(frame, each, depth - 1, seen) for each in _made(frame, cls))
+    return any(_exchanges(frame, each, depth - 1, seen) for each in made_by(frame, cls))
 
 
 def _run_by_forward(cls: ClassInfo) -> list[FunctionInfo]:
@@ -60,11 +60,12 @@ def _run_by_forward(cls: ClassInfo) -> list[FunctionInfo]:
     return found
 
 
-def _made(frame: Frame, cls: ClassInfo) -> Iterator[ClassInfo]:
+def made_by(frame: Frame, cls: ClassInfo) -> Iterator[ClassInfo]:
     """The project's classes of the objects that code of a class makes."""
     for base in cls.project_lineage():
         for call in of_class(base.node, cst.Call):
-            known = base.module.names.get(call.func.value) if isinstance(call.func, cst.Name) else None
+            name = call.func.value if isinstance(call.func, cst.Name) else ""
+            known = frame.engine.global_name(base.module, name)
             found = None if known is None else frame.engine.settle(known)
             if isinstance(found, ClassValue):
                 yield found.cls
