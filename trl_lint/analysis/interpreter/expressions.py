@@ -242,7 +242,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
             frame.memory.names = narrowed
             part = link.left if earlier is None else chain[index - 1].right
             earlier = narrow_further(frame, part, is_and, earlier)
-            tested.note()
+            tested.note({})
             frame.memory.names = narrowed.copy()
             value = _linked(frame, link, value, known)
         frame.node_values[id(link)] = value
@@ -368,7 +368,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
             frame.memory.control = control.under(control_of_condition(frame, node.test, test))
         narrow(frame, node.test, outcome)
         frame.memory.names.update(unwrapped_beside.shown_by_other_branch(frame, node, outcome))
-        tested.note()
+        tested.note(unwrapped_beside.of_self_shown_by_other_branch(frame, node, outcome))
         results.append(evaluate(frame, branch))
         tested.forget()
     frame.memory.control = control

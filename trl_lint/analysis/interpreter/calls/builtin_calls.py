@@ -347,9 +347,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if absence is not None:
             return flag(rank=ranks.RANK_LOCAL, provenance=absence.condition)
     if isinstance(receiver, PreparedObject):
-        # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
-        has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
-        return flag(MISSING if has_attribute else WORLD_FALSE)
+        return attribute_tests.of_prepared(name)
     if attribute_tests.has_member(frame, receiver, name) or job_flags.is_flag(frame, receiver, name):
         return flag(WORLD_TRUE)
     return _class_test_result(receiver)

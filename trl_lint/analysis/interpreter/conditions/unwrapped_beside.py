@@ -6,6 +6,7 @@ For example:
         model.module.encode(x)
     else:
         model.encode(x)                             here nothing is known of a wrapper
+    model.module.width if several else model.width  the same
     if args.weights:
         model.module.load(args.weights)             the test asks for something else: both branches know the wrapper
     else:
@@ -34,25 +35,34 @@ def shown_by_other_branch(frame: Frame, node: cst.If | cst.IfExp, outcome: bool)
     found: dict[str, Value] = {}
     own, other = _branches(frame, node, outcome)
     for name in sorted(names_unwrapped(other) - names_unwrapped(own)):
-        value = frame.engine.lookup(frame, name)
-        if isinstance(value, PreparedObject):
-            found[name] = UNKNOWN
-        elif value is not None and wrapping_of(value) is Wrapping.WRAPPED:
-            found[name] = value.replace(wrapping=Wrapping.UNKNOWN)
+        shown = _shown(frame.engine.lookup(frame, name))
+        if shown is not None:
+            found[name] = shown
     return found
 
 
-def of_self_shown_by_other_branch(frame: Frame, node: cst.If, outcome: bool) -> dict[tuple[Hashable, str], Value]:
+def of_self_shown_by_other_branch(
+    frame: Frame, node: cst.If | cst.IfExp, outcome: bool
+) -> dict[tuple[Hashable, str], Value]:
     """The same for models that are attributes of `self`: `self.model.module.encode(x)`."""
+    found: dict[tuple[Hashable, str], Value] = {}
     if frame.cls is None:
-        return {}
+        return found
     own, other = _branches(frame, node, outcome)
-    read = {name: frame.read_attribute(frame.cls, name) for name in _of_self(other) - _of_self(own)}
-    return {
-        (frame.cls, name): value.replace(wrapping=Wrapping.UNKNOWN)
-        for name, value in read.items()
-        if value is not None and wrapping_of(value) is Wrapping.WRAPPED
-    }
+    for name in sorted(_of_self(other) - _of_self(own)):
+        shown = _shown(frame.read_attribute(frame.cls, name))
+        if shown is not None:
+            found[frame.cls, name] = shown
+    return found
+
+
+def _shown(model: Value | None) -> Value | None:
+    """A model of which nothing is known of a wrapper here; None for what is not known to be wrapped elsewhere."""
+    if isinstance(model, PreparedObject):
+        return UNKNOWN
+    if model is None or wrapping_of(model) is not Wrapping.WRAPPED:
+        return None
+    return model.replace(wrapping=Wrapping.UNKNOWN)
 
 
 def _branches(frame: Frame, node: cst.If | cst.IfExp, outcome: bool) -> tuple[cst.CSTNode | None, cst.CSTNode | None]:

@@ -380,7 +380,7 @@ def _with_outcome(value: Value, condition: WrappedWhere, outcome: RequiredOutcom
 
 
 class TestedAttributes:
-    """What tests inside an expression say of attributes wrapped on one branch; it holds only inside the expression."""
+    """What tests inside an expression say of models that are attributes; it holds only inside the expression."""
 
     def __init__(self, frame: Frame, test: cst.BaseExpression) -> None:
         _read_self_attributes(frame, test)
@@ -390,9 +390,11 @@ class TestedAttributes:
             self._before = {name: value for name, value in frame.memory.attributes.items() if is_undecided(value)}
         self._narrowed: dict[tuple[Hashable, str], Value] = {}
 
-    def note(self) -> None:
-        """Remember what the current test says of the attributes."""
+    def note(self, shown: Mapping[tuple[Hashable, str], Value]) -> None:
+        """Remember what the current test says of the attributes; shown: what its other branch says of some."""
         attributes = self._frame.memory.attributes
+        self._before |= {name: attributes[name] for name in shown if name in attributes}
+        attributes |= shown
         self._narrowed = {name: attributes[name] for name in self._before if name in attributes}
 
     def forget(self) -> None:

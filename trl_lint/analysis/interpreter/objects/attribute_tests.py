@@ -19,8 +19,8 @@ from trl_lint.analysis.program.idioms.result_uses import only_guards_uses
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
 from trl_lint.analysis.program.syntax import has_text
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.constants import CREATED
-from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_TRUE
+from trl_lint.domain.kinds import LibraryInstance, flag
 from trl_lint.domain.model_roles import is_replicated, may_be_data_parallel
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Value
@@ -89,6 +89,17 @@ def is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) 
         wrapper_attributes.is_set_on_wrapper(frame.engine.project, each, name, frame.root, node)
         for each in steps(model.provenance)
     )
+
+
+def of_prepared(name: str) -> Value:
+    """Whether what `prepare` returned has an attribute: with several ranks, the wrapper of its kind of object decides.
+
+    It is a model if it is asked for what only wrappers of models have.
+    """
+    if name in models.ONLY_WRAPPERS_HAVE:
+        return flag(WORLD_TRUE)
+    has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
+    return flag(MISSING if has_attribute else WORLD_FALSE)
 
 
 def has_member(frame: Frame, receiver: Value, name: str) -> bool:
