@@ -796,3 +796,20 @@ def test_a_sampler_is_made_only_in_programs_that_start_a_process_group(tmp_path:
     (tmp_path / "pyproject.toml").touch()
     found = [each.code for each in api.check(tmp_path, Settings(root=tmp_path))]
     assert found == ["TRL015"] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_reported"),
+    [
+        ("several = 'WORLD_SIZE' in os.environ and int(os.environ['WORLD_SIZE']) > 1", False),
+        ("several = int(os.environ.get('LOCAL_RANK', '0')) > 0 or os.getenv('WORLD_SIZE') == '2'", False),
+        ("os.environ['WORLD_SIZE'] = '2'", True),
+        ("several = parser.add_argument('--local_rank')", True),
+    ],
+)
+def test_who_only_reads_the_size_of_the_job_starts_no_process_group(tmp_path: Path, lines: str, is_reported: bool):
+    text = TRIED.replace("import torch\n", f"import os\nimport torch\n{lines}\n", 1)
+    (tmp_path / "data.py").write_text(text, encoding="utf-8")
+    (tmp_path / "pyproject.toml").touch()
+    found = [each.code for each in api.check(tmp_path, Settings(root=tmp_path))]
+    assert found == ["TRL015"] * is_reported

@@ -125,6 +125,11 @@ STARTS_GROUP = re.compile(
     rb"|fabric\(|\.spawn\(|local_rank[\"']|world_size[\"']|import\s+%b|from\s+%b"
     % (_SETS_UP, _SETS_UP, _SETS_UP, _AS_SETTING, _STARTING, _STARTING)
 )
+# Code, in lower case, that looks like it and only reads the environment of a job: it may have been started by others.
+READS_JOB = re.compile(
+    rb"(?:environ\[|environ\.get\(|getenv\()[\"'](?:local_rank|world_size)[\"'](?!\]\s*=[^=])"
+    rb"|[\"'](?:local_rank|world_size)[\"']\s+(?:not\s+)?in\b"
+)
 
 _LAUNCH = "accelerate: commands/launch.py"
 _PLUGINS = "accelerate: utils/dataclasses.py"

@@ -12,7 +12,8 @@ class Loaders:
 
     def get(self, indices):
         rows = Subset(self.rows, indices)
-        sampler = DistributedSampler(rows) if self.settings.get("distributed") else None
+        several = "WORLD_SIZE" in os.environ and int(os.environ["WORLD_SIZE"]) > 1
+        sampler = DistributedSampler(rows) if several and self.settings.get("distributed") else None
         return DataLoader(rows, sampler=sampler)
 
     def get_share(self, indices):

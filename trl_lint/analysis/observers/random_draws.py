@@ -32,7 +32,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
-from trl_lint.knowledge.engines import STARTS_GROUP
+from trl_lint.knowledge.engines import READS_JOB, STARTS_GROUP
 from trl_lint.knowledge.schema import Function
 
 if TYPE_CHECKING:
@@ -239,10 +239,13 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
 
 
 def _has_no_group(program: EventTrace, imported: Iterable[Module]) -> bool:
-    """Whether nothing in the files that a program imports and reaches may start a process group."""
+    """Whether nothing in the files that a program imports and reaches may start a process group.
+
+    To read the size of the job starts none: a file of data sets may do so, for the programs that import it.
+    """
     reached = (each.module for each in called_traces(program))
     files = {*imported, *(each for each in reached if each is not None)}
-    return not any(STARTS_GROUP.search(each.code.lower()) for each in files)
+    return not any(STARTS_GROUP.search(READS_JOB.sub(b"", each.code.lower())) for each in files)
 
 
 class _MadeDraws:
