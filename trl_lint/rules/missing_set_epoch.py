@@ -38,8 +38,9 @@ rows. It is a *hint* if the loop has no variable for the epoch, or if no name th
 ## Limits
 Not reported: samplers with `shuffle=False`, or where that is not a constant; samplers of the project's own classes;
 loops that compute no gradients, or only if a flag from elsewhere says so, or in a file without a call of `step`; loops
-over `range(1)`; samplers that are made anew in each epoch; programs of one process; loaders from `Accelerator.prepare`
-or Fabric's `setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
+over `range(1)`; samplers that are made anew in each epoch; epochs before which a method of the data set may mix its
+rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's
+`setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, or in one that imports it is taken to be for this sampler.
 Not in the default set: loops over as many epochs as an option says, if all known launches train for one.
 Iterators made by hand (`next(iterator)`) are not followed.

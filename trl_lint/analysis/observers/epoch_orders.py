@@ -13,6 +13,9 @@ Events of a program in which no file calls `set_epoch`:
         train(model, loader)
     for epoch in range(10):             none: no gradients are computed
         evaluate(model, loader)
+    for epoch in range(10):             none: the indices are the same, and mean other rows
+        loader.dataset.mix()
+        train(model, loader)
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from trl_lint.analysis.events import EpochsAlike, Event
 from trl_lint.analysis.program.syntax import assigned_once, assignments, below, last_name, of_class, resolved
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, trains
+from trl_lint.analysis.transfer.data.mixed_rows import may_mix
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN
@@ -51,13 +55,14 @@ _BATCHES = "all batches of an epoch are gone through here"
 class Pass:
     """A pass over all batches of a loader, on which a model is trained; the user of a `generator` does so.
 
-    place: the loop, or the call that leads to it.
+    place: the loop, or the call that leads to it. mixed: whether the function with the loop may mix the rows before.
     """
 
     sampler: ShufflingSampler
     place: cst.CSTNode
     batches: Step
     generator: bool = False
+    mixed: bool = False
 
 
 class Passes:
@@ -85,7 +90,7 @@ class EpochOrders(Observer["Frame"]):
         if called.made:
             here.made.setdefault(id(node), set()).update(*called.made.values())
         for each in called.open.values():
-            if not each.generator:
+            if not (each.generator or each.mixed):
                 here.add(Pass(each.sampler, node, each.batches))
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
@@ -104,7 +109,8 @@ class EpochOrders(Observer["Frame"]):
         if is_training or of_class(statement.body, cst.Yield):
             batches = frame.step(statement.iter, _BATCHES)
             for each in samplers:
-                frame.trace.notes.of(Passes).add(Pass(each, statement, batches, generator=not is_training))
+                mixed = may_mix(frame, frame.root, each)
+                frame.trace.notes.of(Passes).add(Pass(each, statement, batches, not is_training, mixed))
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Batches that a generator yields are trained on if its caller trains."""
@@ -150,7 +156,7 @@ def _close(frame: Frame, loop: _Loop) -> None:
             continue
         del notes.open[key]
         sampler = found.sampler
-        if id(sampler.call) not in made | inside:
+        if id(sampler.call) not in made | inside and not may_mix(frame, loop.body, sampler):
             frame.emit(
                 EpochsAlike,
                 loop.iter if isinstance(loop, cst.For) else loop.test,
