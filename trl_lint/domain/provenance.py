@@ -111,6 +111,12 @@ class ShardedAmongAll(Step):
     __slots__ = ()
 
 
+class SwitchedOff(Step):
+    """The ranks that get here switch a flag off for themselves: on the others it is still on."""
+
+    __slots__ = ()
+
+
 class LauncherVariable(Step):
     """An environment variable is read that the launcher of a distributed program sets for each of its processes."""
 

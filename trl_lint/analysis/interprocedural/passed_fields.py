@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import aliases, assignment, given_fields
+from trl_lint.analysis.interpreter.objects.flags_by_rank import is_own
 from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.interprocedural.returned_arguments import returned_name
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -72,6 +73,8 @@ def _left(function: FunctionInfo, names: Mapping[str, Value], after: Mapping[str
     found = {}
     for name, value in fields.items():
         owner, _, field = name.partition(".")
+        if is_own(value):
+            continue  # off only for the ranks that were in one branch
         if owner == returned and value is not UNKNOWN:
             found[f"{_RETURNED}.{field}"] = value
         if owner in names and owner not in rebound and names.get(name) is not value:

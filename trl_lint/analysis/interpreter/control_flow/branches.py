@@ -33,6 +33,7 @@ from trl_lint.analysis.interpreter.conditions.reduced_branches import reduced_on
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.interpreter.objects.flags_by_rank import restore_after_branch
 from trl_lint.analysis.program.idioms import set_before
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
@@ -174,6 +175,8 @@ def _run_branch(
     end = (len(frame.exits), len(frame.sync_points))
     _widen(before.names, frame.memory.names, shown_wrapped)
     _widen(before.attributes, frame.memory.attributes, of_self_shown)
+    if division.rank.is_by_rank:
+        restore_after_branch(before.names, frame.memory.names)
     return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=not through and start == end)
 
 

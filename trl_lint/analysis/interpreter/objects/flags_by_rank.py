@@ -11,18 +11,23 @@ For example:
         args.log = True
     if rank == 0:
         args.log = True          but here the other ranks keep what they had
+    if rank == 0:
+        args.several = False     off in the rest of the branch: this rank goes on by itself
+        loader = make(args)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import inwards
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_FALSE
 from trl_lint.domain.kinds import NumberValue
+from trl_lint.domain.provenance import SwitchedOff
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Value
 
@@ -42,6 +47,32 @@ def left_by(frame: Frame, target: cst.Attribute, value: Value) -> Value | None:
             differs = id(branch.test) in tests and other is not None and other is not value.const
             return _FLAG.replace(provenance=frame.step(target, "`{}` differs between ranks")) if differs else None
     return None
+
+
+def off_in_branch(frame: Frame, target: cst.Attribute, value: Value) -> Value | None:
+    """What a flag is in the rest of a branch of a test of the rank, if a statement of the branch switches it off."""
+    tests = {id(place_of(each)) for each in frame.memory.control.conditions if each.rank.is_by_rank}
+    if not tests or value.const is not False:
+        return None
+    blocks = [each for each, _ in inwards(frame.root, target) if isinstance(each, cst.BaseCompoundStatement)]
+    if not blocks or not isinstance(blocks[-1], cst.If) or id(blocks[-1].test) not in tests:
+        return None
+    return value.replace(const=WORLD_FALSE, provenance=SwitchedOff(frame.module, target, "`{}` is switched off here"))
+
+
+def restore_after_branch(before: Mapping[str, Value], names: dict[str, Value]) -> None:
+    """Undo at the end of a branch what its ranks have switched off for themselves."""
+    own = [name for name, value in names.items() if is_own(value) and before.get(name) is not value]
+    for name in own:
+        if name in before:
+            names[name] = before[name]
+        else:
+            del names[name]
+
+
+def is_own(value: Value) -> bool:
+    """Whether a flag is off on the ranks of a branch only."""
+    return isinstance(value.provenance, SwitchedOff)
 
 
 def _before(block: cst.CSTNode, statement: cst.CSTNode) -> Sequence[cst.CSTNode]:

@@ -76,6 +76,9 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         frame.memory.names[field] = value
     elif field in frame.memory.names and is_constant(frame.memory.names[field]):
         frame.memory.names[field] = UNKNOWN  # not dropped: after a branch, the number must not count for both ways
+    elif (off := flags_by_rank.off_in_branch(frame, target, value)) is not None:
+        owners.add(receiver)
+        frame.memory.names[field] = off
     elif _is_number(value) and _is_set_in_copy(frame, target):
         owners.add(receiver)
         given = value.const if isinstance(value.const, bool) else GivenNumber(value.const)
