@@ -114,6 +114,51 @@ def test_what_no_trainer_is_given_is_not_run_by_each(tmp_path: Path) -> None:
     assert found(folder) == []
 
 
+LISTED = """\
+from trl import GRPOTrainer
+
+from rewards import Judge, keeps_once, logs
+
+
+class Format:
+    def __call__(self, completions, **kwargs):
+        return [1.0 for each in completions]
+
+
+def main(config):
+    table = {{"logs": logs, "format": Format(), "first": config.reward}}
+    mixed = [logs, Judge(), config.reward]
+    {}
+    GRPOTrainer("m", reward_funcs=funcs, train_dataset=load()).train()
+
+
+main(load())
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["funcs = [logs]", "if config.own: funcs.append(Format())"], [LOGS]),
+        (["funcs = [logs]", "if config.own: funcs.append(config.reward)"], [LOGS]),
+        (["funcs = [config.reward]", "if config.own: funcs.append(logs)"], [LOGS]),
+        (["funcs = [logs]", "if config.own: funcs += [Format()]"], [LOGS]),
+        (["funcs = [logs]", "for each in config.others: funcs.append(each)"], [LOGS]),
+        (["funcs = []", "if config.logs: funcs.append(logs)", "if config.own: funcs.append(Format())"], [LOGS]),
+        (["funcs = [table[name] for name in config.names]"], [LOGS]),
+        (["funcs = [table.get(name) for name in config.names]"], [LOGS]),
+        (["funcs = [each for each in mixed if each]"], [LOGS, JUDGES]),
+        (["funcs = [table[config.name]]"], [LOGS]),
+        (["funcs = [keeps_once]", "if config.own: funcs.append(Format())"], []),
+        (["funcs = [config.reward]", "if config.own: funcs.append(Format())"], []),
+        (["others = [logs]", "if config.own: others.append(Format())", "funcs = [keeps_once]"], []),
+    ],
+)
+def test_reward_functions_among_others(tmp_path: Path, lines: list[str], expected: list[tuple[str, int, str]]) -> None:
+    program = LISTED.format("\n    ".join(lines))
+    assert found(written(tmp_path, {"rewards.py": REWARDS, "train.py": program})) == expected
+
+
 METRICS = """\
 import json
 

@@ -18,6 +18,8 @@
 
     getattr(models, args.kind)                              NamedIn: each class of the module, once it is called
 
+    rewards = [length_reward, args.reward]                  the element of the list: AmongOthers((length_reward,))
+
     if args.distributed:
         rows = DistributedSampler(data)
     else:
@@ -33,11 +35,13 @@ from typing import TYPE_CHECKING, ClassVar
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_TRUE
 from trl_lint.domain.kinds import (
+    BoundMethod,
     InstanceValue,
     LibraryInstance,
     LibraryName,
     ModelValue,
     ModuleValue,
+    PartialCall,
     ProjectName,
 )
 from trl_lint.domain.values import Facts, Kind, Value, Wrapping
@@ -69,8 +73,8 @@ class OwnInstance(InstanceValue):
         return ()
 
 
-class ProjectChoice(Value):
-    """One of several values from code of the project. options: these values."""
+class WithOptions(Value):
+    """A value that may be one of several from code of the project. options: these values."""
 
     __slots__ = ("options",)
     parts: ClassVar[dict[str, object]] = {"options": ()}
@@ -78,6 +82,18 @@ class ProjectChoice(Value):
     def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
         super().__init__(ranks.SAME, **facts)
         self.options = options
+
+
+class ProjectChoice(WithOptions):
+    """One of several values from code of the project, and nothing else."""
+
+    __slots__ = ()
+
+
+class AmongOthers(WithOptions):
+    """An element of a container with functions and objects of the project among others, of which nothing is known."""
+
+    __slots__ = ()
 
 
 class OneOfProjectClasses(ProjectChoice):
@@ -175,6 +191,25 @@ def one_of_definitions(a: Value, b: Value) -> ProjectChoice | None:
         return a.as_a(OneOfProjectClasses).with_parts(options)
     is_known = all(each.kind in _DEFINED or _is_name(each) for each in options)
     return a.as_a(OneOfProjectNames).with_parts(options) if is_known else None
+
+
+def among_others(merged: Value, a: Value, b: Value) -> Value:
+    """`merged`, the join of two elements of a container, with what is called of them if their kinds are not alike."""
+    if merged.kind is not Kind.UNKNOWN or a.kind is b.kind is not Kind.UNKNOWN:
+        return merged
+    known = _called_of(a)
+    options = (*known, *(each for each in _called_of(b) if not any(map(each.same_parts, known))))
+    return merged.as_a(AmongOthers).with_parts(options[:MAX_OPTIONS]) if options else merged
+
+
+def _called_of(value: Value) -> tuple[Value, ...]:
+    """The functions, and objects that may be called like one, that an element of a container may be."""
+    if isinstance(value, AmongOthers):
+        return value.options
+    receiver = value.receiver if isinstance(value, BoundMethod) else value
+    is_called = value.kind is Kind.FUNCTION or _is_name(value) or isinstance(receiver, (OwnInstance, PartialCall))
+    is_choice = isinstance(value, (OneOfFunctions, OneOfProjectNames, OneOfProjectObjects))
+    return _options(value) if is_called or is_choice else ()
 
 
 def _is_name(value: Value) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping
 from typing import TypeAlias
 
 from trl_lint.domain import absence
-from trl_lint.domain.choices import ProjectChoice
+from trl_lint.domain.choices import WithOptions
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BoundMethod,
@@ -62,7 +62,7 @@ _EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 def _same_parts(a: Value, b: Value) -> bool:
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return _same_items(a.items, b.items)
-    if isinstance(a, ProjectChoice) and isinstance(b, ProjectChoice) and type(a) is type(b):
+    if isinstance(a, WithOptions) and isinstance(b, WithOptions) and type(a) is type(b):
         return _same_items(a.options, b.options)
     if isinstance(a, PartialCall) and isinstance(b, PartialCall):
         return (
@@ -127,7 +127,7 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
             return None
         case TupleValue():
             return tuple(freeze(item, heap, depth - 1, frozen) for item in value.items) if depth > 0 else None
-        case ProjectChoice():
+        case WithOptions():
             return tuple(freeze(option, heap, depth, frozen) for option in value.options)
         case IterableValue():
             return (freeze(value.element, heap, depth - 1, frozen), value.length) if depth > 0 else None
@@ -190,7 +190,7 @@ def _is_independent_of_heap(value: Value) -> bool:
 
 
 # The values whose key includes the values that they hold, up to the depth.
-_HOLDS_VALUES = (ContainerValue, IterableValue, LoaderValue, ProjectChoice, PartialCall, TupleValue)
+_HOLDS_VALUES = (ContainerValue, IterableValue, LoaderValue, PartialCall, TupleValue, WithOptions)
 
 
 def _name_text(item: tuple[str, Hashable]) -> str:

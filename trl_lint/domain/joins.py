@@ -21,6 +21,7 @@ from trl_lint.domain.choices import (
     OneOfClasses,
     OwnInstance,
     ProjectChoice,
+    among_others,
     classes_of,
     one_object,
     one_of_definitions,
@@ -241,7 +242,7 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
 
     If one element is known to differ, that remains known although nothing is known of another.
     """
-    merged = join(a, b, divided)
+    merged = among_others(join(a, b, divided), a, b)
     if merged.rank.state is State.UNKNOWN:
         for value in (a, b):
             if value.rank.differs:

@@ -12,7 +12,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.given_functions import GivenFunction
-from trl_lint.domain.choices import OneOfFunctions, OneOfProjectObjects
+from trl_lint.domain.choices import AmongOthers, OneOfFunctions, OneOfProjectObjects
 from trl_lint.domain.kinds import BoundMethod, ContainerValue, PartialCall, TupleValue
 from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.domain.values import Kind, Value
@@ -81,14 +81,21 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Callback]:
         case OneOfFunctions() | OneOfProjectObjects():
             for option in value.options:
                 yield from _functions(frame, option)
+        case AmongOthers():
+            for option in value.options:
+                yield from _functions_of_element(frame, option)
         case TupleValue():
             for item in value.items:
                 yield from _functions(frame, item)
         case ContainerValue():
             for cell in frame.memory.cells(value):
                 for item in cell.values():
-                    if frame.engine.settle(item).kind in _CALLED:
-                        yield from _functions(frame, item)
+                    yield from _functions_of_element(frame, item)
+
+
+def _functions_of_element(frame: Frame, item: Value) -> Iterable[_Callback]:
+    if isinstance(item, AmongOthers) or frame.engine.settle(item).kind in _CALLED:
+        yield from _functions(frame, item)
 
 
 # Kinds that may be callable.

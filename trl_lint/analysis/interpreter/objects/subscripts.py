@@ -14,7 +14,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import NamesOfFile, ProjectChoice
+from trl_lint.domain.choices import NamesOfFile, WithOptions
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.heap import Cell, with_key
@@ -148,7 +148,7 @@ def chosen_by(index: Value, result: Value) -> Value:
     """
     if not index.rank.differs or result.rank.origins & ~_MAY_AGREE or result.kind is Kind.CONTAINER:
         return result
-    if isinstance(result, ProjectChoice):
+    if isinstance(result, WithOptions):
         return UNKNOWN  # each rank has another one
     if isinstance(result, TupleValue):
         result = result.with_parts(tuple(chosen_by(index, each) for each in result.items))
