@@ -116,6 +116,7 @@ class AttributeAsked(Event):
 class ModelCalled(Event):
     """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
+    given: the expression that passes `model`, if a method of a library that is called with it runs the forward.
     trains: if it is trained with. names: the wrapped models there, by text; attributes: those of `self`; passed: calls
     that run one, by id; pending: since a backward pass; prepared: if unknown code may. with_gradients: who has some.
     """
@@ -125,6 +126,7 @@ class ModelCalled(Event):
 
     model: Value
     path: str = ""
+    given: BaseExpression | None = None
     trains: bool = False
     names: tuple[tuple[str, Value], ...] = ()
     attributes: frozenset[str] = frozenset()

@@ -33,7 +33,7 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         """The plan to call the wrapped model instead, or why that is left to the author."""
         if event.path or not isinstance(event.node, cst.Call):
             return NoFix(_PART)
-        callee = _callee(event.node)
+        callee = event.given or _callee(event.node)
         root = scope_of(event.function, event.module)
         wrapped = _wrapped_name(event, root, callee)
         if wrapped is None:
@@ -41,7 +41,8 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         drop = _drop_binding_of(root, callee)
         if isinstance(drop, NoFix):
             return drop
-        return FixPlan((Replace(event.node.func, cst.Name(wrapped)), *drop), caution=_CHANGES_TRAINING)
+        replaced = event.given or event.node.func
+        return FixPlan((Replace(replaced, cst.Name(wrapped)), *drop), caution=_CHANGES_TRAINING)
 
     def uniformity(self, event: ModelCalled) -> Uniformity:
         """All ranks run a training step, unless it is known that they do not."""
@@ -66,7 +67,7 @@ def _drop_binding_of(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...
     """The edit that removes the line binding the inner module to a name, if nothing else needs the name."""
     bound = sole_binding(root, callee)
     line = None if bound is None else own_line(root, bound.assign)
-    if bound is None or line is None or not _is_only_called(root, bound.name):
+    if bound is None or line is None or not _is_only_called(root, bound.name, callee):
         return ()
     if has_comment(line.statement):
         return NoFix(_COMMENTED, help=f"call the wrapped model, and remove `{bound.name.value}`")
@@ -75,11 +76,11 @@ def _drop_binding_of(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...
     return (Drop(line.statement, bound.name.value, root),) if may_go else ()
 
 
-def _is_only_called(root: Scope, name: cst.Name) -> bool:
-    """Whether a name is only ever called, so that it is unused once other names are called instead."""
+def _is_only_called(root: Scope, name: cst.Name, used: cst.BaseExpression) -> bool:
+    """Whether a name is, but for this use, only ever called, so that it is unused once others are called instead."""
     spelled = [each for each in names_spelled(root, name.value) if each is not name]
     callees = {id(_callee(node)) for node in nodes(root) if isinstance(node, cst.Call)}
-    return all(id(each) in callees for each in spelled)
+    return all(id(each) in callees or each is used for each in spelled)
 
 
 def _callee(call: cst.Call) -> cst.BaseExpression:

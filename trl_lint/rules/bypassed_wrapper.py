@@ -7,6 +7,8 @@ Reports a call, with gradients enabled and in code that a training step reaches,
 model's class is outside the project, a method of `model.module` counts if a backward pass starts from its result and
 nothing calls the wrapper. It also reports
 
+- a method of a library's trainer that runs the module that it is passed, as in
+  `self._get_per_token_logps(self.model, ids, mask, keep)`;
 - `model.module if distributed else model`, where the model is wrapped on that path;
 - a `DistributedDataParallel(model)` whose result is discarded, also if a function of the project returns it;
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
@@ -100,6 +102,7 @@ _ONE_BY_ONE = "pass its elements one by one: `accelerator.prepare(*things)`"
 # What a forward of the wrapper prepares nothing in.
 _NOT_PREPARED = WITHOUT_GRADIENTS | {KEEPS_GRADIENTS, SETS_GRADIENTS}
 _HELP = "call the wrapped model instead"
+_HELP_FOR_GIVEN = "pass the wrapped model instead"
 _HELP_FOR_PART = "call the wrapped model, and let its `forward` run the part that you need, for example by an argument"
 
 
@@ -121,7 +124,7 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
                 "forward, and on several GPUs each rank trains its own model"
             ),
             provenance=event.model.provenance or Step(event.module, event.node, "it is the module inside the wrapper"),
-            help=_HELP_FOR_PART if event.path else _HELP,
+            help=_HELP_FOR_GIVEN if event.given is not None else _HELP_FOR_PART if event.path else _HELP,
             by_default=False if event.prepared or event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
 
@@ -131,6 +134,8 @@ def _what_is_called(event: ModelCalled) -> str:
 
     callee = cast("BaseExpression", getattr(event.node, "func", event.node))
     called = shown_source(event.module, callee)
+    if event.given is not None:
+        return f"`{called}` runs the module inside the wrapper, `{shown_source(event.module, event.given)}`"
     root = event.function.node if event.function is not None else event.module.tree
     taken_off = event.model.provenance
     owner = None if taken_off is None else owner_of(root, callee, taken_off.node)

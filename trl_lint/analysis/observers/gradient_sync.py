@@ -6,6 +6,7 @@ wrapper synchronises.
     inner = accelerator.unwrap_model(model)
     inner(**batch)                        ModelCalled(model=inner)
     inner.encoder(x)                      ModelCalled(model=inner.encoder)
+    super().compute_loss(inner, batch)    ModelCalled(model=inner, given=`inner`): the library's method calls it
     inner.weight.sum()                    ParameterRead(attribute="weight"): an engine may have sharded it
 """
 
@@ -45,7 +46,7 @@ from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
-from trl_lint.knowledge.schema import BACKWARD
+from trl_lint.knowledge.schema import BACKWARD, Hook, Row
 from trl_lint.knowledge.torch import COMPUTING_MODULES
 
 
@@ -66,6 +67,21 @@ class GradientSync(Observer["Frame"]):
             is_of_unknown and is_only_forward(frame.root, around, node, made)
         ):
             _emit(frame, model, node, "" if name in models.FORWARDS else name)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
+    ) -> None:
+        """A method of a library's trainer that gives what is trained with runs the model that it is passed."""
+        if not isinstance(row, Hook) or not row.trains:
+            return
+        for place, (parameter, expected) in enumerate(row.parameters.items()):
+            model = args.get(place, parameter) if wrapping_of(expected) is Wrapping.WRAPPED else None
+            given = args.node(place, parameter)
+            if model is None or given is None:
+                continue
+            if wrapped_models.is_wrapped(model):
+                frame.notes.of(PassedWrappers).calls.add(id(node))
+            _emit(frame, model, node, given=given.value)
 
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """What is passed a wrapper, where gradients are on, may run it."""
@@ -149,7 +165,9 @@ def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
     return None, ""
 
 
-def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
+def _emit(
+    frame: Frame, model: Value, node: cst.CSTNode, path: str = "", given: cst.BaseExpression | None = None
+) -> None:
     if model.wrapping is Wrapping.UNWRAPPED and _needs_no_wrapper(frame, node):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
@@ -170,6 +188,7 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             node,
             model=model,
             path=path,
+            given=given,
             names=names,
             attributes=attributes,
             passed=frozenset(frame.notes.of(PassedWrappers).calls.union(forwards)),
