@@ -18,7 +18,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
     from libcst import CSTNode
 
@@ -41,13 +41,17 @@ class MeanForm(IntEnum):
 class Mean:
     """An expression that computes a mean over a rank-local count. One object per expression.
 
-    The gradients are averaged over the ranks, so the average of the means that are trained with is what is optimised.
+    What a function returns that computes one is, for each of its calls, a mean of its own: `kl = masked_mean(kl, mask)`
+    is a metric, `masked_mean(loss, mask)` is trained with. The gradients are averaged over the ranks, so the average of
+    the means that are trained with is what is optimised.
 
     Attributes:
         node: The expression.
         payload: What a fix has to know about its place.
         order: How many were found before it.
-        trained: Whether a backward pass starts from it, or from a value that it is part of.
+        function: The function whose code has it.
+        returned: The mean that a call returns, which is this one for its caller; None for the expression itself.
+        is_start: Whether a backward pass starts from it, or from a value that it is part of.
     """
 
     module: SourceModule
@@ -56,7 +60,31 @@ class Mean:
     provenance: Step
     payload: Payload
     order: int
-    trained: bool = field(default=False, init=False)
+    function: Hashable
+    returned: Mean | None = None
+    is_start: bool = field(default=False, init=False)
+    _is_start_after: bool = field(default=False, init=False)  # for a caller
+
+    def ways(self) -> Iterator[Mean]:
+        """This one, and those in the functions that have returned it, up to the expression."""
+        mean: Mean | None = self
+        while mean is not None:
+            yield mean
+            mean = mean.returned
+
+    def train(self) -> None:
+        """Note that a backward pass starts from it."""
+        self.is_start = True
+        for each in self.ways():
+            each._is_start_after = True
+
+    @property
+    def trained(self) -> bool:
+        """Whether a backward pass starts from it: here, in a function that has returned it, or in one that it goes to.
+
+        What a function keeps of it besides, in an attribute, may be what a caller trains with.
+        """
+        return self._is_start_after or any(each.is_start for each in self.ways())
 
 
 class Stage(IntEnum):

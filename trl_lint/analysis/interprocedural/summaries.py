@@ -122,7 +122,7 @@ class Runs(Definitions):
         self.round = 0
         self.in_rounds = False  # whether the methods of a class are run until nothing changes
         self.engine_outcomes: dict[int, bool | None] = {}  # by condition; see `conditions.engine_outcome`
-        self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
+        self.means: dict[Hashable, Mean] = {}  # by the expression that computes it, or the call that returns it
         self.wraps_on_one_path = False
         self.job_flags = JobFlags()
         self.earlier_points: tuple[SyncPoint, ...] = ()
@@ -434,7 +434,7 @@ class Runs(Definitions):
     def _explained(self, frame: Frame, value: Value, function: FunctionInfo, node: cst.CSTNode) -> Value:
         """Add this call to the explanation of a result that differs between ranks."""
         for refine in frame.domains.returned:
-            value = refine(frame, value)
+            value = refine(frame, function, node, value)
         if value.rank.differs and value.provenance is not None and isinstance(node, cst.CSTNode):
             provenance = Returned(frame.module, node, f"returned by `{function.name}`", value.provenance)
             return value.replace(provenance=provenance, pending=NO_WRITES, const=value.const)

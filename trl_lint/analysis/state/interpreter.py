@@ -34,7 +34,7 @@ class Interpreter(Protocol):
 
     Attributes:
         engine_outcomes: By condition, which of its branches is for an engine that shards (None: neither).
-        means: By the expression that computes it, each mean over a rank-local count.
+        means: By the expression that computes it, or the call that returns it, each mean over a rank-local count.
         job_flags: The settings that show whether there are several ranks.
         earlier_points: The points at which all ranks have synchronised in the callers of the current run.
         caller_values: The facts of the parts of conditions in the callers of the current run, by the id of the node.
@@ -43,7 +43,7 @@ class Interpreter(Protocol):
     """
 
     engine_outcomes: dict[int, bool | None]
-    means: dict[int, Mean]
+    means: dict[Hashable, Mean]
     custom: Mapping[str, tuple[Row, ...]]
     domains: Domains[Frame]
     job_flags: JobFlags

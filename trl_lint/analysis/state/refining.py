@@ -117,8 +117,8 @@ class Domain(Generic[FrameT]):
         """The argument that a statement passes to this parameter of a function of the project."""
         return value
 
-    def returned(self, frame: FrameT, value: Value) -> Value:
-        """The result of a function of the project, as its caller gets it."""
+    def returned(self, frame: FrameT, function: FunctionInfo, node: cst.CSTNode, value: Value) -> Value:
+        """The result of this call of a function of the project, as its caller gets it."""
         return value
 
     # --- models and collectives ---

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.tensors import averages_of_entries, tensor_averages
+from trl_lint.analysis.transfer.tensors import averages_of_entries, means_of_calls, tensor_averages
 from trl_lint.domain.kinds import ContainerValue
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class AveragingDomain(Domain["Frame"]):
             return value
         return tensor_averages.with_call(value, frame.write_here(value, "", expression, parameter))
 
-    def returned(self, frame: Frame, value: Value) -> Value:
-        return tensor_averages.returned(value)
+    def returned(self, frame: Frame, function: FunctionInfo, node: cst.CSTNode, value: Value) -> Value:
+        return means_of_calls.returned(frame, function, node, value)
 
     def loss(self, value: Value) -> None:
         tensor_averages.trained(value)

@@ -171,22 +171,12 @@ def with_call(value: Value, write: Write) -> Value:
     return value.replace(averaging=fact._replace(passed_by=frozenset((write,))))
 
 
-def returned(value: Value) -> Value:
-    """A mean that a function returns is attributed to its caller again."""
-    fact = value.averaging
-    return (
-        value
-        if fact is None or not fact.passed_by
-        else value.replace(averaging=fact._replace(passed_by=averaging.NO_CALLS))
-    )
-
-
 def trained(*values: Value) -> None:
     """A backward pass starts from these: averaging the means of the ranks is then intended."""
     for value in values:
         trained(*value.items[:1])
         for mean in value.averaging.terms if value.averaging is not None else ():
-            mean.trained = True
+            mean.train()
 
 
 # --- rules ----------------------------------------------------------------------------------------------
@@ -406,8 +396,8 @@ def _new_mean(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> A
     known = frame.engine.means
     mean = known.get(id(node))
     if mean is None:
-        provenance = frame.step(node, _WHY[form], over.provenance)
-        mean = known[id(node)] = Mean(frame.module, node, form, provenance, _payload(frame, node, over), len(known))
+        provenance, payload = frame.step(node, _WHY[form], over.provenance), _payload(frame, node, over)
+        mean = known[id(node)] = Mean(frame.module, node, form, provenance, payload, len(known), frame.function)
     return averaging.fact_of_mean(mean)
 
 
