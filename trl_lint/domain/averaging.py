@@ -112,6 +112,7 @@ class AveragingFact(NamedTuple):
         means: The value is one of these means, or linear in them, at `stage`.
         terms: The means that it was computed from, in any way.
         passed_by: The statements whose call passed the mean to the function that the value is in.
+        totals: Whether each of its entries is a total: `torch.stack([(x * mask).sum(), mask.sum()])`.
     """
 
     selected: bool = False
@@ -120,10 +121,11 @@ class AveragingFact(NamedTuple):
     stage: Stage = Stage.LOCAL
     terms: frozenset[Mean] = NO_MEANS
     passed_by: frozenset[Write] = NO_CALLS
+    totals: bool = False
 
     def key(self) -> tuple[Hashable, ...]:
         """The part by which contexts of a function are distinguished: `terms` is not part of it."""
-        return self[:4], self.passed_by
+        return self[:4], self.passed_by, self.totals
 
 
 NOTHING = AveragingFact()
@@ -152,6 +154,7 @@ def joined(a: AveragingFact | None, b: AveragingFact | None) -> AveragingFact | 
         stage if same else Stage.LOCAL,
         a.terms | b.terms,
         a.passed_by | b.passed_by,
+        a.totals or b.totals,
     )
 
 

@@ -136,9 +136,9 @@ def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value)
     indices = list(_indices(node))
     if any(_selects(frame, index) for index in indices):
         fact = fact._replace(selected=True)
-    elif fact.selected and len(indices) == 1 and isinstance(indices[0], cst.Integer):
-        fact = fact._replace(selected=False)
-    return _with(result, fact._replace(total=False))
+    elif len(indices) == 1 and isinstance(indices[0], cst.Integer):
+        return _with(result, fact._replace(selected=False, total=fact.totals, totals=False))
+    return _with(result, fact._replace(total=False, totals=False))
 
 
 def of_comprehension(selected: ranks.Rank, result: Value) -> Value:
@@ -286,7 +286,7 @@ def _operated(
         case AveragingTransfer.DIVIDES:
             found = _divided(frame, left, right, node)
         case AveragingTransfer.MULTIPLIES:
-            found = _scaled(left, right) or _scaled(right, left)
+            found = _scaled(left, right) or _scaled(right, left) or _weighted(left, right) or _weighted(right, left)
         case AveragingTransfer.ADDS:
             found = _added(left, right)
         case _:
@@ -323,6 +323,13 @@ def _scaled(value: Value, factor: Value) -> AveragingFact | None:
     return fact if fact.stage is Stage.GATHERED and is_one else None
 
 
+def _weighted(value: Value, count: Value) -> AveragingFact | None:
+    """A mean times its count is a sum of this rank's data: `loss * (labels != -100).sum()`."""
+    is_total = (count.averaging or NOTHING).total and (count.scalar or is_number(count))
+    is_mean = value.rank.how in ranks.AVERAGES and (value.scalar or is_number(value))
+    return TOTAL if is_total and is_mean and _is_of_data(value) and _is_of_data(count) else None
+
+
 def _added(left: Value, right: Value) -> AveragingFact | None:
     one, two = left.averaging or NOTHING, right.averaging or NOTHING
     if one.means and two.means:
@@ -335,6 +342,8 @@ def _added(left: Value, right: Value) -> AveragingFact | None:
             return fact
         if fact.means and fact.stage is Stage.LOCAL and other.rank.how in ranks.AVERAGES:
             return fact
+    if one.totals and two.totals:
+        return NOTHING._replace(totals=True)
     return TOTAL if one.total and two.total else None
 
 
@@ -344,9 +353,11 @@ def _bounded(fact: AveragingFact, others: Iterable[Value]) -> AveragingFact | No
 
 def _joined(values: Iterable[Value]) -> AveragingFact | None:
     fact: AveragingFact | None = None
+    totals = True
     for value in values:
         fact = averaging.joined(fact, value.averaging)
-    return None if fact is None else fact._replace(total=False)
+        totals = totals and value.averaging is not None and value.averaging.total
+    return None if fact is None else fact._replace(total=False, totals=totals)
 
 
 def _is_sum(value: Value) -> bool:
