@@ -247,7 +247,8 @@ class Hook(Row):
             other names). For `TrainerCallback` hooks the keyword arguments follow.
         returns: What the library's own method returns, for `super().hook(...)` and inherited calls.
         yields, switch, switched: As for `Function`.
-        stored: The part of its return value that its caller logs, as an index into the returned tuple.
+        stored: The part of its return value that its caller logs: an index into the returned tuple, or the name of a
+            field. One with a name is logged by `evaluate`.
         gathered: The parts that its caller passes to a collective, by name.
         called: False for helpers of the library that are no entry points.
         caller: The hook that alone calls it in the library: a class that replaces that one decides what this one gets.
@@ -259,7 +260,7 @@ class Hook(Row):
     yields: Value | str | None = None
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
-    stored: int | None = None
+    stored: int | str | None = None
     gathered: tuple[str, ...] = ()
     called: bool = True
     caller: str = ""

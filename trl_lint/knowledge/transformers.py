@@ -258,7 +258,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer.evaluate", source=f"{_TRAINER}.evaluate", parameters=_EVALUATE,
          returns=SAME_METRICS, synchronises=_EVALUATES),
     Hook(name="transformers.Trainer.evaluation_loop", source=f"{_TRAINER}.evaluation_loop",
-         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT,
+         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT, stored="metrics",
          synchronises=Synchronisation("evaluation_loop", symmetric=True)),
     Hook(name="transformers.Trainer.floating_point_ops", source=f"{_TRAINER}.floating_point_ops",
          parameters={"inputs": BATCH}, returns=NumberValue(ranks.LOCAL, scalar=True)),
@@ -281,7 +281,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer.predict", source=f"{_TRAINER}.predict", parameters=_PREDICT,
          returns=_LOOP_OUTPUT, synchronises=_PREDICTS),
     Hook(name="transformers.Trainer.prediction_loop", source=f"{_TRAINER}.prediction_loop", until="5.0",
-         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
+         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT, stored="metrics"),
     Hook(name="transformers.Trainer.prediction_step", source=f"{_TRAINER}.prediction_step",
          parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
     Hook(name="transformers.Trainer.save_model", source=f"{_TRAINER}.save_model",
@@ -474,9 +474,11 @@ CONSTRUCTOR: dict[str, Value] = {
 OFF_BY_DEFAULT = frozenset({"push_to_hub"})
 # The hooks that call `prediction_step` and gather what it returns.
 LOOPS_OVER_STEPS = ("evaluation_loop", "prediction_loop")
+# The method that logs the metrics of these loops.
+EVALUATE = "evaluate"
 # The methods that call these loops, with a loader that the Trainer has made.
 # Source: transformers 4.5.1, 4.6.1, 4.28.1 and 4.51.3, trainer.py `Trainer.evaluate`, `Trainer.predict`
-CALL_LOOPS = ("evaluate", "predict")
+CALL_LOOPS = (EVALUATE, "predict")
 # Hooks that process the batches of an evaluation.
 EVALUATION_HOOKS = frozenset({*LOOPS_OVER_STEPS, "prediction_step"})
 

@@ -27,6 +27,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     is_callback,
     is_from_overridden_hook,
     is_replaced_hook,
+    logged_part,
 )
 from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers
@@ -387,12 +388,11 @@ class Engine(Runs):
         if any(self._logs_store_itself(cls, name) for name in stores):
             return
         for method, (row, summary) in cls.stored.items():
-            result = summary.result
-            if row.stored is not None and row.stored < len(result.items):
-                frame = Frame(self, method.module, method, cls)
-                frame.memory.heap = dict(summary.final)
-                frame.statement = method.node
-                sinks.report(frame, row.name, result.items[row.stored], method.node, mapping=True)
+            frame = Frame(self, method.module, method, cls)
+            frame.memory.heap = dict(summary.final)
+            frame.statement = method.node
+            if (part := logged_part(frame, row, summary.result)) is not None:
+                sinks.report(frame, row.name, part, method.node, mapping=True)
                 yield frame.trace
 
     def _called_by_bases(self, cls: ClassInfo, method: FunctionInfo) -> Iterator[Summary]:

@@ -44,13 +44,34 @@ from trl_lint.analysis.program.syntax import (
     resolved,
     self_attribute,
 )
+from trl_lint.analysis.state.containers import part_of_dict
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import LoaderValue, flag
+from trl_lint.domain.kinds import ContainerValue, LoaderValue, flag
 from trl_lint.domain.provenance import source_step
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CALL_LOOPS, INNER_LOOP, LOOPS_OVER_STEPS, MODEL, TRAIN, TRAINING_STEP
+from trl_lint.knowledge.transformers import (
+    CALL_LOOPS,
+    EVALUATE,
+    INNER_LOOP,
+    LOOPS_OVER_STEPS,
+    MODEL,
+    TRAIN,
+    TRAINING_STEP,
+)
+
+
+def logged_part(frame: Frame, row: Hook, result: Value) -> Value | None:
+    """The part of a hook's result that the library logs; None if it is not known, or if it does not get there."""
+    if isinstance(row.stored, int):
+        return result.items[row.stored] if row.stored < len(result.items) else None
+    if row.stored is None or frame.cls is None or not isinstance(result, ContainerValue):
+        return None
+    evaluate = frame.cls.find(EVALUATE)
+    is_logged = evaluate is None or calls_super(evaluate.node, EVALUATE)
+    return part_of_dict(frame, result, row.stored) if is_logged else None
 
 
 def parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter.objects import (
     trained_losses,
 )
 from trl_lint.analysis.program.idioms.samplers import as_sharding
-from trl_lint.analysis.program.syntax import assigned_once, nonlocal_names, of_class
+from trl_lint.analysis.program.syntax import assigned_once, assignments, nonlocal_names, of_class
 from trl_lint.analysis.state import containers, own_dicts
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -182,7 +182,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
     elif library_name_of(container) == ENVIRON:
         environment_variables.set_variable(frame, index, value)
-    elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
+    elif container.kind is Kind.BATCH and isinstance(index.const, str) and _is_kept(frame, target.value):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)
         value = frame.written(value, containers.key_text(key), _assigned(frame, target))
@@ -200,6 +200,17 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             if value.kind is Kind.TENSOR and _is_whole(target):
                 merged = value.replace(dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
+
+
+def _is_kept(frame: Frame, target: cst.CSTNode) -> bool:
+    """Whether a dict can take the place of a variable's value: of a name, or of a part of a result that all ranks have.
+
+    output.metrics["rows"] = rows
+    """
+    if not isinstance(target, cst.Attribute) or not isinstance(target.value, cst.Name):
+        return isinstance(target, cst.Name)
+    owner = frame.engine.evaluate(frame, target.value)
+    return owner.kind in (Kind.BATCH, Kind.CONTAINER) and owner.rank == ranks.SAME
 
 
 def _is_whole(target: cst.Subscript) -> bool:
@@ -240,6 +251,9 @@ def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) 
     known = _OF_OUTPUTS if role_of(batch) is BatchRole.OUTPUT else ()
     entries: dict[Hashable, Value] = {name: attributes.read(frame, batch, name, node) for name in known}
     promoted = frame.allocate(node, Cell("dict", entries, rest=element))
+    sources = [value for bound, value in assignments(frame.root) if bound.deep_equals(target)]
+    if len(sources) == 1 and isinstance(sources[0], cst.Attribute) and _is_kept(frame, sources[0]):
+        rebind(frame, sources[0], promoted)  # `metrics = output.metrics`
     rebind(frame, target, promoted)
     return promoted
 
@@ -290,6 +304,8 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             attributes.assign_attribute(frame, receiver, target, value)
         elif _is_memory_of(receiver, target):
             rebind(frame, target.value, value)
+        elif isinstance(value, ContainerValue) and _is_kept(frame, target):
+            _assign_part(frame, receiver, target, value)
     elif isinstance(target, cst.Tuple) and isinstance(value, TupleValue):
         for element, item in zip(target.elements, value.items, strict=False):
             rebind(frame, element.value, item)
