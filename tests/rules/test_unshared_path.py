@@ -169,8 +169,31 @@ def test_a_folder_that_is_assigned():
     assert finding.message.startswith("`args` gets another folder on each rank")
 
 
-def test_a_folder_that_is_assigned_to_other_settings():
-    assert SNIPPETS.findings(program(STAMP, "options.output_dir = stamp\n", TRAIN)) == []
+@pytest.mark.parametrize(
+    ("more", "sets", "consequence"),
+    [
+        ("", "", Consequence.RACE),
+        (", load_best_model_at_end=True", "", Consequence.WRONG_TRAINING),
+        (", load_best_model_at_end=False", "", Consequence.RACE),
+        ("", "args.load_best_model_at_end = True\n", Consequence.WRONG_TRAINING),
+        ("", "options.load_best_model_at_end = True\n", Consequence.RACE),
+    ],
+)
+@pytest.mark.parametrize(
+    "assigned", ["args.output_dir = stamp", "args.output_dir += stamp", 'args.output_dir += f"/{stamp}"']
+)
+def test_what_comes_of_a_folder_that_is_assigned(assigned, more, sets, consequence):
+    made = f"args = TrainingArguments('out'{more})\n"
+    finding = SNIPPETS.finding(program(made, STAMP, f"{assigned}\n", sets, TRAIN))
+    assert (finding.consequence, finding.by_default) == (consequence, consequence is not Consequence.RACE)
+
+
+@pytest.mark.parametrize(
+    "assigned",
+    ["options.output_dir = stamp", "options.output_dir += stamp", "args.run_name += stamp", "args.output_dir += flag"],
+)
+def test_a_folder_that_is_assigned_to_other_settings(assigned):
+    assert SNIPPETS.findings(program("args = TrainingArguments('out')\n", STAMP, f"{assigned}\n", TRAIN)) == []
 
 
 @pytest.mark.parametrize(

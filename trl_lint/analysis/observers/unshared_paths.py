@@ -27,6 +27,7 @@ from trl_lint.analysis.program.idioms.made_without import (
     made_without,
     option_around,
     parts_of_name,
+    sets_true,
 )
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.analysis.state.observing import Observer
@@ -111,17 +112,20 @@ class UnsharedPaths(Observer["Frame"]):
             _on_arguments(frame, args, node)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        """`training_args.output_dir = path`."""
+        """`training_args.output_dir = path`, `training_args.output_dir += name`."""
         match statement:
-            case cst.Assign(
-                targets=[cst.AssignTarget(target=cst.Attribute(value=owner, attr=cst.Name(name)) as target)]
-            ):
-                _note_field(frame, target, frame.node_values.get(id(statement.value), UNKNOWN))
-                if name != FOLDER[1] or not _are_arguments(frame, owner):
-                    return
-                path = _own_path(frame, frame.node_values.get(id(statement.value)), statement.value)
-                if path is not None:
-                    _emit(frame, statement.value, path, _shown(frame, owner), of_trainer=True)
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=value):
+                _note_field(frame, target, frame.node_values.get(id(value), UNKNOWN))
+            case cst.AugAssign(target=cst.Attribute() as target, operator=cst.AddAssign(), value=value):
+                pass
+            case _:
+                return
+        if target.attr.value != FOLDER[1] or not _are_arguments(frame, target.value):
+            return
+        path = _own_path(frame, frame.node_values.get(id(value)), value)
+        if path is not None:
+            loads_best = sets_true(frame.root, target.value, LOADS_BEST)
+            _emit(frame, value, path, _shown(frame, target.value), of_trainer=True, loads_best=loads_best)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         return event if reached.launched else None

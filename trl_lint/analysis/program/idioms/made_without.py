@@ -24,6 +24,7 @@ from trl_lint.analysis.program.syntax import (
     inwards,
     is_literal_none,
     is_main_guard,
+    keyword_value,
     last_name,
     of_class,
     parts_of_target,
@@ -144,6 +145,18 @@ def _tested(test: cst.BaseExpression, *, given: bool) -> str:
             is_asked = isinstance(operator, cst.IsNot if given else cst.Is) and is_literal_none(none)
             return last_name(left) if is_asked else ""
     return ""
+
+
+def sets_true(root: cst.CSTNode, owner: cst.BaseExpression, name: str) -> bool:
+    """Whether a function makes an object with an option that is true, or sets that option of it."""
+    for target, value in assignments(root):
+        is_made = isinstance(value, cst.Call) and target.deep_equals(owner)
+        given = keyword_value(value, name) if is_made else None
+        if isinstance(target, cst.Attribute) and target.attr.value == name and target.value.deep_equals(owner):
+            given = value
+        if isinstance(given, cst.Name) and given.value == "True":
+            return True
+    return False
 
 
 def fields_set(tree: cst.CSTNode, name: str) -> list[cst.Attribute]:
