@@ -35,7 +35,7 @@ from trl_lint.analysis.interpreter.objects import assignment, attributes, presen
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import last_name, resolved
 from trl_lint.analysis.state import containers, own_texts, settings
 from trl_lint.analysis.state.changed_settings import is_switched_by_rank
 from trl_lint.analysis.state.frame import Frame
@@ -297,7 +297,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
 
 def _selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
-    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(node)):
+    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(resolved(frame.root, node))):
         return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
         return False
