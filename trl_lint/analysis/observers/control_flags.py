@@ -1,21 +1,13 @@
 """Flags by which some ranks only tell their Trainer to stop, to evaluate, to save or to log.
 
-Events of a callback's `on_step_end`:
+Events of a callback, for transformers' Trainer and for Lightning's:
 
-    if time.time() - self.start > self.limit:
-        control.should_training_stop = True                     ControlFlagSet: each rank has its own clock
-    if state.is_world_process_zero:
-        control.should_save = True                              ControlFlagSet: saving sums over all ranks
-    control.should_evaluate = time.time() > self.end            ControlFlagSet
-    if state.global_step > 100:
-        control.should_training_stop = True                     none: all ranks do
-    if self.agreed(time.time() - self.start > self.limit):
-        control.should_training_stop = True                     none
-
-And of a callback of Lightning:
-
-    if trainer.is_global_zero and loss > 9:
-        trainer.should_stop = True                              ControlFlagSet
+    if is_late: control.should_training_stop = True           ControlFlagSet, if each rank asks its own clock
+    if is_world_process_zero: control.should_save = True      ControlFlagSet: saving sums over all ranks
+    control.should_evaluate = time.time() > self.end          ControlFlagSet
+    if trainer.is_global_zero: trainer.should_stop = True     ControlFlagSet
+    if global_step > 100: control.should_save = True          none: all ranks do
+    if self.agreed(is_late): trainer.should_stop = True       none
 """
 
 from __future__ import annotations
