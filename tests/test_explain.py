@@ -57,6 +57,27 @@ def test_a_value_of_this_rank_and_what_made_it_so(tmp_path: Path) -> None:
     ]
 
 
+def test_a_name_that_occurs_again_with_the_same_facts_is_shown_once(tmp_path: Path) -> None:
+    text = """
+        class Window:
+            def __init__(self, size):
+                self.size, self.sums = size, []
+
+            def mean(self, loss):
+                return sum(self.sums[-self.size:]) / min(self.size, len(self.sums)) + loss
+    """
+    done = explain(tmp_path, text, "return")
+    assert [each for each in done.output.splitlines() if "Window" in each] == ["  an object of `Window`"]
+    assert [each for each in done.output.splitlines() if each.startswith("`self`")] == ["`self`"]
+    assert len({each["location"]["column"] for each in named_in(tmp_path, text, "return", "self")}) == 4
+
+
+def named_in(folder: Path, text: str, marker: str, name: str) -> list[dict]:
+    """The rows of a name in the report for programs, one for each place."""
+    document = json.loads(explain(folder, text, marker, "--output-format", "json").output)
+    return [each for each in document["names"] if each["name"] == name]
+
+
 def test_what_is_reduced_is_the_same_and_says_so(tmp_path: Path) -> None:
     found = facts(tmp_path, LOOP, "mean =")
     assert found[""] == ["all ranks get here together"]

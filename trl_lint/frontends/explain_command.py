@@ -183,9 +183,10 @@ def _text(place: Place, line: str, known: LineFacts, colour: bool) -> Iterator[s
     if not known.reached:
         yield "  no code on this line runs, according to the analysis"
     yield from facts(known.reached)
-    for found, names in groupby(known.names, key=lambda each: each.facts):
+    once = {(each.name, each.facts): each for each in known.names}.values()
+    for found, names in groupby(once, key=lambda each: each.facts):
         yield ""
-        yield styled(", ".join(dict.fromkeys(f"`{each.name}`" for each in names)), bold=True)
+        yield styled(", ".join(f"`{each.name}`" for each in names), bold=True)
         yield from facts(found)
 
 
