@@ -598,6 +598,25 @@ def test_a_misspelled_command_lints_nothing(folder, word):
     assert f"Error: `{word}` is neither a command nor a path; did you mean `" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--no-cache", "explain", "x.py:1"), ("--select", "ALL", "--quiet", "rules"), ("--isolated", "check", ".")],
+)
+def test_a_command_behind_options_is_told_to_come_first(folder, words):
+    (folder / "x.py").write_text("BUG\n")
+    done = call(*words)
+    command = next(each for each in words if each in {"explain", "rules", "check"})
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"Error: `{command}` is no path; a command comes first: `trl-lint {command} …`" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--no-cache", "explain"), ("--no-cache", "."), ("--output-file", "rules", ".")])
+def test_a_path_behind_options_may_be_named_like_a_command(folder, words):
+    (folder / "explain").mkdir()
+    (folder / "explain" / "x.py").write_text("BUG\n")
+    assert call(*words).exit_code == 1
+
+
 def test_what_exists_is_a_path_however_it_is_called(folder):
     (folder / "chekc").mkdir()
     (folder / "chekc" / "x.py").write_text("BUG\n")

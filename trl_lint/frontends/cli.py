@@ -45,6 +45,7 @@ class Commands(click.Group):
         if not args or args[0] not in {*self.list_commands(ctx), *self.get_help_option_names(ctx)}:
             if args:
                 self._refuse_typo(ctx, args[0])
+                self._refuse_late_command(ctx, args)
             args = ["check", *args]
         return super().parse_args(ctx, args)
 
@@ -57,6 +58,19 @@ class Commands(click.Group):
         suggestion = did_you_mean(word, self.list_commands(ctx))
         if suggestion:
             raise click.UsageError(f"`{word}` is neither a command nor a path{suggestion}", ctx)
+
+    def _refuse_late_command(self, ctx: click.Context, args: list[str]) -> None:
+        """Stop at a command behind options, which would be a path to lint: `--no-cache explain FILE:LINE`."""
+        options = [each for each in self.commands["check"].params if isinstance(each, click.Option)]
+        with_value = {name for each in options if not each.is_flag for name in each.opts}
+        words = iter(args)
+        for word in words:
+            if word == "--" or not word.startswith("-"):
+                break
+            if word in with_value:
+                next(words, "")
+        if word in self.list_commands(ctx) and not os.path.lexists(word):
+            raise click.UsageError(f"`{word}` is no path; a command comes first: `trl-lint {word} …`", ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         check = self.commands["check"]
