@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transf
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural import (
     annotated_only,
+    closed_over,
     early_runs,
     epoch_outputs,
     reachability,
@@ -171,7 +172,7 @@ class Engine(Runs):
     ) -> Summary:
         """Run a function as a library would call it. frame: has the containers that it is passed."""
         frame = frame or Frame(self, function.module)
-        names = self._entry_names(frame, function, cls, parameters)
+        names = closed_over.names(function) | self._entry_names(frame, function, cls, parameters)
         return self._enter_names(frame, function, cls, names)
 
     def _enter_names(
