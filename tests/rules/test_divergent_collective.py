@@ -139,6 +139,55 @@ def test_a_flag_that_is_set_beside_a_break_names_what_the_break_depends_on(reduc
         assert named == "hit.item() > best" or not any("count" in each for each in because)
 
 
+WAITED = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Learner:
+    def __init__(self, model, dataset):
+        self.model = DistributedDataParallel(model)
+        self.loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+        self.waited = 0
+
+    def train(self):
+        best, waited = 0, 0
+        for epoch in range(9):
+            self.loader.sampler.set_epoch(epoch)
+            for batch in self.loader:
+                loss = self.model(batch).loss
+                loss.backward()
+            if dist.get_rank() == 0:
+                if loss.item() < best:
+                    {counter} = 0
+                    best = loss.item()
+            {other}
+            if {counter} > 3:
+                return
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    Learner(torch.nn.Linear(2, 2), range(9)).train()
+"""
+
+
+@pytest.mark.parametrize("counter", ["waited", "self.waited"])
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ("else:\n                {} += 1", "dist.get_rank() == 0"),
+        ("elif epoch:\n                {} += 1", "dist.get_rank() == 0"),
+        ("{} += 1", "loss.item() < best"),
+    ],
+)
+def test_a_counter_of_ranks_differs_by_the_rank_if_both_branches_change_it(counter, other, named):
+    finding = SNIPPETS.finding(WAITED.format(counter=counter, other=other.format(counter)))
+    assert f"`{counter} > 3` is true" in finding.message
+    texts = [step.text for step in finding.because]
+    assert next(each for each in texts if "differs between ranks" in each) == f"`{named}` differs between ranks"
+
+
 @pytest.mark.parametrize(
     "condition",
     [

@@ -31,7 +31,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
 )
 from trl_lint.analysis.interpreter.conditions.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
-from trl_lint.analysis.interpreter.control_flow import process_exits
+from trl_lint.analysis.interpreter.control_flow import numbers_by_rank, process_exits
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects.flags_by_rank import restore_after_branch
 from trl_lint.analysis.program.idioms import set_before
@@ -116,7 +116,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     reduced_on_one.forget(frame.memory)
     frame.memory.names.update({**of_some_ranks, **known_after[0]})
     frame.memory.attributes.update(known_after[1])
-    _note_differing(frame, node, absent, set_on_some, division, branches)
+    _note_differing(frame, node, absent, set_on_some, division, (before, taken, skipped))
     lacking.note(frame.memory)
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
@@ -225,11 +225,15 @@ def _note_differing(
     absent: tuple[str, ...],
     set_on_some: list[tuple[Hashable, str]],
     division: Control,
-    branches: tuple[tuple[bool, Memory], ...],
+    ways: tuple[Memory, BranchEnd, BranchEnd],
 ) -> None:
+    """ways: the state before the branches, and both branches."""
     _note_absent(frame, node, absent, division)
     _note_set(frame, set_on_some, division)
-    chosen_numbers.note_after(frame, [memory for reached, memory in branches if reached], division)
+    before, taken, skipped = ways
+    if taken.through and skipped.through:
+        chosen_numbers.note_after(frame, (taken.memory, skipped.memory), division)
+        numbers_by_rank.note_changed(frame, before, taken.memory, skipped.memory, division, set_on_some)
 
 
 def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
