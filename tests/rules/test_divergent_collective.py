@@ -139,6 +139,23 @@ def test_a_flag_that_is_set_beside_a_break_names_what_the_break_depends_on(reduc
         assert named == "hit.item() > best" or not any("count" in each for each in because)
 
 
+@pytest.mark.parametrize(
+    ("tests", "says"),
+    [
+        ("if mask.any():\n    if loss > 9:", "`mask.any()` and `loss > 9` are true"),
+        ("if mask.any():\n    pass\nelse:\n    if loss > 9:", "`mask.any()` is false and `loss > 9` is true"),
+        ("if args.large:\n    if loss > 9:", "`loss > 9` is true"),
+        ("if loss > 9:\n    if args.large:", "`loss > 9` is true"),
+    ],
+)
+def test_the_message_names_all_conditions_on_which_the_ranks_differ(tests, says):
+    text = loop(f"{tests}\n        accelerator.gather(loss)")
+    messages = [finding.message for finding in SNIPPETS.findings(text)]
+    assert messages == [
+        f"only ranks where {says} reach `gather`: with several processes they wait for the others until the time-out"
+    ]
+
+
 WAITED = """
 import torch
 import torch.distributed as dist

@@ -8,10 +8,12 @@ and its place is in the chain.
 from __future__ import annotations
 
 from trl_lint.analysis.events import Divergence
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.provenance import Step
+from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.lightning import AUTOMATIC_BACKWARD
-from trl_lint.wording.shown_code import source_of
+from trl_lint.wording.shown_code import shown_source, source_of
 
 # Descriptions of the ranks that leave, or that make the call.
 _ON_SOME = {
@@ -101,4 +103,25 @@ def _stays_in_loop(event: Divergence) -> bool:
 def _ranks(event: Divergence) -> str:
     if event.by in _ON_SOME:
         return _ON_SOME[event.by]
-    return f"ranks where `{source_of(event.condition)}` is {'true' if event.holds else 'false'}"
+    tests = [*_around(event), (source_of(event.condition), event.holds)]
+    if len({holds for _, holds in tests}) > 1:
+        return "ranks where " + " and ".join(f"`{test}` is {_outcome(holds)}" for test, holds in tests)
+    listed = " and ".join(f"`{test}`" for test, _ in tests)
+    return f"ranks where {listed} {'are' if len(tests) > 1 else 'is'} {_outcome(event.holds)}"
+
+
+def _outcome(holds: bool) -> str:
+    return "true" if holds else "false"
+
+
+def _around(event: Divergence) -> list[tuple[str, bool]]:
+    """The tests around the condition of a call that differ between ranks as well, and which result they have there."""
+    if event.after or event.by is not DividedBy.CONDITION or event.condition.module is not event.module:
+        return []
+    from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+
+    conditions = event.sync_point.control.conditions
+    differing = {id(place_of(each)) for each in conditions if each.uniformity is Uniformity.DIVERGENT}
+    root = event.module.tree if event.function is None else event.function.node
+    around = ifs_around(root, event.condition.node)
+    return [(shown_source(event.module, each.test), holds) for each, holds in around if id(each.test) in differing]
