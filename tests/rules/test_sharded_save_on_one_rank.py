@@ -69,6 +69,12 @@ def test_a_finding_names_the_call_and_the_engine():
               "    inside(batch['x'][:, at : at + 256])"), set()),
         (loop("with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    if accelerator.is_main_process:\n"
               "        accelerator.unwrap_model(model).generate(batch['x'])"), set()),
+        # The wrapper hands it on to the module inside.
+        (loop(MAIN + "    model.generate(batch['x'])"), {"fsdp", "deepspeed-zero3"}),
+        (trainer(SAVE_MODEL.replace("save_model()", "model_wrapped.generate(logs)")), {"fsdp", "deepspeed-zero3"}),
+        (loop("model.generate(batch['x'])"), set()),
+        (loop("with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    if accelerator.is_main_process:\n"
+              "        model.generate(batch['x'])"), set()),
         # The call that is a collective under each engine comes later, after the first has failed.
         (trainer("def save_model(self, output_dir=None):\n    if self.args.should_save:\n        try:\n"
                  "            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))\n"

@@ -126,7 +126,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass, DDP reduces the gradients."""
-        if name in GENERATES and (_may_be_sharded(frame, receiver) or _is_sharded(frame, receiver)):
+        if name in GENERATES and (_generates_with_shards(frame, receiver) or _is_sharded(frame, receiver)):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
         if is_loss and is_of_network_made_here(frame, callee_of(node)):
@@ -302,6 +302,12 @@ def _may_be_sharded(frame: Frame, model: Value) -> bool:
     """Whether a value is the module in a wrapper that may shard it: the ranks gather each parameter to use it."""
     is_inside = wrapping_of(model) is Wrapping.UNWRAPPED and not is_replicated(model)
     return is_inside and not frame.memory.control.parameters_gathered
+
+
+def _generates_with_shards(frame: Frame, model: Value) -> bool:
+    """Whether a value is such a module, or the wrapper itself: DeepSpeed and FSDP have the module inside generate."""
+    is_wrapper = (_is_wrapped(model) or _may_be_prepared(model)) and not is_replicated(model)
+    return _may_be_sharded(frame, model) or (is_wrapper and not frame.memory.control.parameters_gathered)
 
 
 def _is_sharded(frame: Frame, model: Value) -> bool:
