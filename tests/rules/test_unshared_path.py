@@ -415,3 +415,50 @@ def test_arguments_in_a_dict():
     assert shown(text, finding) == "TrainingArguments(**settings)"
     assert finding.consequence is Consequence.WRONG_TRAINING
     assert SNIPPETS.findings(text.replace("'fsdp': ''", "'save_strategy': 'no'")) == []
+
+
+OWN_ARGUMENTS = """\
+from dataclasses import dataclass
+from datetime import datetime
+
+from transformers import {parser}, Trainer, TrainingArguments
+
+
+@dataclass
+class Own(TrainingArguments):
+    load_best_model_at_end: bool = {best}
+
+    def __post_init__(self):
+        self.output_dir = f"{{self.output_dir}}/{{{name}}}"
+        super().__post_init__()
+
+
+(args,) = {parser}({given}).parse_args_into_dataclasses()
+Trainer(model=load(), args=args, train_dataset=rows()).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("parser", "given", "best", "name", "consequence"),
+    [
+        ("HfArgumentParser", "(Own,)", True, "datetime.now():%H%M%S", Consequence.WRONG_TRAINING),
+        ("HfArgumentParser", "[Own]", True, "datetime.now():%H%M%S", Consequence.WRONG_TRAINING),
+        ("HfArgumentParser", "Own", False, "datetime.now():%H%M%S", Consequence.RACE),
+        ("HfArgumentParser", "dataclass_types=Own", False, "datetime.now():%H%M%S", Consequence.RACE),
+        ("HfArgumentParser", "Own", True, "self.run_name", None),
+        ("HfArgumentParser", "TrainingArguments", True, "datetime.now():%H%M%S", None),
+        ("SomeParser", "Own", True, "datetime.now():%H%M%S", None),
+    ],
+)
+def test_a_class_whose_objects_a_parser_makes(parser, given, best, name, consequence):
+    text = OWN_ARGUMENTS.format(parser=parser, given=given, best=best, name=name)
+    findings = SNIPPETS.findings(text)
+    assert [each.consequence for each in findings] == ([] if consequence is None else [consequence])
+
+
+def test_a_class_whose_objects_the_parser_of_trl_makes():
+    text = OWN_ARGUMENTS.format(parser="TrlParser", given="Own", best=True, name="datetime.now():%H%M%S")
+    finding = SNIPPETS.finding(
+        text.replace("transformers import TrlParser,", "trl import TrlParser\nfrom transformers import")
+    )
+    assert finding.consequence is Consequence.WRONG_TRAINING

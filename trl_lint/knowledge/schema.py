@@ -303,11 +303,13 @@ class Class(Row):
     makes: a value, the name of a transfer (see `Function`), or "" for an instance of the class.
     others: the value of every attribute that has no row, and the result of every method without a row
     (None: nothing is known of them).
+    fills: the parameter for classes of which its objects make objects, from what a command line or a file gives.
     """
 
     bases: tuple[str, ...] = ()
     makes: Value | str = ""
     others: Value | None = None
+    fills: Parameter | None = None
     # Constructor arguments that are functions the library calls, with the facts of their parameters.
     callbacks: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 

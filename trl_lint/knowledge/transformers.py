@@ -96,7 +96,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="fields"),
     Class(name="transformers.EvalPrediction", source="trainer_utils.py::EvalPrediction", makes="pure"),
     Class(name="transformers.HfArgumentParser", source="hf_argparser.py::HfArgumentParser",
-          bases=("argparse.ArgumentParser",)),
+          bases=("argparse.ArgumentParser",), fills=(0, "dataclass_types")),
     Class(name="transformers.PredictionOutput", source="trainer_utils.py::PredictionOutput", makes="fields"),
     Class(name="transformers.Seq2SeqTrainer", source=_SEQ2SEQ, bases=("transformers.Trainer",),
           callbacks=CALLBACKS),

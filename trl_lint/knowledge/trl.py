@@ -183,6 +183,8 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="trl._ForwardRedirection", source="models/utils.py::_ForwardRedirection", since="0.18"),
     Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SETTING),
     Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SETTING),
+    Class(name="trl.TrlParser", source="scripts/utils.py::TrlParser", bases=("transformers.HfArgumentParser",),
+          fills=(0, "dataclass_types")),
     *(
         Class(name=f"trl.{name}", source=f"trainer/callbacks.py::{name}",
               bases=("transformers.TrainerCallback",))

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import libcst as cst
 
 from trl_lint.analysis.path_events import PathOfEachRank
+from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.made_without import (
     ADDS_OPTION,
+    declares_true,
     fields_set,
     is_only_assignment,
     made_without,
@@ -124,11 +126,19 @@ class UnsharedPaths(Observer["Frame"]):
             return
         path = _own_path(frame, frame.node_values.get(id(value)), value)
         if path is not None:
-            loads_best = sets_true(frame.root, target.value, LOADS_BEST)
+            loads_best = _loads_best(frame, target.value)
             _emit(frame, value, path, _shown(frame, target.value), of_trainer=True, loads_best=loads_best)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         return event if reached.launched else None
+
+
+def _loads_best(frame: Frame, arguments: cst.BaseExpression) -> bool:
+    """Whether arguments load the best model: by the code that makes them, or by default in a class of the project."""
+    cls = class_of(frame.node_values.get(id(arguments)))
+    classes = () if cls is None else cls.project_lineage()
+    is_default = any(declares_true(each.node, LOADS_BEST) for each in classes)
+    return is_default or sets_true(frame.root, arguments, LOADS_BEST)
 
 
 def _on_arguments(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.given_functions import GivenFunction
@@ -32,7 +33,16 @@ def enter_callbacks(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CST
 
 
 def enter_callbacks_of(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
-    """Enter the functions passed to a library's class. node: the call."""
+    """Enter the functions passed to a library's class, and what the classes run of which it makes objects.
+
+    node: the call.
+    """
+    filled = None if row.fills is None else args.get(*row.fills)
+    for made in () if filled is None else frame.memory.contents(filled) or (filled,):
+        cls = class_of(frame.engine.settle(made))
+        method = cls.find("__post_init__") if cls is not None and records.generates_init(cls) else None
+        if cls is not None and method is not None and not frame.engine.is_entry_class(cls):
+            frame.engine.call(frame, method, Arguments(), node, ProjectInstance(cls))
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:

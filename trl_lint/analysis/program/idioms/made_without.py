@@ -159,6 +159,13 @@ def sets_true(root: cst.CSTNode, owner: cst.BaseExpression, name: str) -> bool:
     return False
 
 
+def declares_true(cls: cst.ClassDef, name: str) -> bool:
+    """Whether a class declares a field that is true by default: `load_best_model_at_end: bool = True`."""
+    fields = (each for each in of_class(cls, cst.AnnAssign) if isinstance(each.target, cst.Name))
+    values = [each.value for each in fields if last_name(each.target) == name]
+    return any(isinstance(each, cst.Name) and each.value == "True" for each in values)
+
+
 def fields_set(tree: cst.CSTNode, name: str) -> list[cst.Attribute]:
     """Where a file sets a field of this name, of any object."""
     bound = (each for assigned, _ in assignments(tree) for each in parts_of_target(assigned))
