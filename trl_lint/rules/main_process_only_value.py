@@ -8,7 +8,7 @@ Reports names and attributes that some ranks do not have, where these ranks use 
 - what is None on some ranks (`run = wandb.init() if is_main_process else None`, `run = None` before an `if`, or a
   function that returns None there), used as an object: an attribute, a call, an item, a loop over it;
 - an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
-  over all elements;
+  over all elements, or by its number or key in the function that has the list or dict (`box[0]`, not yet broadcast);
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
   classes or other code in the file assign is not reported, unless that is one method whose only call is under the
   condition (`if rank == 0: self.start_log()`);

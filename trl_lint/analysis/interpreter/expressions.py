@@ -194,7 +194,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     value = own_texts.unless_own(frame, index.const, value)
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
-    value = value.as_present()
+    value = present_on_some.of_entry(frame, node, container, index, value)
     return none_tests.present(value) if is_part else value
 
 

@@ -20,13 +20,13 @@ from trl_lint.analysis.program.definitions.changed_state import (
 )
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import below, names_in, self_attribute
+from trl_lint.analysis.program.syntax import below, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import lacking_ranks
 from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.equality import same_facts
-from trl_lint.domain.kinds import as_instead
+from trl_lint.domain.kinds import ContainerValue, as_instead
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import SAME, UNKNOWN, Value
@@ -150,6 +150,9 @@ def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
             continue
         if isinstance(expression, cst.Name):
             frame.memory.names[expression.value] = value.as_present()
+        if isinstance(expression, cst.Subscript):
+            container = frame.node_values.get(id(expression.value), UNKNOWN)
+            frame.update(container, lambda cell: cell.changed(Value.as_present))
         for key, attribute in frame.memory.attributes.items():
             if attribute is value and self_attribute(expression) == key[1]:
                 frame.memory.attributes[key] = value.as_present()
@@ -164,6 +167,25 @@ def once_kept(frame: Frame, value: Value, expression: cst.CSTNode | None) -> Val
     tests = map(place_of, frame.memory.control.conditions)
     is_asked = expression is not None and any(mentions(each, expression) for each in tests)
     return value.as_present() if is_asked or _is_guarded(frame) else value
+
+
+def of_entry(frame: Frame, node: cst.Subscript, container: Value, index: Value, value: Value) -> Value:
+    """The value of a subscript, with its absence if it is one entry of a list or dict that a function has under a name
+    of its own: `box[0]`. Other functions may give it another one.
+    """
+    is_one = isinstance(container, ContainerValue) and len(container.identities) == 1
+    if value.absence is None or not is_one or type(index.const) not in (int, str) or not _is_none_on_some(value):
+        return value.as_present()
+    is_own = isinstance(node.value, cst.Name) and _is_own_name(frame, node.value.value)
+    return value if is_own else value.as_present()
+
+
+def _is_own_name(frame: Frame, name: str) -> bool:
+    """Whether a name is of this function, or of a module of which no function has it."""
+    if frame.function is not None:
+        return name in frame.memory.names and name not in frame.nonlocals
+    functions = of_class(frame.module.tree, cst.FunctionDef)
+    return not any(name in names_in(each) for each in functions)
 
 
 def note_removal(frame: Frame, container: Value) -> bool:
