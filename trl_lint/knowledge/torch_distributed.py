@@ -268,18 +268,23 @@ _CALLS: tuple[Row, ...] = (
 )
 
 
-# Calls that assemble or distribute the pieces of a tensor that the ranks have: all of these communicate.
+# Calls that assemble or distribute pieces of a tensor, or of a state, that the ranks have: all of these communicate.
 # Source: torch/distributed/tensor/_api.py, `DTensor.full_tensor`, `DTensor.redistribute`, `distribute_tensor`.
 _DTENSOR = "torch.distributed.tensor.DTensor"
+_ZERO = "torch.distributed.optim.ZeroRedundancyOptimizer"
+_ZERO_SOURCE = "torch/distributed/optim/zero_redundancy_optimizer.py::ZeroRedundancyOptimizer"
 _SHARDED: tuple[Row, ...] = (
     Class(name=_DTENSOR, source="torch/distributed/tensor/_api.py::DTensor"),
     Function(name=f"{_DTENSOR}.full_tensor", source="torch/distributed/tensor/_api.py::DTensor.full_tensor",
              returns=REDUCED, synchronises=Synchronisation("full tensor")),
     OpaqueCall(name="torch.distributed.tensor.distribute_tensor",
                source="torch/distributed/tensor/_api.py::distribute_tensor", synchronises=Synchronisation("tensor")),
+    # "This needs to be called on all ranks": each sends its part of the state. So does that of fairscale's `OSS`.
+    OpaqueCall(name=f"{_ZERO}.consolidate_state_dict", source=f"{_ZERO_SOURCE}.consolidate_state_dict",
+               synchronises=_STATE),
 )
 # Methods that only these classes have, whatever is known of the receiver.
-UNIQUE: dict[str, str] = {"full_tensor": _DTENSOR}
+UNIQUE: dict[str, str] = {"consolidate_state_dict": _ZERO, "full_tensor": _DTENSOR}
 
 # Scaling a loss passes it on.
 _SCALERS: tuple[Row, ...] = tuple(
