@@ -13,6 +13,7 @@ class DividedBy(Enum):
     """What makes some ranks take another branch than the others."""
 
     CONDITION = "an `if`, or an expression that chooses"
+    CASE = "a `case` of a `match`"
     LOOP = "how often a loop is run"
     EXCEPTION = "an exception that some of them catch"
     DECORATOR = "a decorator that lets only some of them in"

@@ -103,6 +103,8 @@ def _stays_in_loop(event: Divergence) -> bool:
 def _ranks(event: Divergence) -> str:
     if event.by in _ON_SOME:
         return _ON_SOME[event.by]
+    if event.by is DividedBy.CASE:
+        return f"ranks that {'fit' if event.holds else 'do not fit'} `case {source_of(event.condition)}`"
     tests = [*_around(event), (source_of(event.condition), event.holds)]
     if len({holds for _, holds in tests}) > 1:
         return "ranks where " + " and ".join(f"`{test}` is {_outcome(holds)}" for test, holds in tests)

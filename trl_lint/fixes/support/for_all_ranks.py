@@ -45,6 +45,8 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
     """The plan that makes all ranks execute the calls that a condition on the rank keeps some of them from."""
     if event.origins != Origin.RANK and event.by in (DividedBy.CONDITION, DividedBy.LOOP):
         return NoFix("the code does not show how the ranks should agree")
+    if event.by is DividedBy.CASE:
+        return NoFix("it is in one of several cases")
     if event.origins != Origin.RANK or event.by is DividedBy.SEQUENTIAL or not event.missing:
         return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):

@@ -406,19 +406,3 @@ def run_else(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpre
     if isinstance(orelse, cst.If) and not (test is not None and other_ranks(frame, test, orelse.test)):
         return run_if(frame, orelse)
     return run_body(frame, orelse.body)
-
-
-def run_match(frame: Frame, node: cst.Match) -> bool:
-    subject = evaluate(frame, node.subject)
-    division = control_of_condition(frame, node.subject, subject)
-    before, exits = frame.memory, len(frame.exits)
-    inside = before.control.under(division)
-    branches: list[tuple[bool, Memory]] = []
-    for case in node.cases:
-        frame.memory = before.fork()
-        frame.memory.control = inside
-        branches.append((run_body(frame, case.body), frame.memory))
-    frame.memory = before.fork()
-    branches.append((True, frame.memory))
-    after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    return join_branches(frame, tuple(branches), inside, after, subject.rank)

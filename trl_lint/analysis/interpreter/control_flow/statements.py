@@ -9,7 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import registered_hooks
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
-from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, process_exits, with_blocks
+from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, matches, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import given_fields, present_on_some, subscripts
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
@@ -236,7 +236,7 @@ HANDLERS: dict[type, _Handler] = {
     cst.Import: _import,
     cst.ImportFrom: _import_from,
     cst.Global: _nonlocal,
-    cst.Match: branches.run_match,
+    cst.Match: matches.run_match,
     cst.Nonlocal: _nonlocal,
     cst.Pass: _pass,
     cst.Raise: _raise,

@@ -64,9 +64,11 @@ def ifs_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.If, b
 
 
 def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two places of a function (or module) are in the two branches of one `if`, so that only one is reached."""
+    """Whether two places of a function (or module) are in two branches of one `if` or `match`: only one is reached."""
     for (outer, inner), (same, theirs) in zip(inwards(root, one), inwards(root, other), strict=False):
         if inner is not theirs:
+            if outer is same and isinstance(inner, cst.MatchCase) and isinstance(theirs, cst.MatchCase):
+                return True
             return outer is same and isinstance(outer, cst.If) and outer.test not in (inner, theirs)
     return False
 
