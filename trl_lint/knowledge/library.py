@@ -433,13 +433,14 @@ def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
     return None
 
 
+_OF_METHODS = (Collective, Function, Hook, OpaqueCall, Sink)
+
+
 def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[str, tuple[Row, ...]] | None:
     """The class or base that has a method of that name, and its rows."""
     for current in mro(cls, versions):
-        found = holding(
-            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, (Collective, Function, Hook, Sink))),
-            versions,
-        )
+        known = rows(f"{current}.{attr}", versions)
+        found = holding((row for row in known if isinstance(row, _OF_METHODS)), versions)
         if found:
             return current, found
     rest = _others(cls, versions)

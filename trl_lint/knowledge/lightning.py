@@ -36,6 +36,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Effect,
     Function,
+    OpaqueCall,
     Row,
     Sink,
     Synchronisation,
@@ -91,7 +92,15 @@ SEEDS_ALL = frozenset(
 SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]\s*False"
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
 _IN_FIT = "in_fit"
-TRAINERS = frozenset(f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_IN_FIT}"))
+# A trainer of one device: no other process waits in its methods.
+_ALONE = "on_one_device"
+ALONE = {trainer: f"{trainer}.{_ALONE}" for trainer in _TRAINERS.values()}
+TRAINERS = frozenset(
+    f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_ALONE}", f".{_IN_FIT}")
+)
+# All processes set up the strategy together, and wait for each other before the first batch.
+# Source: lightning/pytorch/trainer/trainer.py `_run`, `_run_stage`: `self.strategy.barrier("run-stage")`
+_RUN = Synchronisation("run", symmetric=True, by_rank=True)
 FABRIC = _FABRIC
 # What starts the processes itself, for a loop of the user's.
 FABRICS = frozenset({_FABRIC, _LITE})
@@ -261,6 +270,16 @@ ROWS: tuple[Row, ...] = (
     Class(name=OLD_TRAINER, source=_TRAINER_SOURCE, bases=(_TRAINER,)),
     Function(name=f"{OLD_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=SAVE_CHECKPOINT),
+
+    *(OpaqueCall(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", synchronises=_RUN)
+      for name in sorted(RUNS_OF_TRAINER)),
+    *(row for trainer, alone in ALONE.items()
+      for row in (
+          Class(name=alone, source=_TRAINER_SOURCE, bases=(trainer,)),
+          Function(name=f"{alone}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING),
+          *(Function(name=f"{alone}.{name}", source=f"{_TRAINER_SOURCE}.{name}", returns=UNKNOWN)
+            for name in sorted(RUNS_OF_TRAINER)),
+      )),
 
     # "The LightningModule, but possibly wrapped into DataParallel or DistributedDataParallel."
     *(row for trainer in (_TRAINER, OLD_TRAINER)

@@ -214,7 +214,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
             for refine in frame.domains.library_function:
                 value = refine(frame, row, args, node, receiver, value)
         return value
-    return UNKNOWN
+    return frame.engine.unresolved(frame, args, node) if isinstance(row, OpaqueCall) else UNKNOWN
 
 
 def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, node: cst.CSTNode) -> Value:

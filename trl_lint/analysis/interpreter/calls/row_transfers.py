@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
+from trl_lint.analysis.program.definitions.lightning_trainers import has_one_device
 from trl_lint.analysis.program.definitions.objects import FunctionValue, PreparedModel, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
 from trl_lint.analysis.program.idioms.samplers import deals_to_one, kind_tests
@@ -55,6 +56,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
+from trl_lint.knowledge.lightning import ALONE
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -330,7 +332,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     if isinstance(created, str):
         if not created:
             if row.name != ACCELERATOR:
-                return LibraryInstance(row.name)
+                is_alone = isinstance(node, cst.Call) and row.name in ALONE and has_one_device(node)
+                return LibraryInstance(ALONE[row.name] if is_alone else row.name)
             is_sharded = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
             return (ShardingAccelerator if is_sharded else LibraryInstance)(row.name).replace(const=CREATED)
         return transferred(frame, created, args, node, row.name)

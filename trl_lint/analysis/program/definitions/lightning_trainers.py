@@ -60,7 +60,7 @@ def trains_on_one_device(module: Module) -> bool:
     if not imported_trainer(module):
         return False
     calls = [call for call in of_class(module.tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
-    return bool(calls) and all(map(_has_one_device, calls))
+    return bool(calls) and all(map(has_one_device, calls))
 
 
 def share_data_out(programs: Iterable[cst.Module]) -> bool:
@@ -113,7 +113,8 @@ def _says_off(test: cst.BaseExpression) -> bool:
     return False
 
 
-def _has_one_device(call: cst.Call) -> bool:
+def has_one_device(call: cst.Call) -> bool:
+    """Whether a call that makes a Trainer asks for one device, as a number in the code."""
     counts = [each.value for each in call.args if each.keyword is not None and each.keyword.value in COUNTS_DEVICES]
     return bool(counts) and all(map(_is_one, counts))
 
