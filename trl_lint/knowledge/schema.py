@@ -163,6 +163,7 @@ class Collective(Row):
         lists: Whether a list or tuple of Python objects is correct.
         fails: When a Python number makes it raise: "group" (once a process group exists), "always" (with bare python as
             well) or "" (it accepts any object).
+        same_shapes: Whether the tensors in any object that it accepts must have the same shape on all ranks.
         returned: Whether the result is returned although there is an `into`.
         reduction: The parameter that names the reduction, and its default.
         objects: The parameter that, when true, makes it communicate Python objects.
@@ -175,6 +176,7 @@ class Collective(Row):
     into: Parameter | None = None
     lists: bool = False
     fails: str = "group"
+    same_shapes: bool = False
     returned: bool = False
     reduction: tuple[int, str, str] | None = None
     objects: Parameter | None = None

@@ -67,7 +67,7 @@ class ItemBeforeGather(Rule[CollectiveCalled]):
     always_fails = True
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
-        if not _is_number(event):
+        if not event.row.fails or not _is_number(event):
             return
         own_name = event.row.name.rpartition(".")[2]
         yield Violation(

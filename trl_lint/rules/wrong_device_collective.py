@@ -88,7 +88,7 @@ class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]
 
     def check(self, event: CollectiveCalled | StepReturned | DeviceChosen) -> Iterator[Violation]:
         if isinstance(event, CollectiveCalled):
-            yield from _communicated(event)
+            yield from _communicated(event) if event.row.fails else ()  # else it moves them there itself
         elif isinstance(event, StepReturned):
             yield from _returned(event)
         elif not _is_on_one_node(event):

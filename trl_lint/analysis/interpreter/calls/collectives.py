@@ -85,7 +85,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
     if objects is not None and objects.const is not False:
         return _gathered_objects(frame, operand, node)
     argument = args.node(*row.operand)
-    if argument is not None and row.fails:
+    if argument is not None and (row.fails or row.same_shapes):
         frame.emit(
             CollectiveCalled,
             node,
