@@ -90,6 +90,11 @@ SEEDS_ALL = frozenset(
     f"{package}.seed_everything" for package in (*_PACKAGES, "lightning.fabric", "pytorch_lightning.utilities.seed")
 )
 SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]\s*False"
+# The strategies with which a Fabric puts a model into DDP, and those that shard it, some of them in place: a file names
+# the one that it uses.
+# Source: lightning/fabric/wrappers.py `_FabricModule.module`, "the original wrapped module"; strategies/ddp.py
+WRAPS_IN_DDP = rb"strategy[\"']?\s*[:=]\s*(?:[\"']ddp|[\w.]*DDPStrategy\()"
+WRAPS_OTHERWISE = rb"(?i)deepspeed|fsdp|model_?parallel"
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
 _IN_FIT = "in_fit"
 # A trainer of one device: no other process waits in its methods.

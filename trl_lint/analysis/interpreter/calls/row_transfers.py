@@ -56,7 +56,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
-from trl_lint.knowledge.lightning import ALONE
+from trl_lint.knowledge.lightning import ALONE, WRAPS_IN_DDP, WRAPS_OTHERWISE
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -158,12 +158,17 @@ def _shared_out(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _set_up(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`fabric.setup(model, optimizer)`: what wraps the model, if anything does, is left to the strategy."""
+    """`fabric.setup(model, optimizer)`: what wraps the model, if anything does, is left to the strategy.
+
+    Of a model in DDP, `model.module` is the one inside the wrapper.
+    """
     if args.star is not None or not args.positional:
         return UNKNOWN
     given, *others = args.positional
     known = given if isinstance(given, ModelValue) else ModelValue(ranks.SAME)
-    model = known.replace(wrapping=Wrapping.UNKNOWN)
+    model: Value = known.replace(wrapping=Wrapping.UNKNOWN)
+    if frame.module.mentions(WRAPS_IN_DDP) and not frame.module.mentions(WRAPS_OTHERWISE):
+        model = wrapped_models.replicated(model)
     return TupleValue(ranks.SAME, (model, *others)) if others else model
 
 
