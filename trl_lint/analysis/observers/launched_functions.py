@@ -4,6 +4,7 @@ What is known of runs:
 
     accelerator = Accelerator()           each process runs the function, and what it calls
     dist.barrier()                        all ranks run it, as they meet in it
+    comm.synchronize()                    the same, if that does nothing but wait for all ranks
     if rank == 0:                         the same, as only code for several processes asks
         save()
     set_up(args)                          each process runs it, if `set_up` starts the group
@@ -40,7 +41,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.process_starts import CALLED_BY_EACH, NEED_GROUP, OF_NO_GROUP, START_GROUP
 from trl_lint.knowledge.python import RANK_DECORATORS
-from trl_lint.knowledge.schema import Collective, Row
+from trl_lint.knowledge.schema import BARRIER, Collective, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -78,10 +79,12 @@ class LaunchedFunctions(Observer["Frame"]):
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """A caller of a helper that starts the program's processes unconditionally is run by each of them.
 
-        So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter.
+        So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter,
+        and what calls a helper that only waits for all ranks.
         """
         is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
-        if is_for_all and function.cls is not None and function.cls is frame.cls:
+        is_of_class = function.cls is not None and function.cls is frame.cls
+        if is_for_all and (is_of_class or _only_waits(frame, run, node)):
             _note_all_ranks(frame, node, run.trace.start)
         if not run.trace.launched or _is_shown(frame) or is_test(frame.function):
             return
@@ -98,6 +101,13 @@ def _note_start(frame: Frame, node: cst.CSTNode) -> None:
     """Each process of a job runs the function with this node, unless it is a unit test."""
     if not is_test(frame.function):
         frame.trace.launch(Step(frame.module, node, "each process runs `{}`"), node)
+
+
+def _only_waits(frame: Frame, run: CalleeRun, node: cst.CSTNode) -> bool:
+    """Whether a statement calls a helper without arguments in which ranks only wait: `comm.synchronize()`."""
+    if not (isinstance(node, cst.Call) and not node.args and getattr(frame.statement, "value", None) is node):
+        return False
+    return bool(run.sync_points) and all(each.kind == BARRIER.kind and not each.subgroup for each in run.sync_points)
 
 
 def _is_shown(frame: Frame) -> bool:
