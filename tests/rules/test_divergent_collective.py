@@ -1874,6 +1874,21 @@ def test_a_step_in_one_expression_skips_the_backward_as_one_in_two_lines(step, s
     assert ["the `try` fails skip `backward`" in each.message for each in findings] == [True] * speaks
 
 
+@pytest.mark.parametrize(
+    ("step", "missed", "by_default"),
+    [
+        ("model(x).sum().backward()", "skip `backward`", True),
+        ("run(model, x)", "skip `backward`", True),
+        ("other(x)", "do not reach `all_reduce`", False),
+        ("other(x).sum().backward()", "do not reach `all_reduce`", False),
+    ],
+)
+def test_a_skipped_backward_is_what_the_others_wait_in_first(step, missed, by_default):
+    text = FAILING_STEP.format(step=step, error="torch.cuda.OutOfMemoryError")
+    (found,) = SNIPPETS.findings(f"{text}        dist.all_reduce(x)\n")
+    assert (missed in found.message, found.by_default) == (True, by_default)
+
+
 def test_a_step_of_a_helper_may_fail_for_many_reasons():
     assert SNIPPETS.findings(FAILING_STEP.format(step="run(model, x)", error="RuntimeError")) == []
 

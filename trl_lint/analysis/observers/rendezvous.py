@@ -188,7 +188,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         sequences[branch.continuing ^ 1], leaving = way.points, way.leaving
         if (unmatched := first_unmatched(sequences[0], sequences[1], branch)) is not None:
             break
-    found = unmatched or _skipped_backward(frame, branch_points)
+    found = _skipped_backward(frame, branch_points) or unmatched
     if found is None or not (branch.refused or _may_fail_on_some(frame, branch)):
         return None
     if _is_decided_before(frame, branch_points) or (
