@@ -155,6 +155,22 @@ def test_a_crash_in_a_part_is_told_as_long_as_one_program_may_be_more_than_one_p
 
 
 @pytest.mark.parametrize(
+    ("body", "by_default"),
+    [
+        ('dist.init_process_group("nccl")\ntrain(make())', True),
+        ('torch.distributed.init_process_group(backend="nccl")\ntrain(make())', True),
+        ('def start():\n    dist.init_process_group("nccl")', False),
+        ("train(make())", False),
+    ],
+)
+def test_a_script_that_starts_the_process_group_in_its_body_is_a_program(body, by_default, tmp_path):
+    part = "from accelerate import Accelerator\n\ndef train(model):\n    Accelerator().gather(model.loss.item())\n"
+    several = f"import torch\nimport torch.distributed as dist\nfrom part import train\n\n{body}\n"
+    files = {"part.py": part, "train.py": PART_OF_PROGRAMS["train.py"], "several.py": several}
+    assert by_default_in(tmp_path, files | {"run.sh": "python train.py\n"}, "part.py", "TRL001") is by_default
+
+
+@pytest.mark.parametrize(
     ("runs", "by_default"),
     [
         ("python -m tools\n", False),

@@ -43,7 +43,8 @@ from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
 
-_MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
+# What shows that a file is meant to be started: nobody would import one that starts the process group in its body.
+_MAIN = re.compile(rb"^(?:if\s+__name__\s*==|(?:\w+\.)*init_process_group\()", re.MULTILINE)
 
 
 class Group(str, Enum):
@@ -116,8 +117,8 @@ _BEFORE = 40
 # Asked for each finding in a file.
 @lru_cache(maxsize=64)
 def is_program(data: bytes) -> bool:
-    """Whether Python code is a program: `if __name__ == "__main__":`."""
-    return b"__name__" in data and _MAIN.search(data) is not None
+    """Whether Python code is a program: `if __name__ == "__main__":`, or a body that starts the process group."""
+    return (b"__name__" in data or b"init_process_group" in data) and _MAIN.search(data) is not None
 
 
 def of_file(path: PurePath, data: bytes) -> FileEngines:
