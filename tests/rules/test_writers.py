@@ -34,6 +34,7 @@ import mmengine
 import monai
 import neptune
 import nibabel as nib
+import huggingface_hub
 import nltk
 import open3d
 import pandas as pd
@@ -299,6 +300,16 @@ DATA = "torchvision.datasets.CIFAR10(args.data_dir, download={})"
         (f"if accelerator.is_main_process: {DATA.format(True)}", False),
         ("nltk.download('punkt')", True),
         ("with accelerator.main_process_first(): nltk.download('punkt')", False),
+        ("huggingface_hub.snapshot_download(args.repo, local_dir=args.data_dir)", True),
+        ("huggingface_hub.hf_hub_download(args.repo, 'rows.bin', local_dir=args.data_dir)", True),
+        # In the cache, ranks that find a file missing take turns, and all but the first find it.
+        ("huggingface_hub.snapshot_download(args.repo)", False),
+        ("huggingface_hub.snapshot_download(args.repo, local_dir=None)", False),
+        ("huggingface_hub.snapshot_download(args.repo, local_dir=f'/data/{accelerator.process_index}')", False),
+        (
+            "with accelerator.main_process_first(): huggingface_hub.snapshot_download(args.repo, local_dir='data')",
+            False,
+        ),
     ],
 )
 def test_data_that_each_process_downloads(call, is_reported):

@@ -148,6 +148,21 @@ ROWS: tuple[Row, ...] = (
         source="git/repo/base.py::Repo.clone_from",
         effect=Effect("clones the same repository", (1, "to_path"), fails=True, makes=True, fetches=True),
     ),
+    # Ranks that find a file missing in the folder take turns: each deletes what the last one has got, and starts anew.
+    *(
+        OpaqueCall(
+            name=f"huggingface_hub.{name}",
+            source="huggingface_hub/file_download.py::_hf_hub_download_to_local_dir",
+            effect=Effect(
+                "downloads the same files where they are not there",
+                (-1, "local_dir"),
+                looks=True,
+                consequence=Consequence.WASTE,
+                fetches=True,
+            ),
+        )
+        for name in ("hf_hub_download", "snapshot_download")
+    ),
     # It first tests whether the package exists already, and is complete.
     OpaqueCall(
         name="nltk.download",

@@ -5,7 +5,7 @@ Reports effects on shared things that all processes of a distributed run perform
 
 - writing a file whose path is the same on all ranks: `open(path, "w")`, `torch.save`, `save_image`, `cv2.imwrite`,
   `DataFrame.to_csv`, `Path.write_text`, `save_pretrained` of a model, tokenizer, processor or config, and the like;
-  downloading one, as data sets of torchvision do with `download=True`;
+  downloading one, as data sets of torchvision do with `download=True`, and `snapshot_download` with `local_dir`;
 - creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), or where that is an option which is off by default
   (`exist_ok=args.resume is not None`), removing or renaming a file, also with a file system of fsspec (`fs.makedirs`),
   iopath's `PathManager` or `tf.io.gfile`;
