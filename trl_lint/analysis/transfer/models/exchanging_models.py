@@ -12,14 +12,14 @@ Which of their outputs are each rank's own is not known then:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.knowledge.schema import Collective
 from trl_lint.knowledge.torch_distributed import ROWS
 
@@ -45,7 +45,7 @@ def _exchanges(frame: Frame, cls: ClassInfo, depth: int, seen: set[int]) -> bool
     seen.add(id(cls))
     if any(last_name(call.func) in _OF_ALL for each in _run_by_forward(cls) for call in of_class(each.node, cst.Call)):
         return True
-    return any(_exchanges(frame, each, depth - 1, seen) for each in made_by(frame, cls))
+    return any(_exchanges(frame, each, depth - 1, seen) for each in made_by(frame.engine, cls))
 
 
 def _run_by_forward(cls: ClassInfo) -> list[FunctionInfo]:
@@ -60,12 +60,14 @@ def _run_by_forward(cls: ClassInfo) -> list[FunctionInfo]:
     return found
 
 
-def made_by(frame: Frame, cls: ClassInfo) -> Iterator[ClassInfo]:
+def made_by(engine: Interpreter, cls: ClassInfo) -> tuple[ClassInfo, ...]:
     """The project's classes of the objects that code of a class makes."""
-    for base in cls.project_lineage():
-        for call in of_class(base.node, cst.Call):
-            name = call.func.value if isinstance(call.func, cst.Name) else ""
-            known = frame.engine.global_name(base.module, name)
-            found = None if known is None else frame.engine.settle(known)
-            if isinstance(found, ClassValue):
-                yield found.cls
+    return tuple(dict.fromkeys(made for base in cls.project_lineage() for made in _made_in(base, engine)))
+
+
+@noted_in_file
+def _made_in(cls: ClassInfo, engine: Interpreter) -> tuple[ClassInfo, ...]:
+    names = {call.func.value for call in of_class(cls.node, cst.Call) if isinstance(call.func, cst.Name)}
+    known = (engine.global_name(cls.module, name) for name in sorted(names))
+    settled = (engine.settle(each) for each in known if each is not None)
+    return tuple(each.cls for each in settled if isinstance(each, ClassValue))

@@ -14,13 +14,18 @@ Of other methods the text tells nothing that a caller needs: what a model comput
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.analysis.transfer.models.exchanging_models import made_by
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import UNKNOWN, Value
@@ -29,7 +34,7 @@ from trl_lint.knowledge.torch_distributed import MODULE, ROWS
 
 _FORWARD = "forward"
 _COLLECTIVES = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Collective))
-# How many calls are followed: of functions, of other methods, and of those of parts.
+# How deep calls are followed: of functions, of other methods, and of those of parts.
 _MOST_CALLS = 4
 
 
@@ -37,44 +42,69 @@ def run(frame: Frame, model: Value, name: str, args: Arguments, node: cst.CSTNod
     """Run a method of a project's model for what the ranks do together in it."""
     cls = class_of(model)
     method = None if cls is None else cls.find(name)
-    if cls is not None and method is not None and _waits(frame, method, cls, _MOST_CALLS):
+    if cls is not None and method is not None and _waits(frame.engine, (_Code(method, cls),)):
         frame.engine.call(frame, method, args, node, ProjectInstance(cls))
 
 
 def has_waiting_part(frame: Frame, cls: ClassInfo) -> bool:
     """Whether code of a class makes an object in a method of which ranks wait for each other."""
-    parts = (part for part in made_by(frame, cls) if part is not cls)
-    return any(_waits(frame, method, part, _MOST_CALLS) for part in parts for method in part.methods.values())
+    parts = (part for part in made_by(frame.engine, cls) if part is not cls)
+    return _waits(frame.engine, [_Code(method, part) for part in parts for method in part.methods.values()])
 
 
-def _waits(frame: Frame, function: FunctionInfo, cls: ClassInfo | None, calls: int) -> bool:
-    return any(_waits_in(frame, function, cls, each, calls) for each in of_class(function.node.body, cst.Call))
+class _Code(NamedTuple):
+    """A function, or a method of an object of a class."""
+
+    function: FunctionInfo
+    cls: ClassInfo | None
 
 
-def _waits_in(frame: Frame, function: FunctionInfo, cls: ClassInfo | None, call: cst.Call, calls: int) -> bool:
-    """Whether a call in a function, or in a method of a class, is a collective, or of something that has one."""
-    if _is_collective(frame, function, call.func):
-        return True
-    if not calls:
-        return False
-    if isinstance(call.func, cst.Name):
-        called = frame.engine.settle(frame.engine.global_name(function.module, call.func.value) or UNKNOWN)
-        return isinstance(called, FunctionValue) and _waits(frame, called.function, None, calls - 1)
-    if cls is None or not isinstance(call.func, cst.Attribute):
-        return False
-    method = cls.find(own) if (own := self_attribute(call.func)) else None
+def _waits(engine: Interpreter, codes: Iterable[_Code]) -> bool:
+    """Whether code has a collective, or calls other code that does; each is asked once."""
+    seen: set[_Code] = set()
+    for _ in range(_MOST_CALLS + 1):
+        codes = [each for each in dict.fromkeys(codes) if each not in seen]
+        if any(_has_collective(each.function, engine) for each in codes):
+            return True
+        seen.update(codes)
+        codes = [called for each in codes for called in _called(each.function, each.cls, engine)]
+    return False
+
+
+@noted_in_file
+def _has_collective(function: FunctionInfo, engine: Interpreter) -> bool:
+    return any(_is_collective(engine, function, each.func) for each in of_class(function.node.body, cst.Call))
+
+
+@noted_in_file
+def _called(function: FunctionInfo, cls: ClassInfo | None, engine: Interpreter) -> tuple[_Code, ...]:
+    """What a function, or a method of a class, calls: functions, other methods, and methods of parts."""
+    calls = of_class(function.node.body, cst.Call)
+    return tuple(dict.fromkeys(each for call in calls for each in _called_by(engine, _Code(function, cls), call.func)))
+
+
+def _called_by(engine: Interpreter, code: _Code, callee: cst.BaseExpression) -> Iterator[_Code]:
+    function, cls = code
+    if isinstance(callee, cst.Name):
+        called = engine.settle(engine.global_name(function.module, callee.value) or UNKNOWN)
+        if isinstance(called, FunctionValue):
+            yield _Code(called.function, None)
+    if cls is None or not isinstance(callee, cst.Attribute):
+        return
+    method = cls.find(own) if (own := self_attribute(callee)) else None
     if method is not None:
-        return method is not function and _waits(frame, method, cls, calls - 1)
-    name = _FORWARD if own else call.func.attr.value
-    parts = made_by(frame, cls) if own or self_attribute(call.func.value) else ()
-    found = ((part, part.find(name)) for part in parts if part is not cls)
-    return any(method is not None and _waits(frame, method, part, calls - 1) for part, method in found)
+        yield _Code(method, cls)
+        return
+    name = _FORWARD if own else callee.attr.value
+    for part in made_by(engine, cls) if own or self_attribute(callee.value) else ():
+        if part is not cls and (of_part := part.find(name)) is not None:
+            yield _Code(of_part, part)
 
 
-def _is_collective(frame: Frame, function: FunctionInfo, callee: cst.BaseExpression) -> bool:
+def _is_collective(engine: Interpreter, function: FunctionInfo, callee: cst.BaseExpression) -> bool:
     if last_name(callee) not in _COLLECTIVES:
         return False
     owner = callee.value if isinstance(callee, cst.Attribute) else callee
     name = owner.value if isinstance(owner, cst.Name) else ""
-    known = library_name_of(frame.engine.global_name(function.module, name))
+    known = library_name_of(engine.global_name(function.module, name))
     return known.startswith(MODULE) or (isinstance(owner, cst.Attribute) and last_name(owner) == "distributed")
