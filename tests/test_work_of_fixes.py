@@ -17,7 +17,7 @@ from trl_lint.linter.rewriting.regenerating import Written
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 QUIET = sorted(FIXTURES.glob("*/quiet.py"))
-BROKEN = FIXTURES / "truncated_gather" / "broken.py"
+BROKEN = FIXTURES / "item_before_gather" / "broken.py"
 WORK = {
     "analyses": (Engine, "analyse"),
     "parses": (libcst, "parse_module"),
@@ -91,5 +91,5 @@ def test_edits_that_nobody_sees_are_not_made(folder, done) -> None:
     shutil.copy(BROKEN, folder / "broken.py")
     for how in ("--output-format=text", "--output-format=concise"):
         counts, said = work(done, how)
-        assert "[*] [wrong-number] truncated-gather" in said
+        assert "[*] [crash] item-before-gather" in said
         assert counts == lints(len(QUIET) + 1)

@@ -213,8 +213,9 @@ def test_what_a_comment_silences_is_not_mended():
 @pytest.mark.parametrize(
     ("before", "after"),
     [
+        # one value per rank: `gather_for_metrics` would cut those of some ranks
+        ("gather_for_metrics(mask.sum().item())", "gather(mask.sum()).sum().item()"),
         # the local reduction stays inside, and is repeated outside
-        ("gather_for_metrics(mask.sum().item())", "gather_for_metrics(mask.sum()).sum().item()"),
         ("gather(loss.mean().item())", "gather(loss.mean()).mean().item()"),
         ("gather(mask.max().item())", "gather(mask.max()).max().item()"),
         ("gather(mask.amin().item())", "gather(mask.amin()).amin().item()"),
@@ -411,3 +412,12 @@ def test_the_codemod_alone_applies_the_safe_fixes(tmp_path):
         assert done.returncode == 0, done.stderr
         assert sorted(path.read_text().splitlines()) == sorted(mended.splitlines())
     assert (tmp_path / "other.py").read_text() == "x = 1\n"
+
+
+def test_an_evaluation_keeps_the_gather_that_cuts_copies() -> None:
+    text = LOOP.replace(
+        "        loss = model(**batch).loss\n        accelerator.backward(loss)\n", "        loss = 0\n"
+    )
+    call = "found = accelerator.gather_for_metrics({}"
+    text += "        " + call.format("mask.sum().item())\n")
+    assert call.format("mask.sum()).sum().item()\n") in SNIPPETS.mended(text)

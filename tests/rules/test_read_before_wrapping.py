@@ -40,6 +40,7 @@ def test_what_no_constructor_wraps_is_bare_in_it(tmp_path, code, expected):
     assert found(written(tmp_path, {"run.py": code})) == expected
 
 
+IS_WRAPPED = "isinstance(self.model, DistributedDataParallel)"
 PREPARED = """\
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel
@@ -66,7 +67,9 @@ class Runner:
     ("code", "expected"),
     [
         (PREPARED, []),
-        (PREPARED.replace("isinstance(self.model, DistributedDataParallel)", "self.deep"), [("run.py", 15, "TRL002")]),
+        # One that has `.module` is wrapped, so that the flag says whether it is.
+        (PREPARED.replace(IS_WRAPPED, "self.deep"), []),
+        (PREPARED.replace(IS_WRAPPED, "self.deep").replace(".module", ""), [("run.py", 13, "TRL002")]),
     ],
 )
 def test_what_is_no_wrapper_has_what_its_model_has(tmp_path, code, expected):

@@ -178,7 +178,7 @@ def save(model, group, me):
         ("if dist.get_rank() == 0:\n        return\n    dist.barrier()", False),
         ("if dist.get_rank() == 0:\n        dist.broadcast(model, 0)", True),
         ("dist.barrier(group=group)", False),
-        ("meet()", False),
+        ("meet()", True),
     ],
 )
 def test_where_ranks_meet_all_of_them_come(meets, is_reported):

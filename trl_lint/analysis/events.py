@@ -17,6 +17,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Payload, Value, Write
 from trl_lint.knowledge import mentions
+from trl_lint.knowledge.accelerate import CUTS_REST
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
@@ -77,6 +78,11 @@ class CollectiveCalled(Event):
     groups: tuple[Value, ...] = ()
     on_gpus: bool = False
     full_batches: bool = False
+
+    @property
+    def cuts_ranks(self) -> bool:
+        """Whether of one value per rank those of some may be cut."""
+        return self.row.name == CUTS_REST and self.stepping is True and not self.full_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -294,3 +294,8 @@ def steps(step: Step | None) -> list[Step]:
         chain.append(step)
         step = step.before
     return chain[::-1]
+
+
+def is_of_full_batches(step: Step | None) -> bool:
+    """Whether a loader that drops incomplete batches gave the data: then Accelerate cuts nothing off."""
+    return any(isinstance(each, FullBatches) for each in steps(step))

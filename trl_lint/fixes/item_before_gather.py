@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -12,6 +12,7 @@ from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.numbers import source_of
+from trl_lint.domain.provenance import is_of_full_batches
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
@@ -39,6 +40,7 @@ from trl_lint.fixes.support.tree import (
     uses_of,
     with_argument,
 )
+from trl_lint.fixes.support.whole_gathers import of_all_ranks
 from trl_lint.knowledge.torch_ops import ElementTransfer, of_method
 
 _AS_LIST = "the result is used as a list of one value per rank"
@@ -65,6 +67,7 @@ class _Plan:
         reduction: The reduction that is repeated on the result, or "" for none.
         host: Whether the new expression ends in `.item()`, or has `convert` around it.
         convert: "int" or "float", or "" for `.item()`.
+        whole: Whether `gather` has to take the place of `gather_for_metrics`, which would cut values of some ranks.
     """
 
     tensor: cst.BaseExpression
@@ -74,6 +77,7 @@ class _Plan:
     reduction: str = ""
     host: bool = True
     convert: str = ""
+    whole: bool = False
 
 
 class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
@@ -84,8 +88,8 @@ class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
         plan = _plan(event)
         if isinstance(plan, NoFix):
             return plan
-        call = event.node
-        edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
+        call, is_cut = event.node, event.cuts_ranks and not is_of_full_batches(event.operand.provenance)
+        edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, replace(plan, whole=is_cut)))]
         if plan.factory:
             torch = torch_in_reach(event.module, scope_of(event.function, event.module), call)
             if isinstance(torch, NoFix):
@@ -344,6 +348,8 @@ def _rewritten(call: cst.Call, argument: cst.Arg, plan: _Plan) -> cst.Call:
         tensor = call_of(tensor, "float")
     gathered = with_argument(call, argument, tensor)
     inner = gathered.with_changes(args=_named_mode(call, gathered.args), lpar=[], rpar=[])
+    whole = of_all_ranks(inner) if plan.whole else inner
+    inner = inner if isinstance(whole, NoFix) else whole
     if plan.reduction:
         inner = call_of(inner, plan.reduction)
     if plan.host and plan.convert:

@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled
-from trl_lint.domain.provenance import FullBatches, Step, steps
+from trl_lint.domain.provenance import Step, is_of_full_batches
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.accelerate import CUTS_REST
@@ -68,9 +68,7 @@ class TruncatedGather(Rule[CollectiveCalled]):
     mentions = (named([CUTS_REST]),)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
-        if event.row.name != CUTS_REST or not event.stepping or event.full_batches:
-            return
-        if not event.parts or not all(map(_is_one_value, event.parts)):
+        if not event.cuts_ranks or not event.parts or not all(map(_is_one_value, event.parts)):
             return
         yield Violation(
             event=event,
@@ -87,9 +85,4 @@ class TruncatedGather(Rule[CollectiveCalled]):
 
 def _is_one_value(part: Value) -> bool:
     """Whether a part is certainly a tensor with one element, computed from rank-local data that may be uneven."""
-    return part.kind is Kind.TENSOR and part.scalar and part.rank.differs and not _is_of_full_batches(part)
-
-
-def _is_of_full_batches(part: Value) -> bool:
-    """Whether a loader with `drop_last` gave its data: then Accelerate finds no remainder, and cuts nothing."""
-    return any(isinstance(each, FullBatches) for each in steps(part.provenance))
+    return part.kind is Kind.TENSOR and part.scalar and part.rank.differs and not is_of_full_batches(part.provenance)

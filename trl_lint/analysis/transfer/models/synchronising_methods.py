@@ -42,26 +42,26 @@ def run(frame: Frame, model: Value, name: str, args: Arguments, node: cst.CSTNod
     """Run a method of a project's model for what the ranks do together in it."""
     cls = class_of(model)
     method = None if cls is None else cls.find(name)
-    if cls is not None and method is not None and _waits(frame.engine, (_Code(method, cls),)):
+    if cls is not None and method is not None and _waits(frame.engine, (_WaitingCode(method, cls),)):
         frame.engine.call(frame, method, args, node, ProjectInstance(cls))
 
 
 def has_waiting_part(frame: Frame, cls: ClassInfo) -> bool:
     """Whether code of a class makes an object in a method of which ranks wait for each other."""
     parts = (part for part in made_by(frame.engine, cls) if part is not cls)
-    return _waits(frame.engine, [_Code(method, part) for part in parts for method in part.methods.values()])
+    return _waits(frame.engine, [_WaitingCode(method, part) for part in parts for method in part.methods.values()])
 
 
-class _Code(NamedTuple):
+class _WaitingCode(NamedTuple):
     """A function, or a method of an object of a class."""
 
     function: FunctionInfo
     cls: ClassInfo | None
 
 
-def _waits(engine: Interpreter, codes: Iterable[_Code]) -> bool:
+def _waits(engine: Interpreter, codes: Iterable[_WaitingCode]) -> bool:
     """Whether code has a collective, or calls other code that does; each is asked once."""
-    seen: set[_Code] = set()
+    seen: set[_WaitingCode] = set()
     for _ in range(_MOST_CALLS + 1):
         codes = [each for each in dict.fromkeys(codes) if each not in seen]
         if any(_has_collective(each.function, engine) for each in codes):
@@ -77,28 +77,30 @@ def _has_collective(function: FunctionInfo, engine: Interpreter) -> bool:
 
 
 @noted_in_file
-def _called(function: FunctionInfo, cls: ClassInfo | None, engine: Interpreter) -> tuple[_Code, ...]:
+def _called(function: FunctionInfo, cls: ClassInfo | None, engine: Interpreter) -> tuple[_WaitingCode, ...]:
     """What a function, or a method of a class, calls: functions, other methods, and methods of parts."""
     calls = of_class(function.node.body, cst.Call)
-    return tuple(dict.fromkeys(each for call in calls for each in _called_by(engine, _Code(function, cls), call.func)))
+    return tuple(
+        dict.fromkeys(each for call in calls for each in _called_by(engine, _WaitingCode(function, cls), call.func))
+    )
 
 
-def _called_by(engine: Interpreter, code: _Code, callee: cst.BaseExpression) -> Iterator[_Code]:
+def _called_by(engine: Interpreter, code: _WaitingCode, callee: cst.BaseExpression) -> Iterator[_WaitingCode]:
     function, cls = code
     if isinstance(callee, cst.Name):
         called = engine.settle(engine.global_name(function.module, callee.value) or UNKNOWN)
         if isinstance(called, FunctionValue):
-            yield _Code(called.function, None)
+            yield _WaitingCode(called.function, None)
     if cls is None or not isinstance(callee, cst.Attribute):
         return
     method = cls.find(own) if (own := self_attribute(callee)) else None
     if method is not None:
-        yield _Code(method, cls)
+        yield _WaitingCode(method, cls)
         return
     name = _FORWARD if own else callee.attr.value
     for part in made_by(engine, cls) if own or self_attribute(callee.value) else ():
         if part is not cls and (of_part := part.find(name)) is not None:
-            yield _Code(of_part, part)
+            yield _WaitingCode(of_part, part)
 
 
 def _is_collective(engine: Interpreter, function: FunctionInfo, callee: cst.BaseExpression) -> bool:
