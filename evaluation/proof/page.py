@@ -23,9 +23,9 @@ Proved = Sequence[tuple[Trial, Sequence[Fact]]]
 HEAD = """# Verified on released trainers
 
 The rules of trl-lint come from bugs in TRL's history. Here the released code is run: a small program trains with the
-trainer as released, with the trainer after `trl-lint --fix`, and with the release in which upstream fixed it. Each runs
-on {nproc} processes under torchrun, on the CPU, for up to {steps} steps on a tiny random model. The oracles of
-`trl-lint verify`, which know nothing of the rules, judge what happens.
+trainer as released, with the trainer after `trl-lint --fix` by the rules of the case, and with the release in which
+upstream fixed it. Each runs on {nproc} processes under torchrun, on the CPU, for up to {steps} steps on a tiny random
+model. The oracles of `trl-lint verify`, which know nothing of the rules, judge what happens.
 
 The cases of trl 1.16.0 are bugs of that release that are not fixed upstream. There `--fix` stands alone, and one
 process provides the reference: it reads the same rows, and must behave the same with the released file and the fixed
