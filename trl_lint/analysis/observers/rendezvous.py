@@ -50,6 +50,7 @@ from trl_lint.analysis.state.point_sequences import (
     conditional_points_before,
     first_unmatched,
     met_after_end,
+    of_one_way,
     with_loops_alike,
 )
 from trl_lint.analysis.transfer.data.tested_numbers import calls_for_numbers, is_on_outputs
@@ -227,7 +228,7 @@ def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> l
     inside: the ids of those that are in a branch.
     """
     branch = branch_points.branch
-    sequences = [list(arm) for arm in branch_points.arms]
+    sequences = of_one_way(branch_points, frame.notes.of(Branches).by_test.values())
     sequences[0] = but_made_again(sequences[0], branch.tried, frame.sync_points[: branch.marks[0]])
     if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.

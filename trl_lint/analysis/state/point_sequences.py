@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -59,6 +59,23 @@ def one_of_calls(frame: Frame, calls: Iterable[Callable[[], Value]]) -> Iterator
         longest = max(longest, frame.sync_points[before:], key=len)
         del frame.sync_points[before:]
     frame.sync_points += longest
+
+
+def of_one_way(outer: BranchPoints, conditions: Iterable[BranchPoints]) -> list[list[SyncPoint]]:
+    """The points of both branches, those of a condition in them once if its own branches have the same ones.
+
+    if rank == 0: barrier()
+    elif rank == 1: barrier()             to the first rank, one point
+    else: barrier()
+
+    conditions: those of the run, the inner ones first.
+    """
+    again: set[int] = set()
+    for inner in takewhile(lambda each: each is not outer, conditions):
+        one, other = ([each.kind for each in arm if id(each) not in again] for arm in inner.arms)
+        if one == other:
+            again.update(map(id, inner.arms[1]))
+    return [[each for each in arm if id(each) not in again] for arm in outer.arms]
 
 
 def on_way_to(root: cst.CSTNode, points: Sequence[SyncPoint], node: cst.CSTNode) -> list[SyncPoint]:

@@ -74,17 +74,8 @@ def _run_by_rank(frame: Frame, cases: Sequence[cst.MatchCase], subject: Value) -
     )
     for observe in frame.observers.branch:
         observe(frame, branch)
-    _merge_points(frame, branch.marks)
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     return join_branches(frame, (taken, skipped), inside, after, subject.rank)
-
-
-def _merge_points(frame: Frame, marks: tuple[int, int, int]) -> None:
-    """Keep the points of one branch, where those of the other are the same: to the cases before, they are one way."""
-    start, middle, end = marks
-    one, other = ([each.kind for each in frame.sync_points[a:b]] for a, b in ((start, middle), (middle, end)))
-    if one == other:
-        del frame.sync_points[middle:end]
 
 
 def _takes_all(case: cst.MatchCase) -> bool:
