@@ -18,8 +18,16 @@ def three_ways():
 
 
 def four_ways(x):
-    if rank == 0 or rank == 1 or rank == 2:
+    if rank == 0:
         dist.all_reduce(x)
+        dist.barrier()
+    elif rank == 1:
+        work("second")
+        dist.all_reduce(x)
+        dist.barrier()
+    elif rank == 2:
+        dist.all_reduce(x)
+        work("third")
         dist.barrier()
     else:
         dist.all_reduce(x)
