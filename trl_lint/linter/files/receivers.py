@@ -31,11 +31,8 @@ _WRAPS = rb"^[ \t]+(\w+)[ \t]*=[ \t]*[\w.]*(?:DataParallel|DDP)\("
 
 def called_by_trainer(source: bytes) -> tuple[bytes, ...]:
     """The names of what a file imports by `from` and calls, if it trains or evaluates something."""
-    return imported_and_called(source) if any(call in source for call in _TRAINS) else ()
-
-
-def imported_and_called(source: bytes) -> tuple[bytes, ...]:
-    """The names of what a file imports by `from` and calls."""
+    if not any(call in source for call in _TRAINS):
+        return ()
     return tuple(dict.fromkeys(name for own, name in imported(source).items() if own + b"(" in source))
 
 
@@ -52,14 +49,14 @@ def returning_wrapped(sources: Iterable[bytes]) -> frozenset[bytes]:
 
 
 def _returning_wrapped(source: bytes) -> Iterator[bytes]:
-    for name, code in functions_of(source):
+    for name, code in _functions_of(source):
         body, _, returned = code.rpartition(b"return")
         models = {each[1] for each in re.finditer(_WRAPS, body, re.MULTILINE)}
         if models and not models.isdisjoint(re.findall(rb"\w+", returned)):
             yield name
 
 
-def functions_of(source: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _functions_of(source: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The functions of a file by name, each with the text from its parameters to the next function."""
     starts = [*re.finditer(_FUNCTION, source, re.MULTILINE)]
     for start, following in zip_longest(starts, starts[1:]):

@@ -27,11 +27,12 @@ from pathlib import Path
 from trl_lint.linter.files.receivers import imported
 
 _PROGRAM = b"__main__"
+# Compiled when they are used, as most runs need none of them.
 # A function or a class of a file, and what follows it at the end of its block, but for others.
-_DEFINITION = re.compile(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-_NEXT = re.compile(rb"^(?:if|@)", re.MULTILINE)
+_DEFINITION = rb"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)"
+_NEXT = rb"^(?:if|@)"
 # A call of a name, or of something in it: `run(`, `World.start(`, `comm.World.start(`.
-_CALL = re.compile(rb"(?<![\w.])(\w+)((?:\.\w+)*)[ \t]*\(")
+_CALL = rb"(?<![\w.])(\w+)((?:\.\w+)*)[ \t]*\("
 # How a function starts the process group, or asks a library to do so.
 _STARTS = (b"init_process_group(", b"init_distributed(", b"Accelerator(")
 
@@ -57,7 +58,7 @@ def called_by_program(source: bytes) -> tuple[bytes, ...]:
     if _PROGRAM not in source:
         return ()
     names = imported(source)
-    calls = (each for each in _CALL.finditer(source) if each[1] in names)
+    calls = (each for each in re.finditer(_CALL, source) if each[1] in names)
     return tuple(dict.fromkeys(name for each in calls for name in (names[each[1]], *each[2].split(b".")[1:])))
 
 
@@ -74,13 +75,13 @@ def _starting(source: bytes) -> Iterator[bytes]:
     first = {name for name, body in bodies.items() if any(call in body for call in _STARTS)}
     yield from first
     for name, body in bodies.items() if first else ():
-        if name not in first and any(each[1] in first for each in _CALL.finditer(body)):
+        if name not in first and any(each[1] in first for each in re.finditer(_CALL, body)):
             yield name
 
 
 def _definitions(source: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The functions and the classes of a file by name, each with the text up to the end of its block."""
-    starts = [*_DEFINITION.finditer(source)]
+    starts = [*re.finditer(_DEFINITION, source, re.MULTILINE)]
     for start, following in zip_longest(starts, starts[1:]):
         body = source[start.end() : len(source) if following is None else following.start()]
-        yield start[1], _NEXT.split(body, maxsplit=1)[0]
+        yield start[1], re.split(_NEXT, body, maxsplit=1, flags=re.MULTILINE)[0]
