@@ -92,7 +92,7 @@ SEEDS_ALL = frozenset(
 SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]\s*False"
 # The strategies with which a Fabric puts a model into DDP, and those that shard it, some of them in place: a file names
 # the one that it uses.
-# Source: lightning/fabric/wrappers.py `_FabricModule.module`, "the original wrapped module"; strategies/ddp.py
+# Source: lightning/fabric/wrappers.py `_FabricModule.module`, which is the module inside; strategies/ddp.py
 WRAPS_IN_DDP = rb"strategy[\"']?\s*[:=]\s*(?:[\"']ddp|[\w.]*DDPStrategy\()"
 WRAPS_OTHERWISE = rb"(?i)deepspeed|fsdp|model_?parallel"
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
@@ -104,7 +104,7 @@ TRAINERS = frozenset(
     f"{trainer}{state}" for trainer in _TRAINERS.values() for state in ("", f".{_ALONE}", f".{_IN_FIT}")
 )
 # All processes set up the strategy together, and wait for each other before the first batch.
-# Source: lightning/pytorch/trainer/trainer.py `_run`, `_run_stage`: `self.strategy.barrier("run-stage")`
+# Source: lightning/pytorch/trainer/trainer.py `_run` and `_run_stage`, which call the barrier of the strategy
 _RUN = Synchronisation("run", symmetric=True, by_rank=True)
 FABRIC = _FABRIC
 # What starts the processes itself, for a loop of the user's.

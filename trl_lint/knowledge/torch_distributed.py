@@ -279,7 +279,7 @@ _SHARDED: tuple[Row, ...] = (
              returns=REDUCED, synchronises=Synchronisation("full tensor")),
     OpaqueCall(name="torch.distributed.tensor.distribute_tensor",
                source="torch/distributed/tensor/_api.py::distribute_tensor", synchronises=Synchronisation("tensor")),
-    # "This needs to be called on all ranks": each sends its part of the state. So does that of fairscale's `OSS`.
+    # Each rank sends its part of the state, so that all have to call it. So it is with that of fairscale's `OSS`.
     OpaqueCall(name=f"{_ZERO}.consolidate_state_dict", source=f"{_ZERO_SOURCE}.consolidate_state_dict",
                synchronises=_STATE),
 )
