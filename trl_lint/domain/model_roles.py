@@ -50,9 +50,15 @@ def is_sharded(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role is ModelRole.SHARDED
 
 
+def has_dtensors(value: Value) -> bool:
+    """Whether FSDP 2 has sharded the parameters of a model, in place: its class and its attributes stay as they are."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.DTENSORS
+
+
 def is_sharded_among_all(value: Value) -> bool:
-    """The same, among all ranks, and not among those of a group or a mesh."""
-    return is_sharded(value) and any(isinstance(each, ShardedAmongAll) for each in steps(value.provenance))
+    """Whether FSDP 1 or 2 shards a model among all ranks, and not among those of a group or a mesh."""
+    is_in_parts = is_sharded(value) or has_dtensors(value)
+    return is_in_parts and any(isinstance(each, ShardedAmongAll) for each in steps(value.provenance))
 
 
 def in_model_role(value: Value, role: ModelRole) -> Value:

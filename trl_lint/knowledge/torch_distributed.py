@@ -63,6 +63,11 @@ STRATEGY = (2, "sharding_strategy")
 SHARDS_NOTHING = "NO_SHARD"
 SHARDING = rb"FULL_SHARD|SHARD_GRAD_OP|HYBRID_SHARD"
 _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
+DEVICE_MESH = "torch.distributed.device_mesh.DeviceMesh"
+FULLY_SHARD = "torch.distributed.fsdp.fully_shard"
+# Its parameters for the model that it changes, and for the mesh whose ranks share the shards; by default, all ranks.
+MODEL_OF_FULLY_SHARD = (0, "module")
+MESH_OF_FULLY_SHARD = (-1, "mesh")
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
 # A file with the wrapper of apex, which sends nothing in a forward pass (apex/parallel/distributed.py `forward`).
@@ -92,7 +97,7 @@ DATA_SETS = ("torchvision.datasets.",)
 BASES_OF_DATA = frozenset({"abc.ABC", "object", "torch.utils.data.Dataset", "typing.Generic"})
 OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
 # Wrappers whose objects no value tells from a bare model, as they pass attributes on.
-SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard"})
+SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", FULLY_SHARD})
 # What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method.
 TELLS_EPOCH = rb"set_epoch|sampler\.epoch\b"
 # What such a sampler was told, and the method of the generator that it seeds with it.
@@ -203,12 +208,12 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="torch.distributed.get_rank", source=f"{_C10D}::get_rank", returns=GLOBAL_RANK_INDEX),
     Function(name="torch.distributed.device_mesh.init_device_mesh",
              source="torch/distributed/device_mesh.py::init_device_mesh",
-             returns=instance("torch.distributed.device_mesh.DeviceMesh")),
-    Function(name="torch.distributed.device_mesh.DeviceMesh.get_local_rank",
+             returns=instance(DEVICE_MESH)),
+    Function(name=f"{DEVICE_MESH}.get_local_rank",
              source="torch/distributed/device_mesh.py::DeviceMesh.get_local_rank", returns=RANK_INDEX),
-    Function(name="torch.distributed.device_mesh.DeviceMesh.get_rank",
+    Function(name=f"{DEVICE_MESH}.get_rank",
              source="torch/distributed/device_mesh.py::DeviceMesh.get_rank", returns=RANK_INDEX),
-    Function(name="torch.distributed.fsdp.fully_shard", source=f"{_FSDP2}::fully_shard", returns="first"),
+    Function(name=FULLY_SHARD, source=f"{_FSDP2}::fully_shard", returns="first"),
     Function(name="torch.nn.SyncBatchNorm.convert_sync_batchnorm",
              source="torch/nn/modules/batchnorm.py::SyncBatchNorm.convert_sync_batchnorm", returns="first"),
     Function(name="torch.distributed.get_world_size", source=f"{_C10D}::get_world_size", returns=ALL_PROCESSES),

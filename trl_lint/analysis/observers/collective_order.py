@@ -32,6 +32,13 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.models import wrapped_parts
+from trl_lint.analysis.transfer.models.awaited_models import (
+    generates_with_shards,
+    is_awaited,
+    is_sharded,
+    is_wrapped,
+    may_be_sharded,
+)
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
@@ -42,18 +49,12 @@ from trl_lint.analysis.transfer.processes.passed_functions import may_meet_other
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
-from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, PreparedObject, class_name_of
-from trl_lint.domain.model_roles import (
-    is_data_parallel,
-    is_replicated,
-    is_sharded_among_all,
-    sends_gradients_only,
-    wrapping_of,
-)
+from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, class_name_of
+from trl_lint.domain.model_roles import has_dtensors, sends_gradients_only
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import GENERATES, RUN_A_MODEL
 from trl_lint.knowledge.schema import (
@@ -126,7 +127,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass, DDP reduces the gradients."""
-        if name in GENERATES and (_generates_with_shards(frame, receiver) or _is_sharded(frame, receiver)):
+        if name in GENERATES and generates_with_shards(frame, receiver):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
         if is_loss and is_of_network_made_here(frame, callee_of(node)):
@@ -139,7 +140,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
-        if name in RUN_A_MODEL and model is not None and (_may_be_prepared(model) or _is_wrapped(model)):
+        if name in RUN_A_MODEL and model is not None and is_awaited(model):
             _note(frame, node, "forward", "forward", alone=sends_gradients_only(model))
         if name in POINT_TO_POINT:
             _note(frame, node, name, SENT)
@@ -153,7 +154,7 @@ class CollectiveOrder(Observer["Frame"]):
             passed = may_meet_others(frame, value, node)
             if passed:
                 _note(frame, node, passed, HIDDEN)
-            if frame.memory.control.grad and (_may_be_prepared(value) or _is_wrapped(value)):
+            if frame.memory.control.grad and is_awaited(value):
                 frame.notes.of(RunByUnknown).is_passed |= _is_result_used(frame, node)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
@@ -285,50 +286,20 @@ def _is_looked_for(frame: Frame, name: str, around: Sequence[cst.CSTNode]) -> bo
 def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
     if not frame.memory.control.grad and is_of_apex(model):
         return
-    if _may_be_prepared(model) or _is_wrapped(model):
+    if is_awaited(model):
         _note(frame, node, "forward", "forward", subgroup=is_of_a_group(model), alone=sends_gradients_only(model))
-    elif _is_sharded(frame, model) and frame.memory.control.grad:
+    elif is_sharded(frame, model) and frame.memory.control.grad:
         _note(frame, node, "forward", "forward")
-    elif _may_be_sharded(frame, model) or _is_sharded(frame, model):
+    elif may_be_sharded(frame, model) or is_sharded(frame, model):
         _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
-
-
-def _may_be_prepared(model: Value) -> bool:
-    """Whether `prepare` returned a value for an object of unknown class, and may have wrapped it: not if frozen."""
-    return isinstance(model, PreparedObject) and model.grad
-
-
-def _may_be_sharded(frame: Frame, model: Value) -> bool:
-    """Whether a value is the module in a wrapper that may shard it: the ranks gather each parameter to use it."""
-    is_inside = wrapping_of(model) is Wrapping.UNWRAPPED and not is_replicated(model)
-    return is_inside and not frame.memory.control.parameters_gathered
-
-
-def _generates_with_shards(frame: Frame, model: Value) -> bool:
-    """Whether a value is such a module, or the wrapper itself: DeepSpeed and FSDP have the module inside generate."""
-    is_wrapper = (_is_wrapped(model) or _may_be_prepared(model)) and not is_replicated(model)
-    return _may_be_sharded(frame, model) or (is_wrapper and not frame.memory.control.parameters_gathered)
-
-
-def _is_sharded(frame: Frame, model: Value) -> bool:
-    """Whether FSDP wraps a model for all ranks, which have to gather its parameters."""
-    return is_sharded_among_all(model) and not frame.memory.control.parameters_gathered
-
-
-def _is_wrapped(model: Value) -> bool:
-    """Whether a model is wrapped, if only on the branch on which the program runs with DDP: on others no ranks wait.
-
-    A DataParallel works inside its own process, whether or not there are others.
-    """
-    if is_data_parallel(model):
-        return False
-    return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
+    elif has_dtensors(model) and frame.memory.control.grad:
+        _note(frame, node, "forward", "forward", subgroup=True)
 
 
 def _runs_a_wrapper(args: Arguments) -> bool:
     """Whether a method of Trainer that computes a loss is passed a wrapped model, whose forward it runs."""
     model = args.get(0, "model")
-    return model is not None and _is_wrapped(model)
+    return model is not None and is_wrapped(model)
 
 
 def _is_local(frame: Frame, row: Row, synchronises: Synchronisation, args: Arguments, node: cst.CSTNode) -> bool:

@@ -10,6 +10,7 @@ from trl_lint.analysis.interpreter.calls import (
     built_trainers,
     builtin_calls,
     row_transfers,
+    sharded_models,
     signal_handlers,
     started_processes,
 )
@@ -199,6 +200,7 @@ SPECIAL = {
     **built_trainers.HANDLERS,
     **signal_handlers.HANDLERS,
     **settings_objects.HANDLERS,
+    **sharded_models.HANDLERS,
     **started_processes.HANDLERS,
     "torch.is_tensor": builtin_calls.is_tensor,
     "torch.enable_grad": gradients.enable_grad,

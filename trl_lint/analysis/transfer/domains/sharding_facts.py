@@ -5,7 +5,8 @@
     FSDP(net, process_group=group)                           the same, but not all ranks share the shards
     FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)   a model: each rank holds all of it
     model.part = FSDP(model.part)                            noted: who runs `model` runs the wrapper
-    fully_shard(net)                                         a model: FSDP 2 has DTensors, which know of the other parts
+    fully_shard(net)                                         in the role DTENSORS, by the interpreter: see
+                                                             `interpreter/calls/sharded_models.py`
 
 The names of the wrapper and of its strategies are in `knowledge/torch_distributed.py`.
 """

@@ -43,7 +43,7 @@ from trl_lint.domain.kinds import (
     class_name_of,
     library_name_of,
 )
-from trl_lint.domain.model_roles import in_model_role, is_data_parallel, is_replicated, wrapping_of
+from trl_lint.domain.model_roles import has_dtensors, in_model_role, is_data_parallel, is_replicated, wrapping_of
 from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere, steps
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
@@ -342,5 +342,5 @@ def has_wrapped_model(frame: Frame) -> bool:
 
 def _is_shared(value: Value) -> bool:
     """Whether several ranks train it. A model in DataParallel is trained by one process."""
-    is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
+    is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY or has_dtensors(value)
     return (is_shared and not is_data_parallel(value)) or library_name_of(value) in (ENGINE, FABRIC)
