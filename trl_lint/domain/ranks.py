@@ -230,6 +230,14 @@ def nonlinear(rank: Rank) -> Rank:
     return SAME if rank == ZERO else rank
 
 
+@cache
+def compare(a: Rank, b: Rank) -> Rank:
+    """The fact of a comparison. What only one rank has differs from rank to rank, compared with an unknown value."""
+    if State.UNKNOWN in (a.state, b.state):
+        a, b = a.as_condition, b.as_condition
+    return nonlinear(combine(a, b))
+
+
 # The number of this rank's elements that pass a test: `how` of the length of a container of these elements.
 PICKED = "picked"
 

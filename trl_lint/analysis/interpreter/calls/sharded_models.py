@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 def _fully_shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = args.get(*MODEL_OF_FULLY_SHARD)
-    if model is None or isinstance(model, ContainerValue) or model.wrapping is Wrapping.WRAPPED:
-        return UNKNOWN if model is None else model
+    if model is None:
+        return UNKNOWN
+    if isinstance(model, ContainerValue) or model.rank.differs or model.wrapping is Wrapping.WRAPPED:
+        return model
     kind = ShardedAmongAll if _is_for_all(args) else Step
     step = kind(frame.module, node, "FSDP shards the model here")
     bare = model if isinstance(model, ModelValue) else ModelValue(SAME, wrapping=Wrapping.BARE)

@@ -192,7 +192,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
         # A rank of -1 means a run with a single process.
         const = _RANKS.get((type(operator), right.const), const)
-    rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    rank = ranks.compare(left.rank, right.rank)
     if const is not MISSING:
         return flag(const)
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
@@ -214,7 +214,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
 
 def _is_usually_same(value: Value) -> bool:
     """Whether a number is normally the same on all ranks: uniform, or the number of rows in a rank's batch."""
-    return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
+    return not value.rank.as_condition.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
 
 
 def _are_of_one_time(left: Value, right: Value) -> bool:
