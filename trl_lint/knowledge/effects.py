@@ -193,6 +193,8 @@ LOCKS = frozenset({"filelock.FileLock", "filelock.SoftFileLock", "portalocker.Lo
 RUNS = frozenset({"wandb.Run"})
 # The call that starts such a run, and those that log to the one that this process has started, or to any one.
 STARTS_RUN = "wandb.init"
+# Calls of libraries that start it on the main process only (accelerate/tracking.py `WandBTracker`).
+START_RUNS_ON_FIRST = frozenset({"accelerate.Accelerator.init_trackers"})
 LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
 LOGS_TO_ANY_RUN = LOGS_TO_RUN | {"wandb.Run.log"}
 # Calls that fail if this process has started none, and are correct if it has.

@@ -49,7 +49,7 @@ from trl_lint.analysis.transfer.processes import (
     wide_conditions,
 )
 from trl_lint.analysis.transfer.processes.shared_places import is_the_same, makes_correct
-from trl_lint.analysis.transfer.processes.tracker_runs import RunsPerRank
+from trl_lint.analysis.transfer.processes.tracker_runs import RunsOfProgram
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LoadedFiles, PathValue, class_name_of
@@ -65,7 +65,6 @@ from trl_lint.knowledge.effects import (
     CALLED_ON_CLASS,
     DUMPS,
     DUMPS_SETTINGS,
-    LOGS_TO_RUN,
     MAKE_DUMPED,
     MAKE_SCRIPTS,
     METHODS,
@@ -119,8 +118,9 @@ class SideEffects(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        if name == STARTS_RUN:
-            tracker_runs.note_start(frame, node)
+        tracker_runs.note_start(frame, name, node)
+        if row is not None and receiver is not None:
+            _on_run(frame, receiver, row.name.rpartition(".")[2], node)
         if row is not None and row.effect is not None and not _delegates(frame, row):
             last = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
             _emit(frame, row.effect, last, args, node)
@@ -149,11 +149,7 @@ class SideEffects(Observer["Frame"]):
         """An attribute of a tracker's run, which a library starts on the main process only."""
         if class_name_of(receiver) == RUN_OF_TRACKER:
             _emit(frame, OF_TRACKER, name, Arguments(), node)
-        owner = tracker_runs.name_of(receiver)
-        if not owner or not tracker_runs.is_on_one_rank(frame, from_library=True):
-            return
-        if not tracker_runs.allows_for_none(frame, node):
-            _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
+        _on_run(frame, receiver, name, node)
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         main_process_tests.note(frame, branch.test)
@@ -173,24 +169,23 @@ class SideEffects(Observer["Frame"]):
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
         effects = [each for each in events if isinstance(each, SideEffect)]
-        starters = [each.function for each in effects if each.name == STARTS_RUN and not each.without]
         places = [each.notes for each in called_traces(program)] + [each.notes for each in imported]
-        right = {name for notes in places for name in notes.of(RunsPerRank).logged_by}
-
-        def logs_to_own_run(event: Event) -> bool:
-            if not isinstance(event, (Logged, SideEffect)):
-                return False
-            if _logged_to(event) in right | event.module.notes.of(RunsPerRank).logged_by:
-                return True
-            if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
-                return False
-            return event.function in starters or tracker_runs.is_started_by_own_constructor(event.function)
-
-        done = (each for each in events if not (logs_to_own_run(each) or prepared_files.are_made(each)))
+        runs = RunsOfProgram(places, effects)
+        done = (each for each in events if not (runs.is_own(each) or prepared_files.are_made(each)))
         named_otherwise = {id(each.node) for each in effects if not each.by_clock}
         early = before_fits.nodes_of(program)
         done = (_as_early(each) if id(each.node) in early else each for each in done if made_on_some.is_by_all(each))
-        return [_without_clock(each) if id(each.node) in named_otherwise else each for each in done]
+        done = (_without_clock(each) if id(each.node) in named_otherwise else each for each in done)
+        return [runs.judged(each) for each in done]
+
+
+def _on_run(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> None:
+    """What is read or called of the tracker's current run, which only the main process has: `wandb.run.log(…)`."""
+    owner = tracker_runs.name_of(receiver)
+    if not owner or not tracker_runs.is_on_one_rank(frame, from_library=True):
+        return
+    if not tracker_runs.allows_for_none(frame, node):
+        _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
 
 
 def _without_clock(event: Event) -> Event:
@@ -201,10 +196,6 @@ def _without_clock(event: Event) -> Event:
 def _as_early(event: Event) -> Event:
     """An effect that one process has before the others are started, which then find that it is done."""
     return replace(event, early=True) if isinstance(event, SideEffect) and before_fits.is_first(event) else event
-
-
-def _logged_to(event: Logged | SideEffect) -> str:
-    return event.sink if isinstance(event, Logged) else event.name
 
 
 def _delegates(frame: Frame, row: Row) -> bool:

@@ -8,16 +8,22 @@ For example:
     wandb.init().id                                nothing: it is there
     if is_main_process: wandb.init()
     wandb.config.size = 3                          fails on the other ranks
+    wandb.log({"loss": loss})                      so does this, wherever the program does it
 
 Each process logs to a run of its own if the constructor of the object that logs has started it on all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import libcst as cst
 
+from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -33,19 +39,32 @@ from trl_lint.knowledge.effects import (
     LOGS_TO_ANY_RUN,
     LOGS_TO_RUN,
     NEED_RUN,
+    NEEDS_RUN,
     NO_RUN_ERRORS,
     RUNS,
+    START_RUNS_ON_FIRST,
     STARTS_RUN,
     TURN_OFF,
 )
 
 
 class Started:
-    """The calls in a run of a function that start a tracker's run: on some ranks only, or maybe on all of them."""
+    """The calls that start a tracker's run: on some ranks only, maybe on all of them, or in a library on the first."""
 
     def __init__(self) -> None:
         self.on_some: set[int] = set()
         self.on_all: set[int] = set()
+        self.in_library: set[int] = set()
+
+    def add(self, other: Started) -> None:
+        self.on_some |= other.on_some
+        self.on_all |= other.on_all
+        self.in_library |= other.in_library
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one rank has started the only run; with two calls, the others may start one that is turned off."""
+        return not self.on_all and len(self.on_some) <= 1 and bool(self.on_some or self.in_library)
 
 
 class RunsPerRank:
@@ -70,18 +89,53 @@ def note_run_per_rank(frame: Frame, args: Arguments) -> None:
     frame.engine.note_stored(RunsPerRank, frame.module)
 
 
-def note_start(frame: Frame, node: cst.CSTNode) -> None:
-    """`wandb.init()` is called."""
-    started = frame.notes.of(Started)
+def note_start(frame: Frame, name: str, node: cst.CSTNode) -> None:
+    """Called for each function of a library: `wandb.init()`, `accelerator.init_trackers("project")`."""
+    if name in START_RUNS_ON_FIRST:
+        frame.trace.notes.of(Started).in_library.add(id(node))
+    if name != STARTS_RUN:
+        return
     by_rank = any(each.rank.origins == Origin.RANK for each in frame.memory.control.conditions)
-    (started.on_some if by_rank else started.on_all).add(id(node))
+    for notes in (frame.notes, frame.trace.notes):
+        started = notes.of(Started)
+        (started.on_some if by_rank else started.on_all).add(id(node))
     is_on_all = frame.memory.control.uniformity is Uniformity.UNIFORM
     if is_on_all and frame.function is not None and frame.function.name == "__init__":
         frame.function.module.notes.of(OfConstructors).starting.add(frame.function)
         frame.engine.note_stored(OfConstructors, frame.function.module)
 
 
-def is_started_by_own_constructor(function: FunctionInfo | None) -> bool:
+class RunsOfProgram:
+    """The runs of a tracker that a program starts, by what has been noted in its runs and its files."""
+
+    def __init__(self, places: Iterable[Notes], effects: Iterable[SideEffect]) -> None:
+        self._per_rank: set[str] = set()
+        self._started = Started()
+        for notes in places:
+            self._per_rank |= notes.of(RunsPerRank).logged_by
+            self._started.add(notes.of(Started))
+        self._starters = [each.function for each in effects if each.name == STARTS_RUN and not each.without]
+
+    def is_own(self, event: Event) -> bool:
+        """Whether each process logs to a run of its own: only the start, if anything, has to be fixed."""
+        if not isinstance(event, (Logged, SideEffect)):
+            return False
+        logged_to = event.sink if isinstance(event, Logged) else event.name
+        if logged_to in self._per_rank | event.module.notes.of(RunsPerRank).logged_by:
+            return True
+        if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
+            return False
+        return event.function in self._starters or _is_started_by_own_constructor(event.function)
+
+    def judged(self, event: Event) -> Event:
+        """The event, with what comes of it if only the main process has started a run."""
+        if isinstance(event, SideEffect) and event.name in LOGS_TO_RUN and self._started.is_alone:
+            lacking = event.effect._replace(does=NEEDS_RUN.does, consequence=NEEDS_RUN.consequence)
+            return replace(event, effect=lacking)
+        return event
+
+
+def _is_started_by_own_constructor(function: FunctionInfo | None) -> bool:
     """Whether the objects that a method belongs to have started a run on all ranks when they were made."""
     constructor = function.cls.find("__init__") if function is not None and function.cls is not None else None
     return constructor is not None and constructor in constructor.module.notes.of(OfConstructors).starting
@@ -90,9 +144,9 @@ def is_started_by_own_constructor(function: FunctionInfo | None) -> bool:
 def is_on_one_rank(frame: Frame, from_library: bool) -> bool:
     """Whether the current run is one of the main process: this function has started it there, or a library does."""
     started = frame.notes.of(Started)
-    if started.on_all or len(started.on_some) > 1:  # the other ranks may start one that is turned off
-        return False
-    return bool(started.on_some) or (from_library and STARTS_RUN not in _called_in(frame))
+    if started.on_all or started.on_some:
+        return started.is_alone
+    return from_library and STARTS_RUN not in _called_in(frame)
 
 
 def name_of(value: Value) -> str:
