@@ -22,7 +22,7 @@ PINS = "transformers==4.29.2\n"
         ({"setup.py": 'setup(install_requires=["transformers==4.29.2",])'}, {"transformers": "4.29.2"}),
         ({"environment.yml": "dependencies:\n  - transformers=4.29.2\n"}, {"transformers": "4.29.2"}),
         ({"requirements.txt": PINS, "setup.cfg": "install_requires =\n    " + PINS}, {"transformers": "4.29.2"}),
-        # Of pytorch_lightning all that is asked is whether it is one before 2.0, or even before 0.8 ("0").
+        # Of pytorch_lightning all that is asked is whether it is one before 0.8 ("0"), of 1.4 to 1.6, or before 2.0.
         ({"requirements.txt": "pytorch-lightning==0.7.5\n"}, {"pytorch_lightning": "0"}),
         ({"requirements.txt": "pytorch-lightning==0.8.1\n"}, {"pytorch_lightning": "1"}),
         ({"requirements.txt": "pytorch-lightning==0.10.0\n"}, {"pytorch_lightning": "1"}),
@@ -30,7 +30,15 @@ PINS = "transformers==4.29.2\n"
         ({"requirements.txt": "pytorch-lightning==1.9.5\n"}, {"pytorch_lightning": "1"}),
         ({"setup.py": 'setup(install_requires=["pytorch_lightning>=1.6,<2.0"])'}, {"pytorch_lightning": "1"}),
         ({"pyproject.toml": '[tool.poetry.dependencies]\npytorch-lightning = "^1.8"\n'}, {"pytorch_lightning": "1"}),
-        ({"environment.yml": "dependencies:\n  - pytorch-lightning=1.6\n"}, {"pytorch_lightning": "1"}),
+        ({"environment.yml": "dependencies:\n  - pytorch-lightning=1.6\n"}, {"pytorch_lightning": "1.6"}),
+        ({"requirements.txt": "pytorch-lightning==1.4.2\n"}, {"pytorch_lightning": "1.6"}),
+        ({"requirements.txt": "pytorch-lightning~=1.5.0\n"}, {"pytorch_lightning": "1.6"}),
+        ({"requirements.txt": "pytorch-lightning~=1.5\n"}, {"pytorch_lightning": "1"}),
+        ({"requirements.txt": "pytorch-lightning==1.3.8\n"}, {"pytorch_lightning": "1"}),
+        (
+            {"requirements.txt": "pytorch-lightning==1.9.5\n", "setup.cfg": "pytorch-lightning==1.5.10\n"},
+            {"pytorch_lightning": "1"},
+        ),
         ({"requirements.txt": "pytorch-lightning~=2.2\n"}, {"pytorch_lightning": "2"}),
         ({"requirements.txt": "pytorch_lightning >= 2.0.0, < 3\n"}, {"pytorch_lightning": "2"}),
         ({"requirements.txt": "pytorch-lightning\ntorch==1.13\n"}, {}),

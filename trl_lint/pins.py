@@ -1,4 +1,4 @@
-"""The releases of trl and transformers that a project pins, and whether pytorch_lightning is one before 0.8 or 2.0.
+"""The releases of trl and transformers that a project pins, and which of four ages of pytorch_lightning.
 
     requirements.txt     transformers==4.29.2
     pyproject.toml       dependencies = ["trl[peft] == 0.17.0"]
@@ -28,16 +28,20 @@ _DEEPEST, _MOST_FOLDERS = 2, 200
 _COMMENT = re.compile(rb"#[^\n]*")
 # Conda's `=` is that of pip's `==`; `==4.29.*` is no release.
 _PIN = re.compile(rb"(?<![\w./-])(trl|transformers)(?:\[[^\]\n]*\])?[ \t]*={1,3}[ \t]*v?(\d+(?:\.\d+)+)(?![\w.*+-])")
-# A requirement of pytorch_lightning, and the first number of the releases that it leaves: `==1.9.5`, `~=1.8`, `<2`,
-# `= "^1.6"` (poetry); `==2.2.4`, `>=2.0`.
+# A requirement of pytorch_lightning, and the age of the releases that it leaves: before 0.8, one of 1.4 to 1.6, another
+# one before 2.0 (`==1.9.5`, `~=1.8`, `<2`, poetry's `= "^1.6"`), or a newer one (`==2.2.4`, `>=2.0`).
 _LIGHTNING = re.compile(
     rb"(?i)(?<![\w./-])pytorch[-_]lightning(?:\[[^\]\n]*\])?[\"']?[ \t]*(?:=[ \t]*[\"'])?([<>=!~^\d.*, \t]*)"
 )
-_MAJORS = {
+_AGES = {
     b"0": re.compile(rb"(?:(?<![<>!~=])={1,3}|~=|\^|^)[ \t]*0\.[0-7](?!\d)"),
+    b"1.6": re.compile(rb"(?:(?<![<>!~=])={1,3}[ \t]*1\.[4-6](?!\d)|~=[ \t]*1\.[4-6]\.\d)"),
     b"1": re.compile(rb"(?:(?<![<>!~=])={1,3}|~=|<=?|\^|^)[ \t]*[01]\.\d|<[ \t]*2(?:\.0)*(?![\d.])"),
     b"2": re.compile(rb"(?:[=>~]=?=?|\^|^)[ \t]*[2-9]\b"),
 }
+
+# Those that are a part of the next one, too, by what is asked.
+_NARROW = ([b"0"], [b"1.6"])
 
 
 def pinned_releases(start: Path) -> dict[str, str]:
@@ -96,8 +100,10 @@ def _of(paths: list[Path]) -> dict[str, str]:
         for library, release in _PIN.findall(text):
             found.setdefault(library, set()).add(release)
         for asked in _LIGHTNING.findall(text):
-            majors = {major for major, leaves in _MAJORS.items() if leaves.search(asked)}
-            found.setdefault(b"pytorch_lightning", set()).update({b"0"} if b"0" in majors else majors)
+            ages = [age for age, leaves in _AGES.items() if leaves.search(asked)]
+            found.setdefault(b"pytorch_lightning", set()).update(ages[:1] if ages[:1] in _NARROW else ages)
+    if found.get(b"pytorch_lightning") == {b"1", b"1.6"}:
+        found[b"pytorch_lightning"] = {b"1"}
     return {
         library.decode(): release.decode()
         for library, releases in found.items()

@@ -9,6 +9,7 @@ from snippets import Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.logged import identifier
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL003")
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
@@ -1464,3 +1465,31 @@ def test_a_name_whose_start_is_unknown_is_left_out_beside_those_that_it_may_be()
         "        return loss\n"
     )
     assert SNIPPETS.finding(text).message.startswith("`margins` is computed")
+
+
+@pytest.mark.parametrize(
+    ("release", "package", "is_reported"),
+    [
+        (None, "pytorch_lightning", True),
+        ("1", "pytorch_lightning", True),
+        ("1.6", "pytorch_lightning", False),
+        ("1.6", "lightning.pytorch", True),
+        ("2", "pytorch_lightning", True),
+    ],
+)
+def test_some_releases_of_lightning_reduce_at_the_end_of_each_epoch(release, package, is_reported):
+    text = f"""\
+from {package} import LightningModule, Trainer
+
+
+class Net(LightningModule):
+    def training_step(self, batch, index):
+        return self.net(batch).mean()
+
+    def validation_step(self, batch, index):
+        self.log("val/loss", self.net(batch).mean())
+
+
+Trainer(devices=8, strategy="ddp").fit(Net())
+"""
+    assert bool(Snippets("TRL003", Settings(lightning=release)).findings(text)) is is_reported

@@ -170,6 +170,10 @@ _VALIDATES = ("epoch_end", "batch_end", "batch_start", "epoch_start", "start")
 OF_EVALUATION = frozenset({
     "validation_epoch_end", "validation_step", "validation_step_end", *(f"on_validation_{each}" for each in _VALIDATES),
 })  # fmt: skip
+# Releases 1.4 to 1.6 reduce the mean over an epoch whatever `sync_dist` is ("always reduce on epoch end").
+# Source: pytorch_lightning 1.4.0 and 1.6.5, trainer/connectors/logger_connector/result.py `ResultCollection._get_cache`
+_NOT_ALWAYS_REDUCED = (("", "1.4"), ("1.7", ""))
+_EVERY = (("", ""),)
 # So are those of a test, which is better run on one device, and what it logs when an epoch of a training ends.
 # Source: lightning/pytorch/trainer/connectors/data_connector.py `_DataConnector._check_eval_shuffling` and above
 _TEST = "test_step"
@@ -331,9 +335,13 @@ ROWS: tuple[Row, ...] = (
       for package, trainer in _TRAINERS.items()),
     *(Sink(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", payload=payload, form=form,
            reduces=_SYNC, only_in=OF_EVALUATION, also_in=OF_EPOCHS, always=_OF_EPOCH, not_in=_SHOW_OTHERS,
-           synchronises=_REDUCED)
+           synchronises=_REDUCED, since=since, until=until)
       for package in _PACKAGES
+      for since, until in (_NOT_ALWAYS_REDUCED if package == OLD_PACKAGE else _EVERY)
       for name, payload, form in (("log", (1, "value"), "value"), ("log_dict", (0, "dictionary"), "mapping"))),
+    *(Function(name=f"{OLD_PACKAGE}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", since="1.4",
+               until="1.7", returns=NOTHING, synchronises=_REDUCED)
+      for name in ("log", "log_dict")),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
       for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME_NUMBER)
