@@ -12,8 +12,9 @@ from typing import Unpack
 
 from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
+from trl_lint.domain.constants import WORLD_TRUE
 from trl_lint.domain.kinds import BLANKS, NumberValue, flag
-from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, SharedName, Step, source_step
+from trl_lint.domain.provenance import LauncherVariable, NameOfOneRank, NameOfOwn, SharedName, Step, source_step
 from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, ROOT_LOCAL, Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
@@ -94,7 +95,12 @@ def presence_of(value: Value) -> NumberValue | None:
 
 
 def truth_on_some(value: Value) -> NumberValue | None:
-    """The truth of a value that is None or a constant flag on some ranks only, or reduced to one: it differs."""
+    """The truth of a value that is None or a constant flag on some ranks only, or reduced to one: it differs.
+
+    The text of a variable that a launcher sets differs, and its truth does not: "0" is true, like all others.
+    """
+    if value.kind is Kind.STRING and isinstance(value.provenance, LauncherVariable):
+        return flag(WORLD_TRUE)
     if value.rank.is_of_root:
         return flag(rank=ROOT_LOCAL, provenance=value.provenance)
     absence = value.absence
