@@ -58,6 +58,8 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _OBSERVED:
         for observe in frame.observers.library_call:
             observe(frame, f"builtins.{name}", args, node)
+    if name in _FAIL_FOR_NONE and args.positional:
+        args.positional[0] = present_on_some.used(frame, args.expression(0) or node, args.positional[0])
     known: Value | None = presence_of(args.positional[0]) if name in _ASKS and args.positional else None
     known = known or own_tests.of_builtin(frame, name, args, node)
     if known is not None:
@@ -100,6 +102,11 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
 _QUANTIFIERS = frozenset({"all", "any"})
 # Their result for an object shows whether it is None.
 _ASKS = frozenset({"bool", "callable", "hasattr", "isinstance"})
+# These raise a TypeError for None.
+_FAIL_FOR_NONE = frozenset({
+    "abs", "all", "any", "enumerate", "float", "int", "iter", "len", "list", "next", "reversed", "round", "set",
+    "sorted", "sum", "tuple",
+})  # fmt: skip
 _SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})
 # Builtins that are reported to the observers.
