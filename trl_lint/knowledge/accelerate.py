@@ -269,6 +269,10 @@ _SINKS: tuple[Row, ...] = (
     Sink(name="accelerate.GeneralTracker.log", source=f"{_TRACKING}.log", payload=(0, "values")),
 )
 
+# The keyword that makes the parts equally long which `split_between_processes` gives the ranks.
+# Source: accelerate/state.py::PartialState.split_between_processes
+PADS_SHARES = "apply_padding"
+
 ROWS: tuple[Row, ...] = (*_CLASSES, *_COLLECTIVES, *_ATTRIBUTES, *_FUNCTIONS, *_SINKS)
 
 # Names that no other object has which code passes to functions.

@@ -18,6 +18,14 @@ def cut(rows):
                 gather_object(done)
 
 
+def padded(rows):
+    state = PartialState()
+    with state.split_between_processes(rows, apply_padding=True) as own:
+        for row in own:
+            print(row)
+            state.wait_for_everyone()
+
+
 def as_they_are(rows):
     state = PartialState()
     done = []
@@ -31,4 +39,5 @@ def as_they_are(rows):
 
 if __name__ == "__main__":
     cut(list(range(100)))
+    padded(list(range(100)))
     as_they_are(list(range(100)))

@@ -54,7 +54,7 @@ from trl_lint.domain.provenance import FullBatches, Prepared
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.accelerate import FSDP_PLUGIN
+from trl_lint.knowledge.accelerate import FSDP_PLUGIN, PADS_SHARES
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
 from trl_lint.knowledge.lightning import ALONE, WRAPS_IN_DDP, WRAPS_OTHERWISE
 from trl_lint.knowledge.schema import (
@@ -290,7 +290,9 @@ def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     piece = explain(frame, BATCH, node, "each rank gets its own part")
-    return IterableValue(ranks.SAME, piece, ranks.SAME) if _is_divided_evenly(frame) else piece
+    padded = args.keywords.get(PADS_SHARES)
+    is_even = _is_divided_evenly(frame) or (padded is not None and padded.const is not False)
+    return IterableValue(ranks.SAME, piece, ranks.SAME) if is_even else piece
 
 
 def _is_divided_evenly(frame: Frame) -> bool:
