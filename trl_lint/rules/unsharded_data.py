@@ -43,10 +43,10 @@ Accelerate, whose `prepare` gives a loader its sampler.
 Reported only if it is known what the rows are: an object of a class of the project with `__getitem__` and `__len__`, a
 data set of Hugging Face or torchvision, or a part of one (`random_split`, `Subset`). Not reported: classes whose code
 or attributes know the rank, or that draw their rows at random; iterable data sets; loaders that `Accelerator.prepare`,
-Fabric, a Trainer or `deepspeed.initialize` makes anew; loops that compute no gradients; programs of one process; and
-programs that know of shares anywhere in the files of the loop, the loader and the data set, or in those that the first
-imports: a `DistributedSampler` (for whichever loader), `rows[rank::size]`, seeds by rank, tensor parallelism, groups of
-ranks.
+Fabric, a Trainer or `deepspeed.initialize` makes anew; batches taken by `next(…)`; loops that compute no gradients;
+programs of one process; and programs that know of shares anywhere in the files of the loop, the loader and the data
+set, or in those that the first imports: a `DistributedSampler` (for whichever loader), `rows[rank::size]`, seeds by
+rank, tensor parallelism, groups of ranks.
 
 ## References
 - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html, and
