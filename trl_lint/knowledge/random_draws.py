@@ -105,6 +105,8 @@ HOLDERS_OF_ROWS = {
     "torchvision.datasets.ImageFolder": frozenset({"samples"}),
 }
 DATASET_BASES = ("datasets.", "torch.utils.data.")
+# The method by which a loader asks a sampler for the order: at each epoch, after whatever the program seeds.
+ASKED_LATER = "__iter__"
 # Streams are read by the main process, which sends each rank its share (`dispatch_batches` of Accelerate).
 STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
 # Methods of a pandas table, or of a column, that keep the order of its rows, or of the first of them; and attributes

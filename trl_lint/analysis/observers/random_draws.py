@@ -19,7 +19,7 @@ import libcst as cst
 from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
-from trl_lint.analysis.program.syntax import ancestors, is_main_guard
+from trl_lint.analysis.program.syntax import ancestors, callee_of, is_main_guard, last_name
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.dealt_rows import dealt
@@ -64,6 +64,8 @@ class RandomDraws(Observer["Frame"]):
             return
         seeding = frame.trace.notes.of(Seeding)
         seeding.at_calls.setdefault((id(node), id(function)), (seeding.seeds, seeding.apart))
+        if function.name == table.ASKED_LATER and last_name(callee_of(node)) != table.ASKED_LATER:
+            seeding.asked_later.add((id(node), id(function)))
         called = run.trace.notes.of(Seeding)
         _note_seeds(frame, node, called.seeds, called.apart)
 
@@ -290,6 +292,8 @@ def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
     traces = [module.trace for module in imported if module.trace is not None]
     before = nothing.union(*(trace.notes.of(Seeding).seeds for trace in traces))
     anew = before | program.notes.of(Seeding).at_import
+    # A loader asks its sampler when a loop begins: by then the program may have seeded whatever it seeds at all.
+    asked_later = before | program.notes.of(Seeding).seeds
     todo = [(program, before, nothing)]
     while todo:
         trace, seeds, apart = todo.pop()
@@ -300,6 +304,7 @@ def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
         found.add(seeding.draws, seeds, apart)
         for edge, summary in trace.calls.items():
             seeded, differently = seeding.at_calls[edge[:2]]
+            seeded |= asked_later if edge[:2] in seeding.asked_later else nothing
             todo.append((summary.trace, (seeds | seeded) - differently, (apart - seeded) | differently))
         for run in trace.notes.of(Runners).runs:
             copied = ((seeds | run.seeds) - run.apart, (apart - run.seeds) | run.apart)

@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
+from trl_lint.analysis.interpreter.calls import asked_samplers
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.lightning_trainers import has_one_device
@@ -360,6 +361,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         return made_by_ddp(frame, wrapped_models.replicated(created), args) if by_ddp else created
     if created.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
+        asked_samplers.ask(frame, args, node)
         for refine in frame.domains.created:
             loader = refine(frame, (row.name,), args, node, loader)
         return loader

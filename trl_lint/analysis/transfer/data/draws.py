@@ -46,14 +46,15 @@ class Seeding:
     """The draws and seeds of a run.
 
     seeds: the generators that may have the same seed on all ranks so far, set by the run or its callees. apart: those
-    seeded differently on each rank since. at_calls: both at each of its calls. draws: its own draws. at_import: those
-    that may be seeded whenever the module is imported.
+    seeded differently on each rank since. at_calls: both at each of its calls. asked_later: the calls that a library
+    makes later. draws: its own draws. at_import: those that may be seeded whenever the module is imported.
     """
 
     def __init__(self) -> None:
         self.seeds: frozenset[str] = frozenset()
         self.apart: frozenset[str] = frozenset()
         self.at_calls: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
+        self.asked_later: set[tuple[int, int]] = set()
         self.draws: list[Draw] = []
         self.at_import: frozenset[str] = frozenset()
 

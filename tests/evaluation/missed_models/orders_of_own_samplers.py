@@ -1,0 +1,40 @@
+# A loader asks a sampler of the project for the order, in each process: each rank cuts its share of another order.
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Sampler
+
+
+class Drawn(Sampler):
+    def __init__(self, rows):
+        self.rows, self.rank, self.size = rows, dist.get_rank(), dist.get_world_size()
+
+    def __iter__(self):
+        order = torch.randperm(len(self.rows)).tolist()  # expect: TRL015
+        return iter(order[self.rank :: self.size])
+
+
+class SeededByRank(Drawn):
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(7 + self.rank)
+        order = torch.randperm(len(self.rows), generator=generator).tolist()  # expect: TRL015
+        return iter(order[self.rank :: self.size])
+
+
+class Seeded(Drawn):
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(7)
+        order = torch.randperm(len(self.rows), generator=generator).tolist()
+        return iter(order[self.rank :: self.size])
+
+
+def main(rows):
+    dist.init_process_group("nccl")
+    drawn = DataLoader(rows, sampler=Drawn(rows))
+    by_rank = DataLoader(rows, sampler=SeededByRank(rows))
+    seeded = DataLoader(rows, batch_sampler=Seeded(rows))
+    print([*drawn, *by_rank, *seeded])
+
+
+main(list(range(10)))
