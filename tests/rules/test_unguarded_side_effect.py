@@ -1706,3 +1706,26 @@ def main(model, optimizer, several):
 def test_a_rank_is_asked_for_only_where_torch_has_started_the_group(start, guard):
     """On one process there may be none, and `initialize` of another library starts none."""
     assert guard in SNIPPETS.mended(STARTED.format(start=start), unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "consequence"),
+    [
+        ("rank == 0", Consequence.CRASH),
+        ("settings.log and rank == 0", Consequence.CRASH),
+        ("settings.log and (not settings.engine or rank == 0)", Consequence.WASTE),
+    ],
+)
+def test_logging_without_a_run_fails_if_only_one_rank_has_started_one(condition, consequence):
+    text = f"""\
+import torch.distributed as dist
+import wandb
+from somewhere import settings
+
+dist.init_process_group("nccl")
+rank = dist.get_rank()
+if {condition}:
+    wandb.init(project="ours", group="all")
+wandb.log({{"size": settings.size}})
+"""
+    assert SNIPPETS.finding(text).consequence is consequence

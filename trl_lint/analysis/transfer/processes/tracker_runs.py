@@ -22,6 +22,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, SideEffect
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import of_class
@@ -29,7 +30,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.shared_places import is_passed
 from trl_lint.analysis.transfer.processes.wide_conditions import tests_tracker_run
-from trl_lint.domain.control import Uniformity
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import class_name_of, library_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
@@ -95,14 +96,27 @@ def note_start(frame: Frame, name: str, node: cst.CSTNode) -> None:
         frame.trace.notes.of(Started).in_library.add(id(node))
     if name != STARTS_RUN:
         return
-    by_rank = any(each.rank.origins == Origin.RANK for each in frame.memory.control.conditions)
-    for notes in (frame.notes, frame.trace.notes):
+    by_rank = any(_keeps_out_others(frame, each) for each in frame.memory.control.conditions)
+    for notes in (frame.notes, frame.trace.notes, frame.module.notes):
         started = notes.of(Started)
         (started.on_some if by_rank else started.on_all).add(id(node))
+    frame.engine.note_stored(Started, frame.module)
     is_on_all = frame.memory.control.uniformity is Uniformity.UNIFORM
     if is_on_all and frame.function is not None and frame.function.name == "__init__":
         frame.function.module.notes.of(OfConstructors).starting.add(frame.function)
         frame.engine.note_stored(OfConstructors, frame.function.module)
+
+
+def _keeps_out_others(frame: Frame, condition: Control) -> bool:
+    """Whether a condition holds on some ranks only. `not args.deepspeed or rank == 0` may hold on all."""
+    test = place_of(condition)
+    if condition.rank.origins != Origin.RANK or test is None:
+        return False
+    for part in parts_of(test):
+        value = frame.node_values.get(id(part))
+        if len(alternatives(part)) == 1 and (value is None or value.rank.differs):
+            return True
+    return False
 
 
 class RunsOfProgram:
@@ -129,7 +143,9 @@ class RunsOfProgram:
 
     def judged(self, event: Event) -> Event:
         """The event, with what comes of it if only the main process has started a run."""
-        if isinstance(event, SideEffect) and event.name in LOGS_TO_RUN and self._started.is_alone:
+        if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
+            return event
+        if self._started.is_alone and not event.module.notes.of(Started).on_all:
             lacking = event.effect._replace(does=NEEDS_RUN.does, consequence=NEEDS_RUN.consequence)
             return replace(event, effect=lacking)
         return event
