@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions import set_by_text
 from trl_lint.analysis.program.definitions.changed_state import is_set_outside_class
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -26,7 +27,6 @@ from trl_lint.analysis.program.syntax import (
     has_text,
     is_literal_none,
     is_super,
-    names_in,
     of_class,
     parts_of_target,
     self_attribute,
@@ -41,9 +41,6 @@ from trl_lint.knowledge.lightning import (
     RUN_BY_ALL,
     prepares_on_one,
 )
-
-# These set attributes whose names are not in the code.
-_SETS_ATTRIBUTES = frozenset({"__dict__", "setattr"})
 
 
 def absence_of(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Absence | None:
@@ -109,7 +106,7 @@ def _may_have(frame: Frame, cls: ClassInfo, name: str) -> bool:
         return True
     if frame.engine.class_variable(cls, name) is not None or is_set_outside_class(cls.module, name):
         return True
-    if any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage()):
+    if any(set_by_text.may_set(each.node, name) for each in cls.project_lineage()):
         return True
     return _is_called_by_all(frame.engine.project)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import prepared_on_one, set_where_called
+from trl_lint.analysis.program.definitions import set_by_text
 from trl_lint.analysis.program.definitions.changed_state import (
     is_declared_global,
     is_set_once_outside_class,
@@ -121,13 +122,7 @@ def may_have(cls: ClassInfo, name: str) -> bool:
         return True
     if not BASES_WITHOUT_ATTRIBUTES.issuperset(cls.library_bases()):
         return True
-    return any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage())
-
-
-# These set attributes whose names are not in the code.
-_SETS_ATTRIBUTES = frozenset({
-    "__dict__", "__setattr__", "add_module", "register_buffer", "register_module", "register_parameter", "setattr",
-})  # fmt: skip
+    return any(set_by_text.may_set(each.node, name) for each in cls.project_lineage())
 
 
 def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
