@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.calls import (
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
-from trl_lint.analysis.interpreter.objects import named_ranks, passed_models
+from trl_lint.analysis.interpreter.objects import named_ranks, passed_models, registered_buffers
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -136,6 +136,8 @@ def call_inherited(
             observe(frame, "", args, node)
         note_loader(frame, receiver, args, node)
         note_entries(frame, receiver, cls, args, node)
+    if name == registered_buffers.REGISTERS:
+        registered_buffers.note(frame, cls, args)
     entries = own_dicts.with_entries(frame, receiver) if name in container_methods.METHODS else receiver
     if isinstance(entries, ContainerValue):
         return container_methods.call(frame, entries, name, args, node)
