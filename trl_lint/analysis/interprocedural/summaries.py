@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
-from trl_lint.analysis.interpreter.calls import library_calls
+from trl_lint.analysis.interpreter.calls import library_calls, registered_hooks
 from trl_lint.analysis.interpreter.control_flow import process_exits, statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
@@ -379,6 +379,7 @@ class Runs(Definitions):
         frame.objects.dependencies = {**summary.dependencies, **frame.objects.dependencies}
         frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
+        registered_hooks.keep_of_callee(frame, summary.trace)
         self._report_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
         process_exits.note_call(frame, node, summary.result, summary.ends)
         frame.forget(summary.attribute_writes, summary.cell_writes)

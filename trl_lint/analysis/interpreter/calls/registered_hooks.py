@@ -4,7 +4,8 @@
     if accelerator.is_main_process:
         accelerator.save_state(path)        runs save_models(models, weights, path), on the main process only
 
-A hook that a method of a class registers runs where another method of that class calls the library's method.
+A hook that a method of a class registers runs where another method of that class calls the library's method, and one
+that a function registers where its callers do.
 
     @trainer.on(Events.EPOCH_COMPLETED)     a handler of ignite, in a function: it is run where it is defined, once,
     def step(engine):                       as nothing in sight calls it
@@ -22,8 +23,10 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue, Project
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BoundMethod, PartialCall
 from trl_lint.domain.values import SAME, UNKNOWN, Value
@@ -33,23 +36,33 @@ from trl_lint.knowledge.schema import Function
 
 
 class RegisteredHooks:
-    """The functions that a run, or the methods of a class, have registered, by the method that calls them."""
+    """The functions that a run, with those it has called, or the methods of a class have registered, by the method that
+    calls them.
+    """
 
     def __init__(self) -> None:
         self.by_method: dict[str, list[tuple[Value, Function]]] = defaultdict(list)
 
 
 def register(frame: Frame, row: Function, args: Arguments) -> None:
-    """Keep a registered function for calls of the method in this run, or in another run of this class."""
+    """Keep a registered function for calls of the method in this run, in its callers, or in another run of this class.
+
+    One that only some ranks register may do there what is meant for these.
+    """
     hook = next(iter(args.all()), UNKNOWN)
-    if _code_of(hook) is None:
+    if _code_of(hook) is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
         return
-    _add_hook(frame.notes, row, hook)
-    if frame.cls is None:
-        return
-    if _add_hook(frame.cls.notes, row, hook):
+    _add_hook(frame.trace.notes, row, hook)
+    frame.engine.note_stored(RegisteredHooks, frame.cls or frame.function, row.registers, _code_of(hook))
+    if frame.cls is not None and _add_hook(frame.cls.notes, row, hook):
         frame.cls.count(row.registers)
-    frame.engine.note_stored(RegisteredHooks, frame.cls, row.registers, _code_of(hook))
+
+
+def keep_of_callee(frame: Frame, trace: EventTrace) -> None:
+    """Keep what a function has registered with an object that its caller has: `register_hooks(accelerator)`."""
+    for hooks in trace.notes.of(RegisteredHooks).by_method.values():
+        for hook, row in hooks:
+            _add_hook(frame.trace.notes, row, hook)
 
 
 def _add_hook(notes: Notes, row: Function, hook: Value) -> bool:
@@ -80,7 +93,7 @@ def run(frame: Frame, name: str, node: cst.CSTNode) -> None:
     scope: Frame | None = frame
     called: set[Hashable] = set()
     while scope is not None:
-        for notes in (scope.notes, *_notes_of(scope, name)):
+        for notes in (scope.trace.notes, *_notes_of(scope, name)):
             for hook, row in notes.of(RegisteredHooks).by_method.get(name, ()):
                 if _code_of(hook) not in called:
                     called.add(_code_of(hook))
