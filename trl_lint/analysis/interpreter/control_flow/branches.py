@@ -69,6 +69,7 @@ class BranchEnd:
         narrowed, of_self: The names that its condition narrows, and the attributes.
         data_sets: The data sets at its start, if the condition is on the rank.
         only_raises: Whether it ends the job without a synchronisation point before.
+        names: The names at its end, if the condition differs between ranks; `memory` is that after both branches later.
     """
 
     through: bool
@@ -79,6 +80,7 @@ class BranchEnd:
     of_self: dict[tuple[Hashable, str], Value]
     data_sets: dict[str, Value]
     only_raises: bool
+    names: Mapping[str, Value]
 
 
 def run_if(frame: Frame, node: cst.If) -> bool:
@@ -177,7 +179,9 @@ def _run_branch(
     _widen(before.attributes, frame.memory.attributes, of_self_shown)
     if division.rank.is_by_rank:
         restore_after_branch(before.names, frame.memory.names)
-    return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=not through and start == end)
+    names = frame.memory.names.copy() if division.rank.differs else {}
+    only_raises = not through and start == end
+    return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=only_raises, names=names)
 
 
 def _none_on_some_ranks(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
@@ -232,7 +236,7 @@ def _note_differing(
     _note_set(frame, set_on_some, division)
     before, taken, skipped = ways
     if taken.through and skipped.through:
-        chosen_numbers.note_after(frame, (taken.memory, skipped.memory), division)
+        chosen_numbers.note_after(frame, before, (taken.names, skipped.names), division)
         numbers_by_rank.note_changed(frame, before, taken.memory, skipped.memory, division, set_on_some)
 
 

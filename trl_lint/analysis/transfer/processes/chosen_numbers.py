@@ -6,6 +6,7 @@ For example:
     if rank == 0: epochs = 3            differs because of the condition, and one of two numbers is written here
     start = 0
     if rank == 0: start = read()        differs as well: whatever is read, the others begin at 0
+    if path is not None: start = 3      and so, if only one rank has a path
     for epoch in range(start, epochs)   not: each rank may have as many epochs, from its own first one to its own last
     for epoch in range(start, 9)        as often as is left, which differs between ranks
     size = total // world_size
@@ -15,11 +16,12 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import is_literal_none
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.provenance import ChosenNumber, steps
@@ -32,31 +34,38 @@ if TYPE_CHECKING:
     from trl_lint.domain.control import Control
     from trl_lint.domain.heap import Memory
 
+    _Names: TypeAlias = Mapping[str, Value]
 
-def note_after(frame: Frame, ends: Sequence[Memory], division: Control) -> None:
+
+def note_after(frame: Frame, before: Memory, ends: tuple[_Names, _Names], division: Control) -> None:
     """Explain numbers that differ after a condition because of it: `if is_main_process: count += 1`.
 
-    ends: the states at the ends of its branches that are reached.
+    ends: the names at the ends of its branches.
     """
-    if len(ends) != 2 or not division.rank.differs:
+    if not division.rank.differs:
         return
     taken, skipped = ends
     for name, value in list(frame.memory.names.items()):
-        one, other = taken.names.get(name), skipped.names.get(name)
+        one, other = taken.get(name), skipped.get(name)
         if one is not None and other is not None and one is not other:
-            frame.memory.names[name] = chosen(value, (one, other), division)
+            is_kept = before.names.get(name) is other
+            frame.memory.names[name] = chosen(value, (one, other), division, is_kept=is_kept)
 
 
-def chosen(joined: Value, values: tuple[Value, Value], division: Control) -> Value:
+def chosen(joined: Value, values: tuple[Value, Value], division: Control, *, is_kept: bool = False) -> Value:
     """What a condition that differs between ranks makes of two values; if a number, with the reason why it differs.
 
     A number that differs already differs for the reason of the condition: `if not failed: failed = test(count)`.
+    is_kept: whether the second value is that from before the condition.
     """
-    if not division.rank.differs or any(value is joined for value in values[1:]):
+    if not division.rank.differs:
         return joined
-    is_written = any(map(_is_written, values))
-    if _asks_for_rank(division) and is_written and _is_unknown(joined) and any(map(_is_unknown, values)):
+    is_written = any(map(_is_written, values[1:] if is_kept else values))
+    is_open = _is_unknown(joined) and any(map(_is_unknown, values))
+    if _asks_for_rank(division) and is_written and is_open:
         joined = NumberValue(Rank(State.LOCAL, division.rank.origins), const=MISSING)
+    elif values[1] is joined:
+        return joined
     if joined.kind is not Kind.NUMBER or not joined.rank.differs:
         return joined
     if joined.provenance is not None:
@@ -82,7 +91,9 @@ def _is_written(value: Value) -> bool:
 
 
 def _is_unknown(value: Value) -> bool:
-    return value.kind in (Kind.NUMBER, Kind.UNKNOWN) and value.rank.state is State.UNKNOWN
+    """Whether it may be any number, such as what each rank reads from its disk."""
+    is_read = value.rank.differs and value.rank.origins == Origin.IO
+    return value.kind in (Kind.NUMBER, Kind.UNKNOWN) and (is_read or value.rank.state is State.UNKNOWN)
 
 
 def _asks_for_rank(division: Control) -> bool:
@@ -93,5 +104,5 @@ def _compares_two(test: cst.CSTNode) -> bool:
     """Whether a test is like `rank < left_over` or `rank == size - 1`, by which ranks share something."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=right)]):
-            return not isinstance(left, cst.Integer) and not isinstance(right, cst.Integer)
+            return not any(isinstance(each, cst.Integer) or is_literal_none(each) for each in (left, right))
     return False
