@@ -253,16 +253,38 @@ def _settle(
         end = _run_once(frame, node, head, loop, enter)
         if end is None:
             break
+        is_whole = not _begin_with(frame, head, end)
         # Ranks that have left the loop are missing in its next iteration.
         continuing = _control_after_exits(head.control, loop, frame.returned[returns:])
         end.control = head.control
         grown = head.fork().merge(end)
-        settled = continuing is head.control and _is_settled(frame, node, loop, head, grown)
+        settled = is_whole and continuing is head.control and _is_settled(frame, node, loop, head, grown)
         head = grown
         head.control = continuing
         if settled:
             break
     return _Settled(head, loop)
+
+
+def _begin_with(frame: Frame, head: Memory, end: Memory) -> bool:
+    """Let a loop begin with the numbers and flags that its body has first read, and made differ between ranks since.
+
+    for batch in loader:
+        if self.stops: break            asks for what the body has set in an earlier iteration
+        if loss < 0.1: self.stops = True
+
+    Returns whether there are any: their values so far say nothing of the first iteration.
+    """
+    frame.memory = head
+    differing = [
+        key
+        for key, value in end.attributes.items()
+        if value.kind is Kind.NUMBER and value.rank.differs and key not in head.attributes
+    ]
+    written = [key for key in differing if key in frame.objects.attribute_writes]
+    for key in written:
+        frame.read_attribute(*key)
+    return any(key in head.attributes for key in written)
 
 
 def _run_once(
