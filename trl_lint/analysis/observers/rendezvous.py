@@ -120,7 +120,7 @@ class Rendezvous(Observer["Frame"]):
             return
         record_half_waits(frame, frame.notes.of(Branches).by_test.values())
         emitted: set[int] = set()
-        if decorated.uniformity is Uniformity.DIVERGENT and before.uniformity is Uniformity.UNIFORM:
+        if decorated.uniformity is Uniformity.DIVERGENT and before.uniformity is not Uniformity.DIVERGENT:
             _emit_decorated(frame, decorated, emitted)
         branches = frame.notes.of(Branches).by_test.values()
         mismatches = [
@@ -166,8 +166,9 @@ def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
 
 
 def _emit_decorated(frame: Frame, decorated: Control, emitted: set[int]) -> None:
-    point = next((each for each in frame.sync_points if certainly_synchronises(each, decorated.rank.origins)), None)
-    if point is not None:
+    """Emit an event for the first point that some ranks miss, and for the first one under any engine."""
+    points = [each for each in frame.sync_points if certainly_synchronises(each, decorated.rank.origins)]
+    for point in dict.fromkeys((*points[:1], *[each for each in points if not each.engines][:1])):
         emitted.update(id(each.node) for each in frame.sync_points)
         frame.emit(
             Divergence,
