@@ -15,8 +15,9 @@ Reports names and attributes that some ranks do not have, where these ranks use 
 - an attribute that `prepare_data` of a Lightning data module binds, which one process of each node runs, read in
   `setup` or another method that all run.
 
-The condition may be on any rank, not only the main one. One finding stands at the first use; further uses of the same
-binding are listed with it.
+The condition may be on any rank, not only the main one. A use in the other branch of the condition, or of one on the
+same (`if rank != 0:`), is reported as well if it is in the same function. One finding stands at the first use; further
+uses of the same binding are listed with it.
 
 ## Why is this bad?
 On one process everything works. With several, all ranks but the one that has the value raise an exception, usually at
@@ -47,14 +48,14 @@ If all ranks need the value, send it to them: `value = broadcast_object_list([va
 A *hint*: the code does not show whether the other ranks need the value.
 
 ## Limits
-Not reported: uses under a condition on the rank, or on something that may follow from the rank; after a check of the
-value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`); once None has been taken out of a list
-or a dict (`[each for each in hooks if each]`, `hooks.remove(None)`); where the other ranks have left before; in a `try`
-that catches the exception; in an `except` clause that raises again, or catches other errors than those of a batch that
-is too large (`RuntimeError`, `Exception`); a value that all ranks bind again in between, for example with a broadcast;
-and functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, on a file
-that is there, and how far the training is do not count as checks; one on a file that is missing does, as the first rank
-may make it.
+Not reported: uses under another condition on the rank, or on something that may follow from the rank; after a check of
+the value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`); once None has been taken out of a
+list or a dict (`[each for each in hooks if each]`, `hooks.remove(None)`); where the other ranks have left before; in a
+`try` that catches the exception; in an `except` clause that raises again, or catches other errors than those of a batch
+that is too large (`RuntimeError`, `Exception`); a value that all ranks bind again in between, for example with a
+broadcast; and functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data,
+on a file that is there, and how far the training is do not count as checks; one on a file that is missing does, as the
+first rank may make it.
 
 A condition that combines the rank with something else by `or` may let all ranks in, so it is not followed. A value that
 a helper from outside the project may return as None is not known.
@@ -109,9 +110,12 @@ def _message(event: ValueLacked, name: str) -> str:
         )
     holds = absence.holds is not absence.is_none  # on the ranks that the message begins with
     where = f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
+    is_for_others = event.control.is_chosen_by_rank
     if absence.is_none:
-        return f"`{name}` is None on {where}, and all ranks use it: with several processes, those without it fail here"
-    return f"only {where} define `{name}`, and all ranks read it: with several processes, the others fail here"
+        users, failing = ("these", "they") if is_for_others else ("all ranks", "those without it")
+        return f"`{name}` is None on {where}, and {users} use it: with several processes, {failing} fail here"
+    users, failing = ("the others", "they") if is_for_others else ("all ranks", "the others")
+    return f"only {where} define `{name}`, and {users} read it: with several processes, {failing} fail here"
 
 
 def _help(event: ValueLacked, name: str) -> str:

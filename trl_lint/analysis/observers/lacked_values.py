@@ -9,6 +9,7 @@ The events of a program:
     print(log)                             nothing: the others print None
     log.write("x")                         ValueLacked: None has no such attribute
     if rank == 0: writer.flush()           nothing: only one rank reaches this
+    else: writer.close()                   ValueLacked: only the others reach this
     if log is not None: log.flush()        nothing: only that rank reaches this, too
     if asked(): writer.close()             nothing: `asked()` may be true on that rank only
 """

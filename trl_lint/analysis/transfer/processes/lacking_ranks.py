@@ -6,6 +6,7 @@ For example:
     log.write("x")                         the others fail here: None has no such attribute
     table.to_csv("x.csv")                  only rank 0 gets here: `Control.others_failed`
     if rank == 0: log.flush()              nobody fails: only that rank reaches this
+    if rank != 0: log.flush()              the others fail here: they alone reach it
     if log is not None: log.flush()        nor here
     if os.path.exists(start): log.flush()  the others fail here: they find the checkpoint, too
     try: model(batch)
@@ -17,9 +18,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.blocks import raises_again
+from trl_lint.analysis.program.blocks import exits_before, raises_again
 from trl_lint.analysis.program.idioms.handled_errors import catches, is_caught
-from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, parts_of
+from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, ifs_around, is_kept, parts_of
 from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import wide_conditions
@@ -39,6 +40,7 @@ def fail_at(frame: Frame, node: cst.CSTNode, absence: Absence) -> bool:
         _lets_all_ranks_in(frame, each, absence)
         or _is_left_by_owners(each, absence, node)
         or _is_of_any_error(frame, each, node)
+        or _is_of_others(frame, each, absence, node)
         for each in conditions
     )
     return is_certain and not (is_caught(frame.root, node, CATCH_LACK) or _is_tested(frame.root, node))
@@ -128,6 +130,41 @@ def _is_left_by_owners(condition: Control, absence: Absence, node: cst.CSTNode) 
         return False
     others = branch.orelse if absence.holds else branch.body
     return others is None or not any(isinstance(each, EXITS) for each in below(others))
+
+
+def _is_of_others(frame: Frame, condition: Control, absence: Absence, node: cst.CSTNode) -> bool:
+    """Whether a condition lets in the ranks that lack a value, and no others: it asks what decides which ranks have it.
+
+    Only within one function in which the names of both tests are the same from the first of them on.
+    """
+    test, bound_if = place_of(condition), absence.condition.node
+    is_here = absence.owner is (frame.function or frame.module)
+    if test is None or not isinstance(bound_if, cst.BaseExpression) or not is_here:
+        return False
+    holds = _outcome_at(frame.root, test, node)
+    if holds is None or _plain_outcome(test, holds) != _plain_outcome(bound_if, not absence.holds):
+        return False
+    names = (each for one in (test, bound_if) for each in below(one) if isinstance(each, cst.Name))
+    return all(is_kept(frame.root, each, bound_if) for each in names)
+
+
+def _outcome_at(root: cst.CSTNode, test: cst.CSTNode, node: cst.CSTNode) -> bool | None:
+    """The outcome of a test that leads to a place; None if no branch around it or exit before it has it."""
+    around = next((holds for branch, holds in ifs_around(root, node) if branch.test is test), None)
+    is_left = around is None and any(each.test is test for each in exits_before(root, node))
+    return False if is_left else around
+
+
+def _plain_outcome(test: cst.CSTNode, holds: bool) -> tuple[str, bool]:
+    """The text and the outcome of the test that a test asks in other words: `not main`, `rank != 0`."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            return _plain_outcome(denied, not holds)
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.NotEqual())]):
+            equal = test.comparisons[0].with_changes(operator=cst.Equal())
+            return _plain_outcome(test.with_changes(comparisons=[equal]), not holds)
+    plain = test.with_changes(lpar=(), rpar=()) if isinstance(test, cst.BaseExpression) else test
+    return cst.Module([]).code_for_node(plain), holds
 
 
 def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:
