@@ -85,9 +85,9 @@ def result_for_callers(frame: Frame, function: FunctionInfo, result: Value, deco
     result = _changed_result(frame, function, result)
     if decorated.uniformity is not Uniformity.DIVERGENT:
         return result
-    if function.decorators & RANK_DECORATORS:
-        return of_some(result, decorated)
     dividing = [found for each in _decorators_of(function) if (found := division_by(frame, each)) is not None]
+    if not dividing and function.decorators & RANK_DECORATORS:
+        return of_some(result, decorated)
     return result_of_some(dividing[0], result, decorated) if len(dividing) == 1 else UNKNOWN
 
 
