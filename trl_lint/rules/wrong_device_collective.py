@@ -9,7 +9,8 @@ Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.z
 - or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers unchanged.
 
 It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`, or one of these modulo the number of all
-processes) used as a device index, in the text of a device (`cuda:3`) that a function returns, or for `map_location`.
+processes; `node * gpus + gpu` once it is passed to `init_process_group` as `rank`) used as a device index, in the text
+of a device (`cuda:3`) that a function returns, or for `map_location`.
 
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.

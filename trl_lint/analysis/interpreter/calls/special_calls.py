@@ -19,17 +19,20 @@ from trl_lint.analysis.interpreter.objects import (
     attributes,
     chosen_names,
     environment_variables,
+    given_fields,
     settings_objects,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
 from trl_lint.analysis.program.definitions.changed_state import is_declared_global, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
+from trl_lint.analysis.program.syntax import assignments
 from trl_lint.analysis.state import containers, records, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import first_rank, new_groups
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
+from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, PartialCall, flag
@@ -136,14 +139,31 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: the argument is the rank of the process."""
     expression = args.expression("rank")
-    if not isinstance(expression, cst.Name):
+    if not isinstance(expression, (cst.Attribute, cst.Name)):
         return NONE
     # Before the start, its name is taken for the number on one node; see `given_numbers`.
-    bound = frame.memory.names.get(expression.value)
+    bound = frame.memory.names.get(expression.value) if isinstance(expression, cst.Name) else None
     if bound is not None and bound.rank.state is State.UNKNOWN:
         step = frame.step(node, "this is the process's number")
         assignment.rebind(frame, expression, GLOBAL_RANK_INDEX.replace(provenance=step))
+    elif _counts_over_nodes(frame.root, expression):
+        number = args.keywords["rank"].replace(device=GLOBAL_RANK)
+        if isinstance(expression, cst.Name):
+            assignment.rebind(frame, expression, number)
+        elif isinstance(expression.value, cst.Name):
+            given_fields.put(frame, expression.value, {expression.attr.value: number})
     return NONE
+
+
+def _counts_over_nodes(root: cst.CSTNode, number: cst.BaseExpression) -> bool:
+    """Whether a number counts the processes of all nodes: `number = node * processes_of_each + index`."""
+    given = (value for target, value in assignments(root) if target.deep_equals(number))
+    sums = (each for each in given if isinstance(each, cst.BinaryOperation) and isinstance(each.operator, cst.Add))
+    return any(
+        isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Multiply)
+        for each in sums
+        for part in (each.left, each.right)
+    )
 
 
 def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -32,6 +32,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE, GivenNumber
 from trl_lint.domain.control import Uniformity
+from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
@@ -95,7 +96,7 @@ def may_go(value: Value) -> bool:
 
     A name that is made of the time does not: elsewhere the field counts as the setting that replaces it.
     """
-    return _is_of_rank(value) or value.rank.is_uniform
+    return _is_of_rank(value) or value.rank.is_uniform or value.device == GLOBAL_RANK
 
 
 def is_constant(value: Value) -> bool:
