@@ -430,7 +430,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("torch.asarray", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
     *_for_names(
         Operation("", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED, averages=A.KEEPS),
-        "torch.BoolTensor torch.FloatTensor torch.IntTensor torch.LongTensor torch.from_numpy torch.scalar_tensor",
+        "torch.BFloat16Tensor torch.BoolTensor torch.ByteTensor torch.CharTensor torch.DoubleTensor torch.FloatTensor "
+        "torch.HalfTensor torch.IntTensor torch.LongTensor torch.ShortTensor torch.from_numpy torch.scalar_tensor",
     ),
     Operation("torch.Tensor", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
     Operation("new_tensor", R.CREATES_LIKE),
