@@ -685,6 +685,10 @@ def under(condition: str, *lines: str) -> str:
     return f"if {condition}:\n" + "".join(f"    {line}\n" for line in lines)
 
 
+def filled_by_one() -> str:
+    return "scores = {}\n" + under("accelerator.is_main_process", "scores['best'] = 1")
+
+
 @pytest.mark.parametrize(
     ("condition", "rest"),
     [
@@ -792,6 +796,8 @@ def test_one_process_has_the_group_that_the_file_starts() -> None:
         (under("(main := accelerator.is_main_process)", SAVE), "more than test"),
         ("def main():\n    print('asked')\n    return accelerator.is_main_process\n" + under("main()", SAVE),
          "calls a function"),
+        # The entries are those of the main process, and whether there are any is what differs.
+        (filled_by_one() + under("scores", SAVE), "not known whether the condition holds"),
     ],
 )  # fmt: skip
 def test_a_condition_whose_rest_is_not_known_is_left_to_the_author(body, reason) -> None:

@@ -47,6 +47,8 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
         answer is None and _reads_rank(event.node_values, part) for part, answer in zip(parts, answers, strict=True)
     ):
         raise LeftToAuthor("the call also depends on the rest of the condition")
+    if all(answer is None for answer in answers):  # not the value differs between ranks, but whether it is empty
+        raise LeftToAuthor("it is not known whether the condition holds on one process")
     if not all(answer is None or answer is holds for answer in answers):
         _check_without_effect(event, parts)
     return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
