@@ -46,6 +46,8 @@ class Transfer(str, Enum):
 
     COPIED = "copied"  # a copy of its first argument
     FIELDS = "fields"  # a record of its keyword arguments
+    FILLED = "filled"  # an object of each class that its receiver fills (see `Class.fills`)
+    FILLED_AND_REST = "filled and rest"  # these, and a list of texts after them
     FIRST = "first"  # its first argument, unchanged
     FOR_TRAINING = "for training"  # its first argument, wrapped unless the argument `training` is false
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one

@@ -396,6 +396,14 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
              source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
+    Function(name="transformers.HfArgumentParser.parse_args_into_dataclasses",
+             source="hf_argparser.py::HfArgumentParser.parse_args_into_dataclasses", returns="filled",
+             switch=(1, "return_remaining_strings"), switched="filled and rest"),
+    *(
+        Function(name=f"transformers.HfArgumentParser.{name}", source=f"hf_argparser.py::HfArgumentParser.{name}",
+                 returns="filled")
+        for name in ("parse_dict", "parse_json_file", "parse_yaml_file")
+    ),
     Function(name="transformers.TrainingArguments.main_process_first",
              source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, first_rank="job",
              synchronises=BARRIER),

@@ -597,6 +597,8 @@ _ATTRIBUTES: tuple[Row, ...] = (
 # --- functions ----------------------------------------------------------------------------------------
 
 _FUNCTIONS: tuple[Row, ...] = (
+    Function(name="trl.TrlParser.parse_args_and_config", source="scripts/utils.py::TrlParser.parse_args_and_config",
+             returns="filled", switch=(1, "return_remaining_strings"), switched="filled and rest"),
     Collective(name="trl.RunningMoments.update", source=f"{_UTILS}::RunningMoments.update", since="0.6",
                until="1.14", operand=(0, "xs"), result="reduced", fails="always"),
     Collective(name="trl.trainer.utils.get_global_statistics", source=f"{_UTILS}::get_global_statistics",

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.calls import filled_classes
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.given_functions import GivenFunction
@@ -40,9 +40,8 @@ def enter_callbacks_of(frame: Frame, row: Class, args: Arguments, node: cst.CSTN
     filled = None if row.fills is None else args.get(*row.fills)
     for made in () if filled is None else frame.memory.contents(filled) or (filled,):
         cls = class_of(frame.engine.settle(made))
-        method = cls.find("__post_init__") if cls is not None and records.generates_init(cls) else None
-        if cls is not None and method is not None and not frame.engine.is_entry_class(cls):
-            frame.engine.call(frame, method, Arguments(), node, ProjectInstance(cls))
+        if cls is not None:
+            filled_classes.complete(frame, cls, node)
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
-from trl_lint.analysis.interpreter.calls import asked_samplers
+from trl_lint.analysis.interpreter.calls import asked_samplers, filled_classes
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.lightning_trainers import has_one_device
@@ -319,6 +319,8 @@ _TRANSFERS = {
     Transfer.ADAPTED: _adapted,
     Transfer.COPIED: _copied,
     Transfer.FIELDS: _fields,
+    Transfer.FILLED: filled_classes.filled,
+    Transfer.FILLED_AND_REST: filled_classes.filled_and_rest,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
     Transfer.FOR_TRAINING: _for_training,
@@ -339,6 +341,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     created = row.makes
     if isinstance(created, str):
         if not created:
+            if row.fills is not None:
+                return filled_classes.filler(frame, row, args)
             if row.name != ACCELERATOR:
                 is_alone = isinstance(node, cst.Call) and row.name in ALONE and has_one_device(node)
                 return LibraryInstance(ALONE[row.name] if is_alone else row.name)
