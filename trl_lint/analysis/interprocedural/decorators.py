@@ -8,6 +8,7 @@ For example:
     @timed                            all of them, if the source of `timed` is known and its wrapper always calls `f`
     @register("name")                 all of them, if its source returns `f` itself
     @for_each_image                   what its wrapper makes of one result per image is no mean over their pixels
+    @lru_cache                        all of them, if it is called from one place only: a second call may not run it
     @somebody_elses                   not known
 
     def timed(f):
@@ -34,6 +35,7 @@ from trl_lint.analysis.interprocedural.own_rank_decorators import (
     returned_function,
 )
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
+from trl_lint.analysis.program.idioms.single_places import is_run_from_one_place
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
@@ -62,7 +64,7 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     if function.decorators & RANK_DECORATORS:
         provenance = frame.step(function.node, "its decorator runs it on some ranks only")
         return Control(Uniformity.DIVERGENT, provenance, ranks.RANK_LOCAL)
-    if function.decorators & KEEP_RESULTS:
+    if function.decorators & KEEP_RESULTS and not _is_first_run(frame, function):
         return Control(Uniformity.UNKNOWN, frame.step(function.node, "its decorator may return a result that it keeps"))
     unknown = [each for each in _decorators_of(function) if not _lets_all_ranks_in(frame, each)]
     if not unknown:
@@ -71,6 +73,14 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
         if (division := division_by(frame, each)) is not None:
             return own_rank_decorators.entered_by(frame, division)
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))
+
+
+def _is_first_run(frame: Frame, function: FunctionInfo) -> bool:
+    """Whether what keeps the results of a function has none of them before the one place that it is called from."""
+    kept = (each for each in _decorators_of(function) if last_name(callee_of(each)) in KEEP_RESULTS)
+    keepers = [frame.engine.settle(expressions.evaluate(frame, callee_of(each))) for each in kept]
+    are_empty = all(isinstance(each, LibraryName) and each.name.startswith("functools.") for each in keepers)
+    return are_empty and is_run_from_one_place(frame.engine.project, function.name)
 
 
 def _decorators_of(function: FunctionInfo) -> list[cst.BaseExpression]:
