@@ -12,7 +12,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.conditions.wrapping_tests import tests_presence
-from trl_lint.analysis.interpreter.objects import aliases, assignment, present_on_some
+from trl_lint.analysis.interpreter.objects import aliases, assignment, evaluated_batches, present_on_some
 from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -208,6 +208,8 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
 def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tuple[ranks.Rank, ranks.Rank]:
     """Bind the loop variables. Returns the ranks of the number of iterations and of the filters."""
     element, length = containers.iterate(frame, containers.as_columns(frame, iterable, loop.iter))
+    if not frame.memory.control.grad:
+        element = evaluated_batches.marked(frame, loop, loop.iter, element)
     assignment.bind_target(frame, loop.target, element)
     selected = ranks.SAME
     for test in loop.ifs:

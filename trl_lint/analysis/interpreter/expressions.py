@@ -188,7 +188,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     if value.kind is Kind.UNKNOWN:
         value = registries.entry(frame, node.value, index, value)
     if container.rank == ranks.SETTING and value.kind in _MADE_OF_SETTINGS:
-        value = settings.item_of(frame, index)
+        value = settings.item_of(frame, index, value)
     elif settings.is_unknown(value) and settings.is_uniform_item(frame, node.value, container, index):
         value = settings.SETTING
     value = own_texts.unless_own(frame, index.const, value)

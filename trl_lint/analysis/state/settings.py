@@ -223,8 +223,13 @@ def is_uniform_item(frame: Frame, expression: cst.BaseExpression | None, owner: 
     return is_setting or COUNTER.fits(key.const)
 
 
-def item_of(frame: Frame, key: Value) -> Value:
-    """An item of settings, unless the file puts something under that key, into any object, or it is rank-local."""
+def item_of(frame: Frame, key: Value, item: Value) -> Value:
+    """An item of settings, unless the file puts something under that key, into any object, or it is rank-local.
+
+    A part of a list that the number of the rank decides is this rank's own: `json.load(file)[rank::size]`.
+    """
+    if key.kind is Kind.TUPLE and item.rank.is_by_rank:
+        return item
     return SETTING if may_hold_setting(key) and key.const not in _keys_set_to_more(frame.module) else UNKNOWN
 
 

@@ -10,7 +10,6 @@ import libcst as cst
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.interpreter.calls import (
     builtin_calls,
-    evaluated_batches,
     instantiation,
     library_calls,
     method_calls,
@@ -19,7 +18,7 @@ from trl_lint.analysis.interpreter.calls import (
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
 from trl_lint.analysis.interpreter.calls.model_calls import forward, output_of
-from trl_lint.analysis.interpreter.objects import assignment, present_on_some, trained_losses
+from trl_lint.analysis.interpreter.objects import assignment, evaluated_batches, present_on_some, trained_losses
 from trl_lint.analysis.interpreter.operations import metrics, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance

@@ -9,14 +9,13 @@ from operator import or_
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import evaluated_batches
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import replaced_entries, write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
 from trl_lint.analysis.interpreter.control_flow.collators import run_collators
 from trl_lint.analysis.interpreter.control_flow.training_loops import asking_for_batches, evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import aliases, present_on_some, sequences
+from trl_lint.analysis.interpreter.objects import aliases, evaluated_batches, present_on_some, sequences
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.syntax import ancestors, assignments, of_class

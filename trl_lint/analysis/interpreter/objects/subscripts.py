@@ -72,7 +72,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     number = named_ranks.in_settings(frame, container, index, node)
     if number is not None:
         return number
-    item = of_drawn_table(container, tensors.indexed(container, index))
+    item = own_shares.sliced(frame, node, index, of_drawn_table(container, tensors.indexed(container, index)))
     if _is_placeholder(index, item):
         return UNKNOWN
     if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):

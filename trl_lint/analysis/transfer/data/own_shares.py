@@ -189,6 +189,13 @@ def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:
     return None if by_rank is None else derived(ranks.RANK_LOCAL, Kind.UNKNOWN, by_rank)
 
 
+def sliced(frame: Frame, node: cst.CSTNode, index: Value, part: Value) -> Value:
+    """A part of rows of which nothing is known: this rank's own if the number of the rank decides where it begins."""
+    if not part.is_unknown or not starts_apart(frame, node):
+        return part
+    return derived(ranks.RANK_LOCAL, Kind.UNKNOWN, index)
+
+
 def starts_apart(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a slice begins at a place that the number of the rank decides: `rows[rank::size]`."""
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None

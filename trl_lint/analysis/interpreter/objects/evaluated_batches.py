@@ -3,9 +3,12 @@
 with torch.no_grad():
     for batch in loader:                    batch: Evaluated
         ...
+    for row in rows[rank::size]:            row: Evaluated
+        ...
     for _ in range(steps):
         x, y = loader.next_batch()          x, y: Evaluated, if they are this rank's own
         batch = next(batches)               the same
+    [model(row) for row in rows[rank::size]]          row: Evaluated
         loss = compute(batch)               not marked itself, as it is computed from what is
 """
 
@@ -19,6 +22,8 @@ from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 _NEXT = "next"
+# Kinds of rows that a rank takes by its number.
+_TAKEN = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 
 def given(frame: Frame, node: cst.Call, value: Value) -> Value:
@@ -39,14 +44,18 @@ def _gives_batch(frame: Frame, node: cst.Call) -> bool:
     return not any(frame.node_values.get(id(each), UNKNOWN).rank.differs for each in sources)
 
 
-def marked(frame: Frame, loop: cst.For | cst.While, node: cst.CSTNode, value: Value) -> Value:
-    """A rank-local batch, or a tuple with one, marked as evaluated. node: where it comes from."""
+def marked(frame: Frame, loop: cst.CompFor | cst.For | cst.While, node: cst.CSTNode, value: Value) -> Value:
+    """A rank-local batch, or a tuple with one, marked as evaluated. node: where it comes from.
+
+    What a comprehension makes of rows is marked anew by the loop that goes through it.
+    """
     if isinstance(value, TupleValue):
         return value.with_parts(tuple(marked(frame, loop, node, item) for item in value.items))
-    is_batch = value.kind is Kind.BATCH or (value.kind is Kind.TENSOR and value.rank.is_by_rank)
+    is_batch = value.kind is Kind.BATCH or (value.kind in _TAKEN and value.rank.is_by_rank)
     if not is_batch or not value.rank.differs:
         return value
     found = value.provenance or frame.step(node, "`{}` is this rank's own data")
-    if any(isinstance(each, Evaluated) for each in steps(value.provenance)):
+    loops = [each.loop for each in steps(value.provenance) if isinstance(each, Evaluated)]
+    if loops and (isinstance(loop, cst.CompFor) or not isinstance(loops[0], cst.CompFor)):
         return value
     return value.replace(provenance=Evaluated(found.module, found.node, found.text, found.before, loop))
