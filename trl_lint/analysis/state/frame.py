@@ -243,6 +243,14 @@ class Frame:
                 theirs = owner.contents().get(identity)
                 if theirs is not None:
                     self.memory.heap[identity] = join_cells(mine, theirs)
+                    self._load_entries(owner, identity)
+
+    def _load_entries(self, owner: ClassInfo, identity: Identity) -> None:
+        """Take over what a callee has put into a container on an object: `self.sums["loss"].append(loss)`."""
+        container = ContainerValue(ranks.SAME, frozenset((identity,)))
+        load_attribute(self.memory, owner, container)
+        for each in reachable(container, self.memory.heap):
+            self.objects.class_cells.setdefault(each, owner)
 
     def note_hooks_called(self, cls: ClassInfo) -> None:
         """A library has called methods of this class: take over what they may have left in its attributes."""
