@@ -7,7 +7,13 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks, library_calls
-from trl_lint.analysis.interpreter.objects import given_fields, own_wrappers, passed_models, settings_objects
+from trl_lint.analysis.interpreter.objects import (
+    given_fields,
+    own_wrappers,
+    passed_models,
+    settings_objects,
+    subscripts,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions import fixed_flags
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -141,7 +147,7 @@ def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
             given = {**dict.fromkeys(names, rest), **given}
     for name, value in given.items():
         if name in names:
-            frame.write_attribute(cls, name, value)
+            frame.write_attribute(cls, name, subscripts.as_field(value))
 
 
 def _complete(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode, instance: Value) -> None:

@@ -137,8 +137,13 @@ def by_name(frame: Frame, container: ContainerValue, key: object, result: Value)
     """
     if key is MISSING or not result.writes:
         return result
-    is_field = result.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN) and not result.scalar
-    return result.replace(writes=NO_WRITES) if is_field or not frame.is_stored(container) else result
+    return as_field(result) if frame.is_stored(container) else result.replace(writes=NO_WRITES)
+
+
+def as_field(value: Value) -> Value:
+    """A value that is a part of an object: tensors are its data, not entries of a log that it has been put into."""
+    is_data = value.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN) and not value.scalar
+    return value.replace(writes=NO_WRITES) if is_data and value.writes else value
 
 
 def chosen_by(index: Value, result: Value) -> Value:
