@@ -194,6 +194,30 @@ def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, pl
     assert "Traceback" not in done.stderr
 
 
+BELOW_SETTINGS = """
+import torch.distributed as dist
+from somewhere import ready
+
+def main(cfg):
+    dist.init_process_group("nccl")
+    for _ in range(cfg.rounds):
+        print("round")
+        for step in range(10):
+            if not ready(step):
+                continue
+            print("step")
+
+main(None)
+"""
+
+
+def test_settings_are_no_reason_why_ranks_may_not_get_somewhere_together(tmp_path: Path) -> None:
+    settled = explain(tmp_path, BELOW_SETTINGS, 'print("round")').output
+    assert "all ranks get here together, or none does" in settled and "because" not in settled
+    opened = explain(tmp_path, BELOW_SETTINGS, 'print("step")').output
+    assert "whether `not ready(step)` is the same on all ranks" in opened and "range(cfg.rounds)" not in opened
+
+
 HELPER = """
 import torch.distributed as dist
 

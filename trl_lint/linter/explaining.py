@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.events import Known
     from trl_lint.analysis.program.project.project import Module
+    from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
     from trl_lint.linter.cells.places import CodePart
@@ -138,7 +139,16 @@ def _fact(value: Value) -> Fact:
 def _reached(event: Known) -> Fact:
     from trl_lint.wording.facts import reached_of
 
-    return Fact(reached_of(event.reached), _because(event.reached.provenance))
+    return Fact(reached_of(event.reached), _because(_reason(event.reached)))
+
+
+def _reason(reached: Control) -> Step | None:
+    """The first of the most uncertain conditions; none if these are only settings, which all ranks share."""
+    from trl_lint.domain import ranks
+
+    worst = (each for each in reached.conditions if each.uniformity is reached.uniformity)
+    found: Step | None = next((each.provenance for each in worst if each.rank != ranks.SETTING), None)
+    return found
 
 
 def _because(provenance: Step | None) -> tuple[Note, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import HOST, MAYBE_CPU, OF_RANK
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LoaderValue, ModelValue, PreparedObject
@@ -75,6 +76,8 @@ def tells(value: Value) -> bool:
 
 def reached_of(control: Control) -> str:
     """Which ranks reach a place."""
+    if control.conditions and all(each.rank == ranks.SETTING for each in control.conditions):
+        return "all ranks get here together, or none does: that depends on settings, which all ranks share"
     return _REACHED[control.uniformity]
 
 
