@@ -11,9 +11,9 @@ Such calls are collectives (`gather`, `reduce`, `broadcast`, `barrier`, `wait_fo
 one (`Trainer.evaluate`, `main_process_first`, your own helpers), wrapping a model (`prepare`,
 `DistributedDataParallel`), and its forward and backward passes, including those in `super().compute_loss(model, …)`.
 An `except` that goes on after an out-of-memory error in a step, or after an exception that a `forward` of the project
-raises over its input, skips the backward pass that the other ranks wait in. So does a `training_step` of Lightning that
-returns None on some ranks; recent releases of Lightning raise there. Calls that are collectives only under FSDP and
-DeepSpeed, such as `save_state`, are TRL016's.
+raises over its input, skips the backward pass that the other ranks wait in, or the rest of it: DDP reduces gradients
+while it runs. So does a `training_step` of Lightning that returns None on some ranks; recent releases of Lightning
+raise there. Calls that are collectives only under FSDP and DeepSpeed, such as `save_state`, are TRL016's.
 
 The finding is at the `return`, `continue` or `break` by which ranks leave, otherwise at the call. Its chain names the
 condition and the missed call. A `# noqa` at the condition silences the former too.
@@ -128,7 +128,7 @@ _HELPS = {
     "forward": f"{_AGREE}, so that all ranks run the forward or none",
     "backward": f"{_AGREE}, so that all ranks skip the step or none",
     "failed": f"{_SKIP_TOGETHER}, and leave if it failed on any rank",
-    "caught": f"{_SKIP_TOGETHER}, and call `backward` if it worked on all ranks",
+    "caught": f"{_SKIP_TOGETHER}, and call `backward` there, if it worked on all ranks",
     AUTOMATIC_BACKWARD: (
         "return a loss on every rank: where there is nothing to train on, `0 * sum(p.sum() for p in self.parameters())`"
     ),

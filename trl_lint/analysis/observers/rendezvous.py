@@ -339,13 +339,15 @@ def _is_decided_before(frame: Frame, branch_points: BranchPoints) -> bool:
 
 
 def _skipped_backward(frame: Frame, branch_points: BranchPoints) -> SyncPoint | None:
-    """The backward pass of a training step that a rank skips if it catches an exception of its own forward."""
+    """The backward pass of a training step that a rank skips if it catches an exception of its own forward, or leaves
+    in the middle if its memory runs out there: the others wait for the gradients that it has not reduced by then.
+    """
     start, end = branch_points.branch.skipped
     in_handler = {point.kind for point in branch_points.arms[0]}
     if in_handler & {"backward", HIDDEN}:
         return None
     tried = [point for point in frame.sync_points[start:end] if point.certain]
-    if not any(point.kind == "forward" for point in tried):
+    if branch_points.branch.refused and not any(point.kind == "forward" for point in tried):
         return None
     return next((point for point in tried if point.kind == "backward"), None)
 
