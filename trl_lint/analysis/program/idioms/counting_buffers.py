@@ -22,7 +22,7 @@ _READ_IN = (
     *(cst.BinaryOperation, cst.BooleanOperation, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation),
     *(cst.FormattedStringExpression, cst.If, cst.IfExp, cst.While),
 )
-_READS = frozenset({"device", "dtype", "item"})
+_READS = frozenset({"device", "item"})
 _CONVERSIONS = frozenset({"bool", "float", "int", "print", "str"})
 _FILLS = frozenset({"copy_", "fill_"})
 _READERS = frozenset(each.rpartition(".")[2] for each in READ_FILES)
