@@ -40,6 +40,8 @@ from trl_lint.knowledge.schema import (
 # fmt: off
 
 _ACCELERATOR = "accelerator.py::Accelerator"
+# The class whose objects start the processes, and prepare what these train.
+ACCELERATOR = "Accelerator"
 _STATE = "state.py::PartialState"
 _OPERATIONS = "utils/operations.py"
 _TRACKING = "tracking.py::GeneralTracker"
