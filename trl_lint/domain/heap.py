@@ -192,15 +192,19 @@ def _join_optional(
 
 @dataclass(slots=True, eq=False, repr=False)
 class Memory:
-    """The mutable state at one program point."""
+    """The mutable state at one program point.
+
+    kept: what an attribute has where it is left as it is, though it is assigned elsewhere; None if that is not known.
+    """
 
     names: dict[str, Value]
     heap: dict[Identity, Cell]
     attributes: dict[tuple[Hashable, str], Value]
     control: Control
+    kept: Callable[[tuple[Hashable, str]], Value | None] | None = None
 
     def fork(self) -> Memory:
-        return Memory(self.names.copy(), self.heap.copy(), self.attributes.copy(), self.control)
+        return Memory(self.names.copy(), self.heap.copy(), self.attributes.copy(), self.control, self.kept)
 
     def merge(self, other: Memory | None, divided: Rank = ranks.SAME) -> Memory:
         """Join the other point into this one, in place."""
@@ -208,6 +212,9 @@ class Memory:
             return self
         if divided.is_by_rank:
             self._note_held(other)
+        if self.kept is not None and self.attributes.keys() != other.attributes.keys():
+            _keep(self.attributes, other.attributes, self.kept)
+            _keep(other.attributes, self.attributes, self.kept)
         _merge_values(self.names, other.names, divided)
         _merge_values(self.attributes, other.attributes, divided)
         heap = self.heap
@@ -267,6 +274,13 @@ def note_held(
             if cell is not known.get(identity):
                 held = ranks.HELD_BY_RANK
                 heap[identity] = Cell(cell.shape, cell.entries, cell.rest, cell.factory, held, cell.naming)
+
+
+def _keep(mine: dict[_Key, Value], others: Mapping[_Key, Value], kept: Callable[[_Key], Value | None]) -> None:
+    """Let attributes that only the other point has given a constant keep here what they have."""
+    for key, value in others.items():
+        if value.const is not MISSING and key not in mine and (found := kept(key)) is not None:
+            mine[key] = found
 
 
 def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided: Rank) -> None:

@@ -184,7 +184,8 @@ class Runs(Definitions):
         if frame.objects.inlined > MAX_INLINED:
             return UNKNOWN, {}
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
-        inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
+        known = frame.memory
+        inner.memory = Memory(dict(names), known.heap, known.attributes, known.control, frame.objects.kept)
         inner.objects, inner.key, inner.trace, inner.stepping = frame.objects, frame.key, frame.trace, frame.stepping
         passed_fields.enter(inner)
         self._running.append(key)
@@ -347,9 +348,9 @@ class Runs(Definitions):
         control = control.with_modes(modes_for(called_with.names, caller.control))
         frame = Frame(self, function.module, function, called_with.cls, None, control)
         frame.key = called_with.key
-        frame.memory = Memory(
-            dict(called_with.names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control
-        )
+        heap = {i: caller.heap[i] for i in inputs if i in caller.heap}
+        frame.memory = Memory(dict(called_with.names), heap, {}, control, frame.objects.kept)
+        frame.objects.constructs = function.name in _RUN_ONCE
         self._claim(frame, called_with.cls, inputs)
         passed_fields.enter(frame)
         frozen_models.enter_method(frame, called_with.cls)

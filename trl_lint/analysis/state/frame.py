@@ -71,7 +71,6 @@ class Frame:
         self.function = function
         self.cls = cls  # the class of `self`, which may be a subclass of the one that defines the method
         self.outer = outer
-        self.memory = Memory({}, {}, {}, control)
         self.trace = trace_of(module, function)
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
@@ -94,6 +93,7 @@ class Frame:
         self.bases_made = False  # whether the `__init__` of a base in sight has run on `self`
         self.set_attributes: list[cst.Attribute] = []  # the attributes it sets on objects that may be wrapped models
         self.objects = ObjectAccess()
+        self.memory = Memory({}, {}, {}, control, self.objects.kept)
         self.key: Hashable = function
         self.allocations: dict[Hashable, Identity] = {}  # the containers allocated here, by place, in all runs
         self.allocated: set[Identity] = set()  # those that this run has allocated

@@ -8,8 +8,16 @@ For example:
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import Identity
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value
+
+# What holds others has facts of its own, on the heap or as a model, and is not read as a whole.
+_HOLDING = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.MODEL, Kind.TUPLE})
 
 
 class ObjectAccess:
@@ -17,10 +25,19 @@ class ObjectAccess:
 
     dependencies: the versions of the attributes and containers that it has read. class_cells: the owner of each
     container. dirty, dirty_cells: what it has written and not yet flushed. inlined: how often nested functions, which
-    share this, have run as part of it.
+    share this, have run as part of it. constructs: whether it makes an object, which has nothing before.
     """
 
-    __slots__ = ("attribute_writes", "cell_writes", "class_cells", "dependencies", "dirty", "dirty_cells", "inlined")
+    __slots__ = (
+        "attribute_writes",
+        "cell_writes",
+        "class_cells",
+        "constructs",
+        "dependencies",
+        "dirty",
+        "dirty_cells",
+        "inlined",
+    )
 
     def __init__(self) -> None:
         self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
@@ -30,6 +47,24 @@ class ObjectAccess:
         self.dirty: set[tuple[ClassInfo, str]] = set()
         self.dirty_cells: set[Identity] = set()
         self.inlined = 0
+        self.constructs = False
+
+    def kept(self, key: tuple[Hashable, str]) -> Value | None:
+        """What an attribute that this run has written has on a way on which it has not: what others have left there.
+
+        if score < self.best:
+            self.stops = True       on the other way it is what `__init__` has set
+        """
+        cls, name = key
+        if not isinstance(cls, ClassInfo) or (cls, name) not in self.attribute_writes:
+            return None
+        value = None
+        if not self.constructs:
+            self.dependencies.setdefault((cls, name), cls.version(name))
+            value = cls.attribute(name, built=True)
+        if value is None or value.rank.state is State.BOTTOM:
+            value = next((each.variables[name] for each in cls.project_lineage() if name in each.variables), None)
+        return None if value is None or value.kind in _HOLDING else value.replace(const=MISSING)
 
     def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
         """Begin a branch: writes of the other branch are not flushed in it. Return the writes so far, for `merge`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import TypeVar
 
 import libcst as cst
 
@@ -36,6 +37,7 @@ from trl_lint.domain.sync_points import all_synchronise
 from trl_lint.domain.values import BOTTOM, SAME, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 
+_Key = TypeVar("_Key", bound=Hashable)
 # Facts only climb the lattice, so a fixpoint is reached soon; this bound is for pathological loops.
 _MAX_RUNS = 5
 
@@ -341,10 +343,11 @@ def _state_after(before: Memory, settled: _Settled, divided: Rank, forever: bool
     for memory in settled.loop.breaks:
         leaving = _inner_conditions(before.control, memory.control)
         chosen = _temporal(_divergence(leaving)) if leaving else chosen
-        staying = None if after is None else after.names.copy()
+        staying = None if after is None else (after.names.copy(), after.attributes.copy())
         after = memory if after is None else after.merge(memory, chosen)
         if staying is not None and leaving:
-            _explain_chosen(after, staying, leaving[-1])
+            _explain_chosen(after.names, staying[0], leaving[-1])
+            _explain_chosen(after.attributes, staying[1], leaving[-1])
     if after is not None and chosen.differs:
         _divide_counters(before, after, chosen)
     return after
@@ -361,15 +364,15 @@ def _divergence(differing: list[Control]) -> Rank:
     return Rank(State.LOCAL, reduce(or_, (each.rank.origins for each in differing))) if differing else ranks.SAME
 
 
-def _explain_chosen(after: Memory, staying: Mapping[str, Value], condition: Control) -> None:
+def _explain_chosen(after: dict[_Key, Value], staying: Mapping[_Key, Value], condition: Control) -> None:
     """Numbers that differ after a loop because ranks leave it by a `break`: `if is_nan: failed = True; break`.
 
-    staying: the names on the ranks that stay. condition: that of the `break`.
+    staying: the names, or the attributes, on the ranks that stay. condition: that of the `break`.
     """
-    for name, value in staying.items():
-        found = after.names[name]
-        if found is not value and found.kind is Kind.NUMBER and found.rank.differs and found.provenance is None:
-            after.names[name] = found.replace(provenance=condition.provenance)
+    for name, found in after.items():
+        is_changed = found is not staying.get(name)
+        if is_changed and found.kind is Kind.NUMBER and found.rank.differs and found.provenance is None:
+            after[name] = found.replace(provenance=condition.provenance)
 
 
 def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
