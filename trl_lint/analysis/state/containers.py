@@ -226,7 +226,7 @@ def rows_of_full_batches(value: Value) -> Rank | None:
 def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, ranks.Rank]:
     frame.consume(value)
     cells = frame.memory.cells(value)
-    if is_gathered_on_one_path(cells):
+    if is_gathered_on_one_path(frame, cells):
         return UNKNOWN, ranks.UNKNOWN
     result, length = BOTTOM, ranks.SAME
     for cell in cells:
@@ -262,12 +262,24 @@ def has_one_per_rank(cells: list[Cell]) -> bool:
     return bool(cells) and all(cell.length == ranks.PER_RANK for cell in cells)
 
 
-def is_gathered_on_one_path(cells: list[Cell]) -> bool:
-    """Whether a container holds gathered objects on one path, and ungathered ones on another (`if not is_global:`)."""
+def is_gathered_on_one_path(frame: Frame, cells: list[Cell]) -> bool:
+    """Whether a container holds gathered objects on one path, and ungathered ones on another (`if not is_global:`).
+
+    The objects may be rows, `{"loss": 0.5}`: then what is in them counts.
+    """
     if len(cells) < 2:
         return False
-    found = [cell.element().rank for cell in cells if cell.shape != "dict"]
-    return any(rank.is_reduced for rank in found) and any(rank.differs for rank in found)
+    found = [_ranks_in(frame, cell) for cell in cells if cell.shape != "dict"]
+    own = [any(rank.differs for rank in each) for each in found]
+    gathered = [any(rank.is_reduced for rank in each) for each in found]
+    return any(own) and any(some and not differs for some, differs in zip(gathered, own, strict=True))
+
+
+def _ranks_in(frame: Frame, cell: Cell) -> list[ranks.Rank]:
+    """How the elements of a container relate to those of other ranks, and what is in these elements."""
+    element = cell.element()
+    inner = frame.memory.cells(element) if isinstance(element, ContainerValue) else ()
+    return [element.rank, *(each.rank for one in inner for each in one.values())]
 
 
 # The kind of the elements of a value, by its kind.

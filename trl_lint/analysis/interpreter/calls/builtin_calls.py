@@ -126,7 +126,7 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             return WORLD
         for cell in cells:
             rank = ranks.join(rank, cell.length)
-        if containers.is_gathered_on_one_path(cells) or (rank.state is State.SAME and _may_be_others(cells)):
+        if containers.is_gathered_on_one_path(frame, cells) or (rank.state is State.SAME and _may_be_others(cells)):
             rank = ranks.UNKNOWN
         counted = _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
         return counted.replace(const=GivenNumber(len(cells[0].entries))) if _is_written_out(cells) else counted
