@@ -4,6 +4,7 @@ What is noted of a program:
 
     accelerator = Accelerator()           module.starts: every rank runs this script
     AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
+    Own.from_pretrained(name, device_map="auto")         the same, with a class of the project
     def main(device_map: str = "auto"): …                the same, if a model is loaded with it
     device_map="auto" if torch.cuda.is_available() else None     the same
     init_process_group("nccl", world_size=1, rank=0)     the same
@@ -48,7 +49,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
+    from trl_lint.domain.values import Value
 
+# The method by which classes of Transformers and Diffusers load a model, and those that inherit from them.
+_LOADS = "from_pretrained"
 
 # Events that do no harm on a single process.
 _OF_SEVERAL = frozenset(
@@ -94,6 +98,11 @@ class ProgramStarts(Observer["Frame"]):
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Any call may load the model: `BUILDERS[name](path, device_map="auto")`."""
         _record(frame, one_process=_spreads_model(frame, args))
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """The class may be one of the project: `Own.from_pretrained(path, device_map="auto")`."""
+        if name == _LOADS:
+            _record(frame, one_process=_spreads_model(frame, args))
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
