@@ -1,4 +1,4 @@
-"""Values that are reduced on one branch only, and on which ranks agree all the same. Four cases.
+"""Values that are reduced on one branch only, and on which ranks agree all the same. Five cases.
 
 The condition is itself reduced, and whatever reads the value has the same condition:
 
@@ -23,6 +23,11 @@ A setting says whether there are other ranks to agree with:
     if args.backend == "deepspeed": losses["eval"] = agreed(losses["eval"])
     shown = agreed(loss) if args.distributed else loss
 
+The condition has the same answer on all ranks, and whatever reads the value asks it again:
+
+    if step % 10 == 0: loss = agreed(loss)
+    if rank == 0 and step % 10 == 0: log(loss)
+
 What the value is after the branch is unknown: not this rank's own, which the join of both would be.
 """
 
@@ -35,6 +40,8 @@ from typing import NamedTuple, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.sampler_settings import decides_sampler
+from trl_lint.analysis.program.idioms.asked_again import names_read_where_asked_again
+from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain import ranks
@@ -74,8 +81,10 @@ def reduced_on_one_branch(
     both_end: whether both branches reach their end; else there is nothing to join.
     """
     is_by_rank = division.rank.is_by_rank or test.rank == ranks.REDUCED
-    if not both_end or not (is_by_rank or _is_of_job(frame, node.test, test)):
+    if not both_end:
         return ReducedOnOneBranch()
+    if not (is_by_rank or _is_of_job(frame, node.test, test)):
+        return _asked_again(frame, node, taken, skipped, division)
     differing = partial(_differing, tells=test.rank == ranks.REDUCED)
     heap = skipped.heap
     items = (
@@ -86,6 +95,21 @@ def reduced_on_one_branch(
     )
     return ReducedOnOneBranch(
         differing(taken.names, skipped.names), differing(taken.attributes, skipped.attributes), tuple(items)
+    )
+
+
+def _asked_again(frame: Frame, node: cst.If, taken: Memory, skipped: Memory, division: Control) -> ReducedOnOneBranch:
+    """The same for a condition that is not about the ranks, if the values are read where it holds again."""
+    if division.rank.differs:
+        return ReducedOnOneBranch()
+    names = _differing(taken.names, skipped.names, tells=False)
+    attributes = _differing(taken.attributes, skipped.attributes, tells=False)
+    if not names and not attributes:
+        return ReducedOnOneBranch()
+    parts = [each for each in parts_of(node.test) if not job_flags.mentions_job(each)]
+    read = names_read_where_asked_again(frame.root, node, parts)
+    return ReducedOnOneBranch(
+        tuple(each for each in names if each in read), tuple(each for each in attributes if each[1] in read)
     )
 
 
@@ -115,9 +139,13 @@ def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, te
         key
         for key, value in taken.items()
         if (other := skipped.get(key)) is not None
-        and (value.rank.is_reduced or other.rank.is_reduced or (tells and _is_constant(value)))
+        and (_is_agreed(value) or _is_agreed(other) or (tells and _is_constant(value)))
         and (value.rank.differs or other.rank.differs)
     )
+
+
+def _is_agreed(value: Value) -> bool:
+    return value.rank.is_reduced or value.rank == ranks.AGREED
 
 
 def _is_constant(value: Value) -> bool:
