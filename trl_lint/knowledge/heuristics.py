@@ -322,9 +322,10 @@ SHOWS_PATH = Guess(
 )
 READS_FILE = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:imread|load|open|read)(?:_|$)|^(?:from_(?:file|json|pretrained)|fromfile|loadtxt)$",
+    pattern=r"^(?:imread|load|open|read)(?:[_A-Z]|$)|^(?:from_(?:file|json|pretrained)|fromfile|loadtxt)$",
     says="A function with such a name reads the file passed to it.",
-    because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save",
+    because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save;"
+    " `COCO.loadRes` of pycocotools",
 )
 NOT_A_NUMBER = Guess(
     group=SYNCHRONISATION,
