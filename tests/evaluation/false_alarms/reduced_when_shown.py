@@ -15,19 +15,20 @@ def train(config, net, rows):
         dist.init_process_group("nccl")
         first = dist.get_rank() == 0
         net = DistributedDataParallel(net)
-    total, step = 0.0, 0
-    for batch in DataLoader(rows, sampler=DistributedSampler(rows) if several else None):
+    total = 0.0
+    loader = DataLoader(rows, sampler=DistributedSampler(rows) if several else None)
+    for step, batch in enumerate(loader):
         shows = (step + 1) % config.steps == 0
         loss = net(batch).mean()
         loss.backward()
         total += loss.detach()
         if shows:
+            net.zero_grad()
             if several:
                 dist.all_reduce(total)
                 total /= dist.get_world_size()
         if config.log and first and shows:
             wandb.log({"loss": total, "perplexity": torch.exp(total).item()}, step=step)
-        step += 1
         if shows:
             total = 0.0
 
