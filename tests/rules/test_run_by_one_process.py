@@ -388,6 +388,25 @@ def test_a_trainer_of_lightning_with_one_device_in_the_code(given, others, by_de
     assert by_default_in(tmp_path, files, "train.py", "TRL003") is by_default
 
 
+@pytest.mark.parametrize(
+    ("settings", "by_default"),
+    [
+        ("args.trainer.devices = 1", False),
+        ("args.trainer.devices = 1\n    args.trainer.num_nodes = 1", False),
+        ("args.trainer.devices = 2", True),
+        ("args.trainer.devices = args.devices", True),
+        ("args.trainer.max_epochs = 1", True),
+        ("if args.debug:\n        args.trainer.devices = 1", True),
+        ("args.trainer.devices = 1\n    options['devices'] = 4", True),
+        ("args.trainer.devices = 1\n    options.update(num_nodes=2)", True),
+    ],
+)
+def test_a_trainer_of_lightning_whose_settings_the_code_gives_one_device(settings, by_default, tmp_path):
+    chosen = f"\ndef choose(args, options):\n    {settings}\n    return args\n\n"
+    files = {"train.py": LIGHTNING.format("**options") + chosen + MAIN}
+    assert by_default_in(tmp_path, files, "train.py", "TRL003") is by_default
+
+
 FABRIC = """
 import torch
 from lightning import Fabric

@@ -8,6 +8,7 @@ For example, nothing else takes this keyword:
 
     trainer = Trainer(gpus=1)              one device, whoever starts the program
     trainer = Trainer(devices=find_usable_cuda_devices(1))   the same
+    cfg.trainer.devices = 1; trainer = Trainer(**cfg.trainer)   the same
     trainer = Trainer(devices=args.gpus)   as many as its user wants
     trainer = Trainer(use_distributed_sampler=False)   each process gets what the loader has, which may be everything
 """
@@ -19,7 +20,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import assignments, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.lightning import (
     COUNTS_DEVICES,
@@ -60,7 +61,35 @@ def trains_on_one_device(module: Module) -> bool:
     if not imported_trainer(module):
         return False
     calls = [call for call in of_class(module.tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
-    return bool(calls) and all(map(has_one_device, calls))
+    return bool(calls) and all(has_one_device(each) or _gets_one_device(module.tree, each) for each in calls)
+
+
+def _gets_one_device(tree: cst.Module, call: cst.Call) -> bool:
+    """Whether a Trainer is made of settings to which the file gives one device, under no condition, and no other.
+
+    cfg.trainer.devices = 1; options = OmegaConf.to_container(cfg.trainer); Trainer(**options)
+    """
+    if not any(each.star == "**" for each in call.args):
+        return False
+    given = [(target, value) for target, value in assignments(tree) if _option_of(target) in COUNTS_DEVICES]
+    keywords = [each for one in of_class(tree, cst.Call) for each in one.args if each.keyword is not None]
+    named = [each.value for each in keywords if each.keyword is not None and each.keyword.value in COUNTS_DEVICES]
+    is_sure = any(not any(isinstance(each, _BRANCHES) for each in ancestors(tree, value)) for _, value in given)
+    return is_sure and all(map(_is_one, (*named, *(value for _, value in given))))
+
+
+# What may leave out the code inside it.
+_BRANCHES = (cst.If, cst.For, cst.While, cst.Try, cst.Match)
+
+
+def _option_of(target: cst.BaseExpression) -> str:
+    """The setting that an assignment changes: `cfg.trainer.devices`, `options["devices"]`."""
+    match target:
+        case cst.Attribute(attr=cst.Name(value=name)):
+            return name
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]):
+            return str(key.evaluated_value)
+    return ""
 
 
 def share_data_out(programs: Iterable[cst.Module]) -> bool:
