@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event
@@ -112,6 +113,17 @@ class Frame:
             yield from scope.memory.names.values()
             yield from scope.memory.attributes.values()
             scope = scope.outer
+
+    # --- code that is run elsewhere ---
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Run code that a library, or the system, calls later: what it changes, and where it waits, is dropped."""
+        before, start = self.memory, len(self.sync_points)
+        self.memory = before.fork()
+        yield
+        self.memory = before
+        del self.sync_points[start:]
 
     # --- containers ---
 

@@ -31,8 +31,5 @@ def ask(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         sampler = args.get(*each)
         method = sampler.cls.find(ASKED_LATER) if isinstance(sampler, ProjectInstance) else None
         if method is not None:
-            before, start = frame.memory, len(frame.sync_points)
-            frame.memory = before.fork()
-            frame.engine.call(frame, method, Arguments(), node, sampler)
-            frame.memory = before
-            del frame.sync_points[start:]
+            with frame.aside():
+                frame.engine.call(frame, method, Arguments(), node, sampler)

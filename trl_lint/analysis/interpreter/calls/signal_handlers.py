@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 def _registered(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     handler = args.get(1, "handler")
     if isinstance(handler, FunctionValue) and handler.function.closure is frame:
-        before, start = frame.memory, len(frame.sync_points)
-        frame.memory = before.fork()
-        frame.engine.call_value(frame, handler, Arguments([SAME, UNKNOWN]), node)
-        frame.memory = before
-        del frame.sync_points[start:]
+        with frame.aside():
+            frame.engine.call_value(frame, handler, Arguments([SAME, UNKNOWN]), node)
     return UNKNOWN
 
 

@@ -49,7 +49,8 @@ def run_collators(frame: Frame, loop: cst.For) -> None:
         if not isinstance(collator, FunctionValue) or collator.function.closure is not frame:
             continue
         if any(call in of_class(each, cst.Call) for each in sources) and _makes_loader(frame, call):
-            _run(frame, collator, call)
+            with frame.aside():
+                frame.engine.call_value(frame, collator, Arguments([UNKNOWN]), call)
 
 
 def _passing_collators(root: cst.CSTNode) -> list[tuple[cst.Call, cst.BaseExpression]]:
@@ -76,11 +77,3 @@ def _looped_over(root: cst.CSTNode, loop: cst.For) -> tuple[cst.BaseExpression, 
         fresh = [value for target, value in assignments(root) if not names.isdisjoint(names_in(target))]
         found += [each for each in fresh if each not in found]
     return tuple(found)
-
-
-def _run(frame: Frame, collator: FunctionValue, call: cst.Call) -> None:
-    before, start = frame.memory, len(frame.sync_points)
-    frame.memory = before.fork()
-    frame.engine.call_value(frame, collator, Arguments([UNKNOWN]), call)
-    frame.memory = before
-    del frame.sync_points[start:]
