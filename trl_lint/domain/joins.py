@@ -356,9 +356,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
         batch = None if a.batch is None or b.batch is None else join(a.batch, b.batch)
         return a.with_parts(batch, either_sampler(a.sampler, b.sampler))
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
-        general = a.of_any_site()
-        if general.same_parts(b.of_any_site()):
-            return general
+        instance = a.either(b)
+        if instance is not None:
+            return instance
     if isinstance(a, StateDict) and isinstance(b, StateDict):
         return either_state(a, b)
     objects = one_object(a, b) if a.kind is Kind.INSTANCE else None

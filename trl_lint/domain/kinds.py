@@ -281,9 +281,9 @@ class InstanceValue(Value):
     __slots__ = ()
     kind = Kind.INSTANCE
 
-    def of_any_site(self) -> InstanceValue:
-        """An object of the same class, whatever its allocation site."""
-        return self
+    def either(self, other: InstanceValue) -> InstanceValue | None:
+        """An object that is this one or another, if they are of one class, whatever their allocation sites."""
+        return None
 
 
 class LibraryInstance(InstanceValue):
@@ -313,6 +313,9 @@ class PreparedObject(InstanceValue):
     """The result of `accelerator.prepare` for an object of unknown class."""
 
     __slots__ = ()
+
+    def either(self, other: InstanceValue) -> InstanceValue | None:
+        return self.as_a(PreparedObject) if isinstance(other, PreparedObject) else None
 
 
 class GradientSwitch(InstanceValue):

@@ -1,5 +1,7 @@
 """Small objects are distinguished by where they are created: the values of one meter are not in another one."""
 
+import time
+
 from transformers import Trainer
 
 
@@ -38,7 +40,19 @@ class Several(Trainer):
         reveal_rank(mean_of(losses))  # revealed: local(data)
         reveal_rank(mean_of(reduced))  # revealed: same
         chosen = losses if self.args.debug else reduced
-        reveal_rank(chosen.avg)  # revealed: unknown
+        reveal_rank(chosen.avg)  # revealed: local(data)
+        took, scores = Meter(), Meter()
+        took.update(time.time())
+        scores.update(loss.item())
+        chosen = losses if self.args.debug else scores
+        reveal_rank(chosen.avg)  # revealed: local(data)
+        chosen = took if self.args.debug else scores
+        reveal_rank(chosen.avg)  # revealed: local(data, clock)
+        first, second = Meter(), Meter()
+        chosen = first if self.args.debug else second
+        chosen.update(loss.item())
+        reveal_rank(first.avg)  # revealed: local(data)
+        reveal_rank(losses.avg)  # revealed: local(data)
         meters = {name: Meter() for name in ("loss", "accuracy")}
         meters["loss"].update(loss.item())
         reveal_rank(meters["accuracy"].avg)  # revealed: local(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from trl_lint.analysis.program.project.either_site import either
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OwnInstance
 from trl_lint.domain.kinds import LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.domain.kinds import InstanceValue
     from trl_lint.domain.values import Facts
 
 
@@ -47,8 +49,10 @@ class ProjectInstance(OwnInstance):
         super().__init__(ranks.SAME, **facts)
         self.cls = cls
 
-    def of_any_site(self) -> ProjectInstance:
-        return self if self.cls.origin is self.cls else self.with_parts(self.cls.origin)
+    def either(self, other: InstanceValue) -> InstanceValue | None:
+        if not (isinstance(other, ProjectInstance) and other.cls.origin is self.cls.origin):
+            return None
+        return self.with_parts(either(self.cls, other.cls))
 
     def library_bases(self) -> tuple[str, ...]:
         return self.cls.library_bases()
@@ -74,9 +78,6 @@ class PreparedModel(PreparedObject):
     def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
         super().__init__(ranks.SAME, **facts)
         self.cls = cls
-
-    def of_any_site(self) -> PreparedObject:
-        return self.as_a(PreparedObject)
 
 
 def class_of(value: Value | None) -> ClassInfo | None:
