@@ -218,10 +218,8 @@ class Frame:
 
     def flush(self, memory: Memory) -> None:
         """Publish what this run has written to objects since the last flush."""
-        for key in self.objects.dirty:
-            value = memory.attributes.get(key)
-            if value is not None:
-                key[0].flush(key[1], value, self.key, memory.heap)
+        for (cls, name), value in self.objects.written(memory).items():
+            cls.flush(name, value, self.key, memory.heap)
         self.objects.dirty.clear()
         todo = list(self.objects.dirty_cells)
         self.objects.dirty_cells.clear()

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
+from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import Identity
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
@@ -65,6 +67,22 @@ class ObjectAccess:
         if value is None or value.rank.state is State.BOTTOM:
             value = next((each.variables[name] for each in cls.project_lineage() if name in each.variables), None)
         return None if value is None or value.kind in _HOLDING else value.replace(const=MISSING)
+
+    def written(self, memory: Memory) -> dict[tuple[ClassInfo, str], Value]:
+        """What this run has left in attributes since the last flush.
+
+        What is the same beside something that it has reduced counts as reduced, too. After which calls of other methods
+        that happens is unknown:
+
+            self.total = mean_over_ranks(self.total / self.count)
+            self.count = 1                  no longer the number of samples of this rank, which other methods add to
+        """
+        left = {key: memory.attributes[key] for key in self.dirty if key in memory.attributes}
+        reduced = {cls for (cls, _), value in left.items() if value.rank.is_reduced}
+        return {
+            (cls, name): value.replace(rank=ranks.REDUCED) if cls in reduced and value.rank == ranks.SAME else value
+            for (cls, name), value in left.items()
+        }
 
     def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
         """Begin a branch: writes of the other branch are not flushed in it. Return the writes so far, for `merge`."""
