@@ -301,7 +301,7 @@ def _selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> b
         return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
         return False
-    sides = ((side, frame.node_values.get(id(side))) for side in (node.left, node.right))
+    sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
     return any(known is not None and _selects_one_rank(frame, side, known) for side, known in sides)
 
 

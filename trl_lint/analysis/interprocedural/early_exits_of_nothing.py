@@ -29,7 +29,7 @@ from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.sync_points import UNSEEN
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 
 # How a number of elements, or of processes, is compared.
 _IS_NONE_LEFT = {(cst.Equal, "0"), (cst.LessThan, "1"), (cst.LessThanEqual, "0")}
@@ -73,7 +73,7 @@ def _only_tells(line: cst.BaseStatement) -> bool:
 
 def _excludes_reduction(frame: Frame, test: cst.CSTNode, leaving: cst.Return) -> bool:
     """Whether a test, if it is true, says that nothing is there, or that there is one process; or it is not true."""
-    value = frame.node_values.get(id(test), UNKNOWN)
+    value = frame.value_of(test)
     if truth(frame, value) is False:
         return True
     if value.rank.is_by_rank:
@@ -96,7 +96,7 @@ def _lacked_in(frame: Frame, test: cst.CSTNode) -> cst.CSTNode | None:
             lacked = left
     if not isinstance(lacked, (cst.Name, cst.Attribute)):
         return None
-    return None if frame.node_values.get(id(lacked), UNKNOWN).kind is Kind.NUMBER else lacked
+    return None if frame.value_of(lacked).kind is Kind.NUMBER else lacked
 
 
 def _is_part_of(frame: Frame, lacked: cst.CSTNode, result: cst.BaseExpression | None) -> bool:
@@ -127,7 +127,7 @@ def _says_alone(frame: Frame, test: cst.CSTNode) -> bool:
         case cst.UnaryOperation(operator=cst.Not(), expression=(cst.Name() | cst.Attribute() | cst.Call()) as asked):
             return job_flags.asks_for_several(asked)
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, cst.Integer(number))]):
-            is_open = frame.node_values.get(id(left), UNKNOWN).const is MISSING  # a 1 is given for one process
+            is_open = frame.value_of(left).const is MISSING  # a 1 is given for one process
             return is_open and (type(operator), number) in _IS_ONE and job_flags.asks_for_several(left)
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Is(), other)]) if is_literal_none(other):
             return _is_group(frame, left)

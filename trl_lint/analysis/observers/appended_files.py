@@ -39,7 +39,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import APPENDED, LOCK_FILE, LOCKS, TAKE_DATA, WRITE_ROWS
 from trl_lint.knowledge.heuristics import RANK_FIELD
 
@@ -106,7 +106,7 @@ class AppendedFiles(Observer["Frame"]):
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
-            iterable = frame.node_values.get(id(statement.iter), UNKNOWN)
+            iterable = frame.value_of(statement.iter)
             frame.notes.of(Loops).of_some[id(statement)] = containers.length_on_some(frame, iterable) is not None
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
@@ -206,7 +206,7 @@ def _names_rank(frame: Frame, text: cst.BaseExpression) -> bool:
 
 
 def _is_rank(frame: Frame, number: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(number), UNKNOWN)
+    value = frame.value_of(number)
     if value.rank.state is ranks.State.UNKNOWN:
         return isinstance(number, cst.Attribute) and RANK_FIELD.fits(number.attr.value)
     return value.kind is Kind.NUMBER and value.rank.is_by_rank
@@ -242,7 +242,7 @@ def _is_under_rank_test(frame: Frame, use: cst.CSTNode) -> bool:
         if loops.get(id(each)):
             return True
         if isinstance(each, cst.If):
-            test_rank = frame.node_values.get(id(each.test), UNKNOWN).rank
+            test_rank = frame.value_of(each.test).rank
             if test_rank.differs and test_rank.origins == ranks.Origin.RANK:
                 return True
     return False

@@ -23,7 +23,6 @@ from trl_lint.analysis.trainer_events import ControlFlagSet
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.sync_points import place_of
-from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.control_flags import FLAGS, NAMES, STOPS
 
 if TYPE_CHECKING:
@@ -58,14 +57,14 @@ def _flags(frame: Frame, statement: cst.Assign) -> Iterator[tuple[cst.Attribute,
     for each in statement.targets:
         target = each.target
         if isinstance(target, cst.Attribute) and target.attr.value in NAMES:
-            flags = FLAGS.get(class_name_of(frame.node_values.get(id(target.value), UNKNOWN)), {})
+            flags = FLAGS.get(class_name_of(frame.value_of(target.value)), {})
             if target.attr.value in flags:
                 yield target, flags[target.attr.value]
 
 
 def _told(frame: Frame, statement: cst.Assign, before: Control) -> Told | None:
     """What divides the ranks that set a flag from the others; None if all set it, or may."""
-    value = frame.node_values.get(id(statement.value), UNKNOWN)
+    value = frame.value_of(statement.value)
     if value.rank.differs:
         step = frame.step(statement.value, "`{}` differs between ranks", value.provenance)
         return Told(step, None, value.rank.origins)

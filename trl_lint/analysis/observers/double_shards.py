@@ -275,7 +275,7 @@ def _check_hook(frame: Frame, value: cst.BaseExpression) -> None:
     if maker is None or frame.cls is None or not library.holding((sharding.PREPARES_LOADERS,), frame.engine.versions):
         return
     is_trainer = frame.engine.is_subclass(frame.cls, TRAINER) and frame.cls.find(maker) is None
-    if is_trainer and not _is_older(frame) and deals(frame, frame.node_values.get(id(value))):
+    if is_trainer and not _is_older(frame) and deals(frame, frame.known_value(value)):
         dealing = Dealing(frame.step(value, "this sampler deals the rows to the ranks"), by_sampler=True)
         _emit(frame, dealing, value, "the Trainer", evaluates="eval" in name)
 

@@ -34,7 +34,6 @@ from trl_lint.analysis.transfer.data.loader_loops import loaders_in, trains
 from trl_lint.analysis.transfer.data.mixed_rows import may_mix
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step
-from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TELLS_EPOCH
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def _calls_in(node: cst.BaseExpression) -> Iterator[cst.Call]:
 
 def _is_one(frame: Frame, count: cst.Call) -> bool:
     """Whether a call counts to one: `range(1)`, `range(0, 1)`."""
-    values = [frame.node_values.get(id(each.value), UNKNOWN).const for each in count.args if each.keyword is None]
+    values = [frame.value_of(each.value).const for each in count.args if each.keyword is None]
     return values in ([0], [1], [0, 1], [1, 2])
 
 

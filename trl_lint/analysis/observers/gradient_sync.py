@@ -139,7 +139,7 @@ def _note_holders(frame: Frame, args: Arguments, candidates: Iterable[Value | No
 
 def _called(frame: Frame, callee: cst.CSTNode) -> Value | None:
     name = self_attribute(callee)
-    return frame.cls.attribute(name) if name and frame.cls is not None else frame.node_values.get(id(callee))
+    return frame.cls.attribute(name) if name and frame.cls is not None else frame.known_value(callee)
 
 
 def _is_data(value: Value) -> bool:
@@ -283,7 +283,7 @@ def _may_be_method(frame: Frame, call: cst.CSTNode) -> bool:
             func=cst.Name("getattr"),
             args=[cst.Arg(value=owner), cst.Arg(value=cst.SimpleString() as literal), cst.Arg(value=cst.Name("None"))],
         ):
-            model = frame.node_values.get(id(owner))
+            model = frame.known_value(owner)
             name = str(literal.evaluated_value)
             return class_of(model) is None and name != models.INNER_MODEL and not own_forwards.runs_any(name)
     return False
@@ -292,7 +292,7 @@ def _may_be_method(frame: Frame, call: cst.CSTNode) -> bool:
 def _is_known_callee(frame: Frame, callee: cst.BaseExpression) -> bool:
     """Whether a callee is a function of the project, or one that only inspects a parameter."""
     if isinstance(callee, cst.Attribute):
-        receiver = frame.node_values.get(id(callee.value))
+        receiver = frame.known_value(callee.value)
         name = callee.attr.value
         cls = class_of(receiver)
         is_method = cls is not None and cls.find(name) is not None

@@ -35,7 +35,7 @@ class KnownFacts(Observer["Frame"]):
 
 def _value_of(frame: Frame, node: cst.CSTNode) -> Value | None:
     """The value of an expression, or of a name once it is bound."""
-    value = frame.node_values.get(id(node))
+    value = frame.known_value(node)
     if value is None and isinstance(node, cst.Name):
         value = frame.memory.names.get(node.value)
     return value

@@ -37,7 +37,7 @@ from trl_lint.analysis.transfer.models.fitting_names import allows_for_both, hav
 from trl_lint.analysis.transfer.models.named_weights import named_model
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.state_dicts import StateDict
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.models import INNER_MODEL
 from trl_lint.knowledge.torch import KEEP_NAMES, STRICT, TAKES_WEIGHTS, WEIGHTS
 
@@ -120,7 +120,7 @@ def _wrapper(frame: Frame, call: cst.Call) -> cst.BaseExpression | None:
             found = owner
         case _:
             return None
-    value = frame.node_values.get(id(found), UNKNOWN)
+    value = frame.value_of(found)
     return found if wrapped_models.is_wrapped(value) else None
 
 
@@ -145,7 +145,7 @@ def _note_changed(frame: Frame, statement: cst.CSTNode) -> None:
             return
     for each in changed:
         if isinstance(each, cst.Subscript):
-            value = frame.node_values.get(id(each.value), UNKNOWN)
+            value = frame.value_of(each.value)
             if isinstance(each.value, cst.Name):
                 value = frame.memory.names.get(each.value.value, value)
             if isinstance(value, StateDict):

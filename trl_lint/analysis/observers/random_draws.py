@@ -92,7 +92,7 @@ class RandomDraws(Observer["Frame"]):
             case cst.Assign(value=value) | cst.Return(value=value) | cst.Expr(value=value) | cst.For(iter=value):
                 for share, rows in _shares(value):
                     if dealt(frame, share) is not None:
-                        drawn = frame.node_values.get(id(rows))
+                        drawn = frame.known_value(rows)
                         emit_draws(frame, drawn, share, "each rank takes its share of it here", needs_group=True)
 
     def on_row(

@@ -252,8 +252,7 @@ def _rest(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> list[S
 
 def _differs(frame: Frame, part: cst.CSTNode) -> bool:
     """Whether a part of a condition is known to differ between ranks."""
-    value = frame.node_values.get(id(part))
-    return value is not None and value.rank.differs
+    return frame.value_of(part).rank.differs
 
 
 def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
@@ -263,7 +262,7 @@ def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
     """
 
     def differs(part: cst.CSTNode) -> bool:
-        value = frame.node_values.get(id(part))
+        value = frame.known_value(part)
         return value is None or value.rank.differs
 
     if any(branch.may_leave):
@@ -320,11 +319,7 @@ def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: Sync
         return False
     if contradiction(set_before(root, branch), around) is not None:
         return True
-    agreed = [
-        each
-        for each in around
-        if (value := frame.node_values.get(id(each.test))) is not None and not value.rank.differs
-    ]
+    agreed = [each for each in around if (value := frame.known_value(each.test)) is not None and not value.rank.differs]
     paths = (constraints_on_path(root, leaving) for leaving in exits_in(branch))
     return not any(can_hold_together(root, [*path, *agreed]) for path in paths)
 
@@ -403,7 +398,7 @@ def _is_matched_at_fork(frame: Frame, mismatch: Mismatch) -> bool:
 
 
 def _on_one_process(frame: Frame, node: cst.CSTNode) -> OnOneProcess | None:
-    value = frame.node_values.get(id(node))
+    value = frame.known_value(node)
     return None if value is None else single_process_value(value)
 
 
@@ -422,7 +417,7 @@ def _is_awaited_outside(frame: Frame, mismatch: Mismatch) -> bool:
 
 def _rank_dependent_parts(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of a condition that differ between ranks: `dist.is_initialized()` does not."""
-    values = ((each, frame.node_values.get(id(each))) for each in parts_of(test))
+    values = ((each, frame.known_value(each)) for each in parts_of(test))
     return [each for each, value in values if value is None or value.rank.differs]
 
 

@@ -36,7 +36,7 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, ShardingAccelerator, library_name_of
 from trl_lint.domain.model_roles import is_replicated, is_spread, wrapping_of
-from trl_lint.domain.values import UNKNOWN, Value, Wrapping
+from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.models import GIVEN_WEIGHTS, INNER_MODEL, SAVES_ITSELF
@@ -146,7 +146,7 @@ def _parts(saved: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def _is_inside(frame: Frame, model: Value, owner: cst.BaseExpression) -> bool:
     """Whether a model is the module in a wrapper, which may shard it."""
     if isinstance(owner, cst.Attribute) and owner.attr.value == INNER_MODEL:
-        around = frame.node_values.get(id(owner.value), UNKNOWN)
+        around = frame.value_of(owner.value)
         if isinstance(around, LibraryInstance) and around.name == ENGINE:
             return True
     return wrapping_of(model) is Wrapping.UNWRAPPED and not is_replicated(model)
@@ -155,7 +155,7 @@ def _is_inside(frame: Frame, model: Value, owner: cst.BaseExpression) -> bool:
 def _shards(frame: Frame, unwrapping: cst.Call | None) -> bool:
     """Whether an Accelerator takes a model out of a wrapper that passes its attributes on, as that of FSDP does."""
     func = None if unwrapping is None else unwrapping.func
-    return isinstance(func, cst.Attribute) and isinstance(frame.node_values.get(id(func.value)), ShardingAccelerator)
+    return isinstance(func, cst.Attribute) and isinstance(frame.known_value(func.value), ShardingAccelerator)
 
 
 def _trainer(frame: Frame, owner: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -191,7 +191,7 @@ def _is_given(made: cst.BaseExpression | None, model: cst.Name) -> bool:
 
 
 def _is_trainer(frame: Frame, node: cst.BaseExpression) -> bool:
-    value = frame.node_values.get(id(node), UNKNOWN)
+    value = frame.value_of(node)
     bases = value.cls.library_bases() if isinstance(value, ProjectInstance) else ()
     names = (value.name,) if isinstance(value, LibraryInstance) else bases
     return any(library.is_subclass(each, TRAINER, frame.engine.versions) for each in names)

@@ -35,7 +35,6 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.model_roles import is_sharded
-from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.torch import CLIPPED, CLIPPING_MODULES, CLIPS_BY_NORM, GIVES_PARAMETERS, OWN_CLIP
 
@@ -87,7 +86,7 @@ class ShardedNorms(Observer["Frame"]):
         found = None if passed is None else _parameters(frame, passed.value)
         if found is None or frame.memory.control.parameters_gathered:
             return
-        model = frame.node_values.get(id(found.owner), UNKNOWN)
+        model = frame.value_of(found.owner)
         if is_sharded(model) and not _is_for_others(frame, node, found.owner):
             frame.emit(ShardsClipped, node, model=model, owner=found.owner, whole=found.whole)
             if frame.function is not None:

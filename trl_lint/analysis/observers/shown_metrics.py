@@ -221,7 +221,7 @@ def _is_written(frame: Frame, receiver: Value, name: str, node: cst.Call) -> boo
 
 def _is_common(frame: Frame, file: cst.BaseExpression) -> bool:
     path = path_of(frame.root, file)
-    return _is_of_all(frame, (UNKNOWN if path is None else frame.node_values.get(id(path), UNKNOWN)).rank)
+    return _is_of_all(frame, (UNKNOWN if path is None else frame.value_of(path)).rank)
 
 
 def _is_of_all(frame: Frame, path: Rank) -> bool:

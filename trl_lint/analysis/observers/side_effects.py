@@ -231,7 +231,7 @@ def _is_in_module(frame: Frame, receiver: Value, node: cst.CSTNode) -> bool:
     part = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
     while isinstance(part, cst.Attribute) and receiver.kind is Kind.UNKNOWN and not receiver.rank.differs:
         part = part.value
-        if is_module((class_name_of(frame.node_values.get(id(part))),)):
+        if is_module((class_name_of(frame.known_value(part)),)):
             return True
     return False
 

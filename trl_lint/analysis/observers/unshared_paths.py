@@ -38,7 +38,7 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import ContainerValue
 from trl_lint.domain.provenance import NameOfOneRank, NameOfOwn, NameOnSomeWay, SharedName, source_step
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import ARGUMENTS_WITH_RANK
 from trl_lint.knowledge.one_folder import (
@@ -117,14 +117,14 @@ class UnsharedPaths(Observer["Frame"]):
         """`training_args.output_dir = path`, `training_args.output_dir += name`."""
         match statement:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute() as target)], value=value):
-                _note_field(frame, target, frame.node_values.get(id(value), UNKNOWN))
+                _note_field(frame, target, frame.value_of(value))
             case cst.AugAssign(target=cst.Attribute() as target, operator=cst.AddAssign(), value=value):
                 pass
             case _:
                 return
         if target.attr.value != FOLDER[1] or not _are_arguments(frame, target.value):
             return
-        path = _own_path(frame, frame.node_values.get(id(value)), value)
+        path = _own_path(frame, frame.known_value(value), value)
         if path is not None:
             loads_best = _loads_best(frame, target.value)
             _emit(frame, value, path, _shown(frame, target.value), of_trainer=True, loads_best=loads_best)
@@ -135,7 +135,7 @@ class UnsharedPaths(Observer["Frame"]):
 
 def _loads_best(frame: Frame, arguments: cst.BaseExpression) -> bool:
     """Whether arguments load the best model: by the code that makes them, or by default in a class of the project."""
-    cls = class_of(frame.node_values.get(id(arguments)))
+    cls = class_of(frame.known_value(arguments))
     classes = () if cls is None else cls.project_lineage()
     is_default = any(declares_true(each.node, LOADS_BEST) for each in classes)
     return is_default or sets_true(frame.root, arguments, LOADS_BEST)
@@ -216,7 +216,7 @@ def _own_path(frame: Frame, path: Value | None, passed: cst.Arg | cst.BaseExpres
     is_own = _is_own(frame, path)
     if expression is not None and (is_own or (_may_be_made(path) and not frame.module.mentions(SHARES))):
         for made in made_without(frame.root, expression):
-            value = frame.node_values.get(id(made.value), UNKNOWN)
+            value = frame.value_of(made.value)
             if _is_own(frame, value):
                 return OwnPath(value, made.option)
         if not is_own:
@@ -274,7 +274,7 @@ def _is_inherited(frame: Frame, made: Step) -> bool:
 
 def _are_arguments(frame: Frame, owner: cst.BaseExpression) -> bool:
     """Whether an object is the arguments of a Trainer: by its class, or by its name if that is not known."""
-    value = frame.node_values.get(id(owner), UNKNOWN)
+    value = frame.value_of(owner)
     if is_arguments(frame, value):
         return True
     return value.kind is Kind.UNKNOWN and isinstance(owner, cst.Name) and ARGUMENTS_WITH_RANK.fits(owner.value)

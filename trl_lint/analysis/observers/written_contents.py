@@ -27,7 +27,7 @@ from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes.mapped_rows import UNWANTED, are_made_of_own, is_row_of_own
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import ADD_ROWS, APPENDED, MAKE_TABLES, TAKE_DATA, WRITE_ROWS, WRITE_TABLE
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _writes_own(frame: Frame, call: cst.CSTNode) -> bool:
     writing = [] if bound is None else list(_writing(own, bound[0].value, bound[1]))
     return bool(writing) and all(
         own.get(id(each))
-        or _is_own(frame, frame.node_values.get(id(each.args[0].value), UNKNOWN))
+        or _is_own(frame, frame.value_of(each.args[0].value))
         or is_row_of_own(frame, each.args[0].value, each)
         for each in writing
     )

@@ -29,7 +29,7 @@ from trl_lint.domain.model_roles import is_undecided, once_tested
 from trl_lint.domain.provenance import Step, WrappedWhere
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
+from trl_lint.domain.values import NO_WRITES, UNKNOWN, Kind, Payload, Value, Write
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
@@ -206,6 +206,14 @@ class Frame:
             owner = self.objects.class_cells.get(identity)
             if owner is not None and identity not in self.allocated:
                 self.objects.dependencies[(owner, identity)] = owner.version(identity)
+
+    def value_of(self, node: cst.CSTNode | None) -> Value:
+        """The value of an expression when it was last evaluated; UNKNOWN if it has not been."""
+        return self.node_values.get(id(node), UNKNOWN)
+
+    def known_value(self, node: cst.CSTNode | None) -> Value | None:
+        """The value of an expression when it was last evaluated; None if it has not been."""
+        return self.node_values.get(id(node))
 
     def write_attribute(self, cls: ClassInfo, name: str, value: Value) -> None:
         self.memory.attributes[(cls, name)] = value

@@ -48,8 +48,7 @@ def record_half_waits(frame: Frame, conditions: Iterable[BranchPoints]) -> None:
     ]
     divided += ((fork.test, fork.arms) for fork in frame.notes.of(Forks).by_test.values())
     for test, arms in divided:
-        value = frame.node_values.get(id(test))
-        if value is not None and value.rank.origins == Origin.RANK and not all(arms):
+        if frame.value_of(test).rank.origins == Origin.RANK and not all(arms):
             text, kinds = frame.module.tree.code_for_node(test), {point.kind for arm in arms for point in arm}
             known[text] = kinds
             frame.engine.note_stored(HalfWaits, receiver, text, kinds)

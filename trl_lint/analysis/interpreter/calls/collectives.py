@@ -214,7 +214,7 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
             element = containers.iterate(frame, result)[0]
         frame.update(receiver, lambda cell: _filled(cell, element))
         for listed in target.elements if isinstance(target, cst.List) else ():  # `all_reduce_coalesced([x, y])`
-            if frame.node_values.get(id(listed.value), UNKNOWN).kind is not Kind.NONE:  # that name stays None
+            if frame.value_of(listed.value).kind is not Kind.NONE:  # that name stays None
                 assignment.rebind(frame, listed.value, element)
     else:
         if result.kind is Kind.CONTAINER:

@@ -60,7 +60,7 @@ def filled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`parser.parse_args_into_dataclasses()`."""
     frame.engine.unresolved(frame, args, node)
     callee = callee_of(node)
-    owner = frame.node_values.get(id(callee.value)) if isinstance(callee, cst.Attribute) else None
+    owner = frame.known_value(callee.value) if isinstance(callee, cst.Attribute) else None
     if not isinstance(owner, ClassFiller) or not all(owner.fills):
         return UNKNOWN
     return TupleValue(ranks.SAME, tuple(_object(frame, each, node) for each in owner.fills))

@@ -183,7 +183,7 @@ def _starred_values(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequenc
     arguments = node.args if isinstance(node, cst.Call) else ()
     if [each.star for each in arguments] != [""] * len(args.positional) + ["*"]:
         return None
-    items = containers.positions_of(frame, frame.node_values.get(id(arguments[-1].value), UNKNOWN))
+    items = containers.positions_of(frame, frame.value_of(arguments[-1].value))
     if items is not None:
         return items
     assigned = (each for each in of_class(frame.statement, cst.Assign) if each.value is node)
@@ -233,7 +233,7 @@ def _wraps_in_fsdp(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether the `prepare` called here is that of an Accelerator that wraps in FSDP."""
     function = node.func if isinstance(node, cst.Call) else None
     owner = function.value if isinstance(function, cst.Attribute) else None
-    return owner is not None and isinstance(frame.node_values.get(id(owner)), ShardingAccelerator)
+    return isinstance(frame.value_of(owner), ShardingAccelerator)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -299,8 +299,7 @@ def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _is_divided_evenly(frame: Frame) -> bool:
     """Whether a function computes the remainder of a division by the number of ranks, in order to cut it off."""
     remainders = (each for each in of_class(frame.root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
-    divisors = (frame.node_values.get(id(each.right)) for each in remainders)
-    return any(divisor is not None and divisor.const is WORLD_SIZE for divisor in divisors)
+    return any(frame.value_of(each.right).const is WORLD_SIZE for each in remainders)
 
 
 def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -401,7 +400,7 @@ def _is_for_one_kind(frame: Frame, sampler: cst.BaseExpression | None) -> bool:
     """Whether a sampler is used for one kind of data only, and it is unknown whether this is that kind."""
     if not isinstance(sampler, cst.Name):
         return False
-    tests = (frame.node_values.get(id(each), UNKNOWN) for each in kind_tests(frame.root, sampler.value))
+    tests = (frame.value_of(each) for each in kind_tests(frame.root, sampler.value))
     return any(each.const is MISSING for each in tests)
 
 

@@ -15,7 +15,7 @@ from trl_lint.analysis.transfer.processes import for_other_ranks
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, class_name_of
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.loggers import TAGS, WRITTEN_BY_EACH
 from trl_lint.knowledge.schema import ANY, Sink
 
@@ -147,7 +147,7 @@ def _is_written_by_each(frame: Frame, sink: str, node: cst.CSTNode) -> bool:
     """Whether each process that runs this has a writer of its own, and nothing here keeps some of them away."""
     if sink not in WRITTEN_BY_EACH or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
-    writer = frame.node_values.get(id(node.func.value), UNKNOWN)
+    writer = frame.value_of(node.func.value)
     is_of_each = bool(class_name_of(writer)) and writer.absence is None and not writer.rank.differs
     return is_of_each and all(each.rank == ranks.SETTING for each in frame.memory.control.conditions)
 

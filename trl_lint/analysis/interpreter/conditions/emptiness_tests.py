@@ -23,7 +23,6 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, holder_name, loop_targets, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import BatchRole, role_of
-from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.heuristics import PADDED_FIELD, PADDED_LABELS
 
 # How a count is compared to test whether there is anything.
@@ -92,7 +91,7 @@ def measured(count: cst.CSTNode) -> cst.CSTNode | None:
 
 def _is_unchanged_batch(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether an expression is a given batch, or a token field of one, that the function does not change."""
-    role = role_of(frame.node_values.get(id(node), UNKNOWN))
+    role = role_of(frame.value_of(node))
     if role is BatchRole.WHOLE:
         return isinstance(node, cst.Name) and _is_given(frame, node.value) and _is_unassigned(frame, node.value)
     entry = _assigned_once(frame, node.value) if isinstance(node, cst.Name) else node
@@ -132,9 +131,7 @@ def is_uniform_test(frame: Frame, test: cst.CSTNode) -> bool:
     """
     if isinstance(test, cst.BooleanOperation):
         parts = (test.left, test.right)
-        return all(
-            not frame.node_values.get(id(each), UNKNOWN).rank.differs or is_uniform_test(frame, each) for each in parts
-        )
+        return all(not frame.value_of(each).rank.differs or is_uniform_test(frame, each) for each in parts)
     if _tests_emptiness(frame, test):
         return True
     name = _list_of(test)
@@ -179,4 +176,4 @@ def _leaves_by_rank_local_data(frame: Frame) -> bool:
 
 def _differs(frame: Frame, node: cst.CSTNode) -> bool:
     test = node.test if isinstance(node, (cst.If, cst.IfExp)) else None
-    return test is not None and frame.node_values.get(id(test), UNKNOWN).rank.differs
+    return test is not None and frame.value_of(test).rank.differs

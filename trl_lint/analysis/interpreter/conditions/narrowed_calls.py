@@ -23,7 +23,7 @@ from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.kinds import LibraryInstance, LibraryName
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, library
 from trl_lint.knowledge.lightning import is_told_by_test
 from trl_lint.knowledge.models import MODEL_CLASSES, WRAPPER_CLASSES
@@ -45,9 +45,9 @@ def narrow(frame: Frame, test: cst.Call, outcome: bool) -> None:
 
 def _narrow_to_library(frame: Frame, subject: cst.BaseExpression, asked: cst.BaseExpression, outcome: bool) -> None:
     """Let a name, or an attribute of `self`, of unknown class be an object of the library's class that is asked for."""
-    cls = frame.node_values.get(id(asked))
+    cls = frame.known_value(asked)
     name = library.canonical(cls.name) if isinstance(cls, LibraryName) else ""
-    value = frame.node_values.get(id(subject), UNKNOWN)
+    value = frame.value_of(subject)
     if not is_told_by_test(name) or value.kind is not Kind.UNKNOWN or value.rank.state is not State.UNKNOWN:
         return
     known = LibraryInstance(name, value.rank) if outcome else value
@@ -56,7 +56,7 @@ def _narrow_to_library(frame: Frame, subject: cst.BaseExpression, asked: cst.Bas
             if outcome and key in frame.memory.names:
                 frame.memory.names[key] = known
         case cst.Attribute(value=cst.Name() as owner, attr=cst.Name(value=attribute)):
-            receiver = frame.node_values.get(id(owner))
+            receiver = frame.known_value(owner)
             if isinstance(receiver, ProjectInstance) and receiver.cls.find(attribute) is None:
                 # Where the test fails it is what it was: then the two ways join to this.
                 frame.memory.attributes[receiver.cls, attribute] = known
@@ -122,4 +122,4 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
 
 def _classes(frame: Frame, test: cst.Call) -> list[str]:
     """The unqualified names of the classes in the second argument of isinstance; empty if one is unknown."""
-    return class_names(frame.node_values.get(id(test.args[1].value))) if len(test.args) > 1 else []
+    return class_names(frame.known_value(test.args[1].value)) if len(test.args) > 1 else []

@@ -22,6 +22,6 @@ def goes_over_no_parameters(frame: Frame, elements: cst.CSTNode | None) -> bool:
         return goes_over_no_parameters(frame, elements.for_in.iter)
     match elements:
         case cst.Call(func=cst.Attribute(value=module, attr=cst.Name(name))) if name in LIST_PARAMETERS:
-            value = frame.node_values.get(id(module))
+            value = frame.known_value(module)
             return isinstance(value, ProjectModel) and has_no_parameters(value.cls)
     return False

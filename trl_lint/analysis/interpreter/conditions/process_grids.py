@@ -19,7 +19,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
 from trl_lint.domain.kinds import flag
 from trl_lint.domain.numbers import single_process_value
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.python import ROOTS, ROUNDED
 
 # By class, because `isinstance` takes ten times as long for LibCST nodes.
@@ -83,10 +83,10 @@ def _is_coordinate(frame: Frame, place: cst.BaseExpression, depth: int) -> bool:
     operator = type(place.operator)
     if operator is cst.Subtract:
         rest = (each for each in below(place.right) if isinstance(each, cst.Name))
-        return _value(frame, place.left).rank.is_by_rank and any(
+        return frame.value_of(place.left).rank.is_by_rank and any(
             _is_coordinate(frame, _known(frame, each), depth - 1) for each in rest
         )
-    return operator in _DIVIDES and _value(frame, place.left).rank.is_by_rank
+    return operator in _DIVIDES and frame.value_of(place.left).rank.is_by_rank
 
 
 def _is_side(frame: Frame, length: cst.BaseExpression) -> bool:
@@ -101,7 +101,7 @@ def _is_side(frame: Frame, length: cst.BaseExpression) -> bool:
 
 
 def _is_world(frame: Frame, number: cst.BaseExpression) -> bool:
-    return _value(frame, number).const is WORLD_SIZE
+    return frame.value_of(number).const is WORLD_SIZE
 
 
 def _known(frame: Frame, number: cst.BaseExpression) -> cst.BaseExpression:
@@ -110,7 +110,3 @@ def _known(frame: Frame, number: cst.BaseExpression) -> cst.BaseExpression:
     while isinstance(number, cst.Call) and last_name(number.func) in ROUNDED and len(number.args) == 1:
         number = number.args[0].value
     return number.with_changes(lpar=(), rpar=()) if number.lpar else number
-
-
-def _value(frame: Frame, node: cst.CSTNode) -> Value:
-    return frame.node_values.get(id(node), UNKNOWN)

@@ -62,7 +62,7 @@ def _may_leave(statement: cst.CSTNode) -> bool:
 
 def _asks_for_several(frame: Frame, branch: cst.If, test: cst.BaseExpression, evaluate: Evaluate) -> bool:
     """Whether a test in a branch is true where there are several processes, and because of that."""
-    value = frame.node_values.get(id(test))
+    value = frame.known_value(test)
     if value is None:
         if not _can_be_asked_before(frame, branch, test):
             return False

@@ -151,8 +151,8 @@ def _is_true(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _in_several(frame: Frame, test: cst.CSTNode) -> bool | None:
     """The outcome of a test of whether there are several processes; None for any other test."""
-    value = frame.node_values.get(id(test))
-    return truth(frame, value) if value is not None and isinstance(value.const, World) else None
+    value = frame.value_of(test)
+    return truth(frame, value) if isinstance(value.const, World) else None
 
 
 def _never_goes_on(body: cst.BaseSuite) -> bool:

@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import truth
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import Value
 
 
 def off_after(frame: Frame, node: cst.If, taken: Memory) -> dict[str, Value]:
@@ -24,13 +24,9 @@ def off_after(frame: Frame, node: cst.If, taken: Memory) -> dict[str, Value]:
     """
     if node.orelse is not None:
         return {}
-    open_parts = [each for each in parts_of(node.test) if truth(frame, _value(frame, each)) is not True]
+    open_parts = [each for each in parts_of(node.test) if truth(frame, frame.value_of(each)) is not True]
     if len(open_parts) != 1 or not isinstance(open_parts[0], cst.Name):
         return {}
     flag = open_parts[0].value
     value = taken.names.get(flag)
     return {flag: value} if value is not None and value.const is False else {}
-
-
-def _value(frame: Frame, node: cst.CSTNode) -> Value:
-    return frame.node_values.get(id(node), UNKNOWN)

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.syntax import assignments, below, last_name, loop
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT
 from trl_lint.knowledge.launcher_variables import ENVIRON
 
@@ -160,22 +160,22 @@ def _last_part(tested: _Tested) -> str:
 
 
 def _is_environment(frame: Frame, node: cst.CSTNode) -> bool:
-    return library_name_of(frame.node_values.get(id(node))) == ENVIRON
+    return library_name_of(frame.known_value(node)) == ENVIRON
 
 
 def is_of_rank(frame: Frame, tested: cst.CSTNode) -> bool:
-    return frame.node_values.get(id(tested), UNKNOWN).rank.is_by_rank
+    return frame.value_of(tested).rank.is_by_rank
 
 
 def is_uniform(frame: Frame, tested: cst.CSTNode) -> bool:
-    return frame.node_values.get(id(tested), UNKNOWN).rank.is_uniform
+    return frame.value_of(tested).rank.is_uniform
 
 
 def is_of_own_data(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a test asks for nothing but data of this rank, `torch.isnan(loss)`: no setting decides about these."""
     if isinstance(test, cst.BooleanOperation):
         return is_of_own_data(frame, test.left) and is_of_own_data(frame, test.right)
-    rank = frame.node_values.get(id(test), UNKNOWN).rank
+    rank = frame.value_of(test).rank
     return rank.differs and rank.origins == Origin.DATA
 
 
@@ -207,7 +207,7 @@ def _may_be_anything(frame: Frame, part: cst.BaseExpression, tested: _Tested) ->
         return False
     if _tests_kind_or_emptiness(part, tested) and _holds_several(frame, tested.value):
         return False
-    is_unknown = frame.node_values.get(id(tested), UNKNOWN).kind is Kind.UNKNOWN
+    is_unknown = frame.value_of(tested).kind is Kind.UNKNOWN
     return is_unknown and tested.value not in loop_targets(frame.root)
 
 

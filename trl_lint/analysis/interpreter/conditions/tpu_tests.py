@@ -23,8 +23,7 @@ def is_on_tpu(frame: Frame, test: cst.CSTNode, outcome: bool) -> bool:
         return is_on_tpu(frame, test.left, outcome) or is_on_tpu(frame, test.right, outcome)
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return is_on_tpu(frame, test.expression, not outcome)
-    value = frame.node_values.get(id(test))
-    return value is not None and value.const is (BARE_TRUE if outcome else BARE_FALSE)
+    return frame.value_of(test).const is (BARE_TRUE if outcome else BARE_FALSE)
 
 
 def for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:

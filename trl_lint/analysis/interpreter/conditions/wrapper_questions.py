@@ -52,7 +52,7 @@ def wrapper_test(frame: Frame, test: cst.CSTNode) -> Question | None:
         return _of_class(frame, test.left, test.comparisons[0])
     if not (isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and len(test.args) == 2):
         return None
-    subject, second = test.args[0].value, frame.node_values.get(id(test.args[1].value))
+    subject, second = test.args[0].value, frame.known_value(test.args[1].value)
     if test.func.value == "isinstance":
         return _of_one(subject, class_names(second), True)
     if test.func.value == "hasattr" and second is not None and isinstance(second.const, str):

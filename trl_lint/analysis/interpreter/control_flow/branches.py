@@ -129,7 +129,7 @@ def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
     """The result of a test, if it is known."""
 
     def of_part(part: cst.CSTNode) -> bool | None:
-        value = frame.node_values.get(id(part))
+        value = frame.known_value(part)
         return None if value is None else truth(frame, value)
 
     known = truth(frame, test)
@@ -286,7 +286,7 @@ def _report(
     exits: tuple[Exits, Exits],
 ) -> None:
     parts = (part for each in parts_of(node.test) for part in alternatives(each))
-    values = (frame.node_values.get(id(part)) for part in (node.test, *parts))
+    values = (frame.known_value(part) for part in (node.test, *parts))
     asks_rank = any(value is not None and single_process_value(value) is not None for value in values)
     asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.provenance), LauncherVariable)
     branch = Branch(node.test, division.provenance, marks, through, exits, division.rank.origins, asks_rank=asks_rank)

@@ -45,7 +45,7 @@ def run_collators(frame: Frame, loop: cst.For) -> None:
         return
     sources = _looped_over(frame.root, loop)
     for call, expression in known.passing:
-        collator = frame.node_values.get(id(expression), UNKNOWN)
+        collator = frame.value_of(expression)
         if not isinstance(collator, FunctionValue) or collator.function.closure is not frame:
             continue
         if any(call in of_class(each, cst.Call) for each in sources) and _makes_loader(frame, call):

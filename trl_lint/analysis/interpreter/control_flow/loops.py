@@ -98,7 +98,7 @@ def _is_whole_batch(frame: Frame, node: cst.For) -> bool:
     outer = next((each for each in reversed(around) if each.target.deep_equals(node.iter)), None)
     if outer is None or is_bound(outer.body, node.iter):
         return False
-    return isinstance(frame.node_values.get(id(outer.iter)), LoaderValue)
+    return isinstance(frame.known_value(outer.iter), LoaderValue)
 
 
 def _enter_for(frame: Frame, node: cst.For, element: Value) -> None:

@@ -72,7 +72,7 @@ def _assigned(frame: Frame, statement: cst.CSTNode, container: cst.BaseExpressio
     """What a statement assigns to the entry of the current key, if it does."""
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if _is_entry(target, container, key):
-            return frame.node_values.get(id(value))
+            return frame.known_value(value)
     return None
 
 

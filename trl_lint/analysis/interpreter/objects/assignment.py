@@ -356,5 +356,5 @@ def rebind_aliases(frame: Frame, name: str, before: Value, value: Value) -> None
     if not isinstance(aliased, cst.Name) or aliased.value == name:
         return
     known = frame.memory.names.get(aliased.value)
-    if known is not None and _may_be_tensor(known) and frame.node_values.get(id(aliased)) is known:
+    if known is not None and _may_be_tensor(known) and frame.known_value(aliased) is known:
         rebind(frame, aliased, value.replace(shape=known.shape, grad=known.grad))

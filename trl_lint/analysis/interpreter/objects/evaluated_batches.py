@@ -19,7 +19,7 @@ import libcst as cst
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.provenance import Evaluated, steps
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 
 _NEXT = "next"
 # Kinds of rows that a rank takes by its number.
@@ -41,7 +41,7 @@ def _gives_batch(frame: Frame, node: cst.Call) -> bool:
     sources = [arg.value for arg in node.args]
     if isinstance(node.func, cst.Attribute):
         sources.append(node.func.value)
-    return not any(frame.node_values.get(id(each), UNKNOWN).rank.differs for each in sources)
+    return not any(frame.value_of(each).rank.differs for each in sources)
 
 
 def marked(frame: Frame, loop: cst.CompFor | cst.For | cst.While, node: cst.CSTNode, value: Value) -> Value:

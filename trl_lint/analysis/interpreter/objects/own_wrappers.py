@@ -32,7 +32,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import WrappedByProjectClass, steps
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
@@ -104,7 +104,7 @@ def is_guarded_by_unknown_test(frame: Frame, model: Value, node: cst.CSTNode) ->
 def _is_unknown_test(frame: Frame, test: cst.BaseExpression, expression: cst.BaseExpression) -> bool:
     if not isinstance(test, cst.Call) or not any(arg.value.deep_equals(expression) for arg in test.args):
         return False
-    function = frame.engine.settle(frame.node_values.get(id(test.func), UNKNOWN))
+    function = frame.engine.settle(frame.value_of(test.func))
     return not isinstance(function, FunctionValue) and last_name(test.func) not in _OF_PYTHON
 
 

@@ -140,13 +140,13 @@ def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
 def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
     """Called where a test is true: from here on, no rank lacks the values that it tests."""
     for expression in map(_present_if_true, parts_of(test)):
-        value = frame.node_values.get(id(expression), UNKNOWN)
+        value = frame.value_of(expression)
         if value.absence is None:
             continue
         if isinstance(expression, cst.Name):
             frame.memory.names[expression.value] = value.as_present()
         if isinstance(expression, cst.Subscript):
-            container = frame.node_values.get(id(expression.value), UNKNOWN)
+            container = frame.value_of(expression.value)
             frame.update(container, lambda cell: cell.changed(Value.as_present))
         for key, attribute in frame.memory.attributes.items():
             if attribute is value and self_attribute(expression) == key[1]:

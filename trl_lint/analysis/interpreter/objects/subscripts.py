@@ -206,7 +206,7 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
 def _ends_where_agreed(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a slice `rows[:fewest]` ends at a reduced number: longer lists are cut to it on all ranks."""
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
-    end = frame.node_values.get(id(index.upper)) if isinstance(index, cst.Slice) and index.upper else None
+    end = frame.known_value(index.upper) if isinstance(index, cst.Slice) and index.upper else None
     return end is not None and end.rank == ranks.REDUCED
 
 

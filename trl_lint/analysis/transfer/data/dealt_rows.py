@@ -42,7 +42,6 @@ from trl_lint.domain.constants import WORLD_FALSE, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge import library
 from trl_lint.knowledge.sharding import KEEPS_ROWS, STREAMS
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
@@ -349,7 +348,7 @@ def may_be_left(frame: Frame, first: cst.CSTNode, second: cst.CSTNode) -> bool:
     """Whether the function may be left between two places, by a `return` under a condition that may hold."""
     return any(
         isinstance(last_statement(each.body), cst.Return)
-        and frame.node_values.get(id(each.test), UNKNOWN).const not in (False, WORLD_FALSE)
+        and frame.value_of(each.test).const not in (False, WORLD_FALSE)
         and not (bool(ancestors(frame.root, first)) and precedes(frame.root, each, first))
         for each in exits_before(frame.root, second)
     )
@@ -367,7 +366,7 @@ def _tested_for(frame: Frame, test: cst.BaseExpression) -> str:
 
 def _holds(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition is decided where there are several ranks: the branch that runs is the one that was run."""
-    const = frame.node_values.get(id(test), UNKNOWN).const
+    const = frame.value_of(test).const
     return isinstance(const, bool) or const in _DECIDED
 
 
@@ -432,7 +431,7 @@ def are_own_indices(frame: Frame, node: cst.BaseExpression) -> bool:
 
 
 def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
-    return is_rank(frame.node_values.get(id(node)))
+    return is_rank(frame.known_value(node))
 
 
 def is_rank(value: Value | None) -> bool:
@@ -441,4 +440,4 @@ def is_rank(value: Value | None) -> bool:
 
 def is_size(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether an expression is the number of all ranks."""
-    return frame.node_values.get(id(node), UNKNOWN).const is WORLD_SIZE
+    return frame.value_of(node).const is WORLD_SIZE

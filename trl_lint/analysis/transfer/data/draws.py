@@ -253,7 +253,7 @@ def _made_apart(frame: Frame, node: cst.CSTNode) -> cst.Call | None:
     made = resolved(frame.root, target.value) if isinstance(target, cst.Attribute) else None
     if not isinstance(made, cst.Call) or last_name(made.func) not in table.SEEDED_GENERATORS or len(made.args) != 1:
         return None
-    seed = frame.node_values.get(id(made.args[0].value))
+    seed = frame.known_value(made.args[0].value)
     return made if seed is not None and is_rank_local_seed(seed) else None
 
 

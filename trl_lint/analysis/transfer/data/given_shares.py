@@ -43,7 +43,7 @@ def _class_of_receiver(frame: Frame, function: FunctionInfo, call: cst.Call) -> 
     """The class that a call makes an object of, or whose method it is."""
     if function.name == "__init__":
         return class_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))
-    return class_of(frame.node_values.get(id(call.func.value))) if isinstance(call.func, cst.Attribute) else None
+    return class_of(frame.known_value(call.func.value)) if isinstance(call.func, cst.Attribute) else None
 
 
 def _given(frame: Frame, cls: ClassInfo, function: FunctionInfo, call: cst.Call, attribute: str) -> Value:
@@ -57,4 +57,4 @@ def _given(frame: Frame, cls: ClassInfo, function: FunctionInfo, call: cst.Call,
                 kept = value.value
     is_here = any(self_attribute(target) == attribute for target, _ in assigned_parts(function.node))
     passed = argument_for(function, call, kept) if kept and is_here else None
-    return UNKNOWN if passed is None else frame.node_values.get(id(passed), UNKNOWN)
+    return UNKNOWN if passed is None else frame.value_of(passed)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterator[LoaderValue]:
     """The loaders that an expression loops over: `enumerate(tqdm(loader))`, `zip(loader, other)`."""
-    value = frame.node_values.get(id(node), UNKNOWN)
+    value = frame.value_of(node)
     if isinstance(value, ProjectInstance) and is_loader(value.cls):
         value = frame.read_attribute(value.cls, LOADER_ITSELF) or UNKNOWN
     if isinstance(value, LoaderValue):
@@ -85,7 +85,7 @@ def _is_always_run(frame: Frame, loop: cst.For, call: cst.Call, training: set[in
     One that is known may: in the turns of a loop around it for which it is false.
     """
     for each, holds in ifs_around(loop.body, call):
-        known = frame.node_values.get(id(each.test), UNKNOWN).const
+        known = frame.value_of(each.test).const
         if isinstance(known, bool):
             if known is not holds:
                 return False

@@ -18,7 +18,6 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.transfer.data.draws import Seeding
 from trl_lint.domain.kinds import LoaderValue
-from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.torch_distributed import ROWS_OF_LOADER
 
 if TYPE_CHECKING:
@@ -34,10 +33,10 @@ def may_mix(frame: Frame, code: cst.CSTNode, sampler: ShufflingSampler) -> bool:
 def _may_mix(frame: Frame, statement: cst.BaseExpression, sampler: ShufflingSampler) -> bool:
     match statement:
         case cst.Call(cst.Attribute(cst.Attribute(loader, cst.Name(attribute)))) if attribute == ROWS_OF_LOADER[1]:
-            known = frame.node_values.get(id(loader))  # None in a nested function
+            known = frame.known_value(loader)  # None in a nested function
             return known.sampler == sampler if isinstance(known, LoaderValue) else known is not None
         case cst.Call(cst.Attribute(rows)) as call:
-            known = frame.node_values.get(id(rows), UNKNOWN)
+            known = frame.value_of(rows)
             return isinstance(known, ProjectInstance) and bool(known.cls.find("__getitem__")) and _draws(frame, call)
     return False
 

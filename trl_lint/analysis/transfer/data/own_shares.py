@@ -128,8 +128,8 @@ def _is_remainder(node: cst.BaseExpression) -> bool:
 
 
 def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
-    value = frame.node_values.get(id(node))
-    return value is not None and value.kind is Kind.NUMBER and value.rank.is_by_rank
+    value = frame.value_of(node)
+    return value.kind is Kind.NUMBER and value.rank.is_by_rank
 
 
 def batch_of(frame: Frame, args: Arguments, parameter: Parameter = ROWS_OF_LOADER) -> Value | None:
@@ -144,7 +144,7 @@ def batch_of(frame: Frame, args: Arguments, parameter: Parameter = ROWS_OF_LOADE
 def _given_to(frame: Frame, node: cst.BaseExpression) -> Value | None:
     """The rows that a data set is made of, if this rank has chosen them: `Rows(files[rank::size])`."""
     made = resolved(frame.root, node)
-    given = [frame.node_values.get(id(each.value)) for each in made.args] if isinstance(made, cst.Call) else []
+    given = [frame.known_value(each.value) for each in made.args] if isinstance(made, cst.Call) else []
     share = next((each for each in given if each is not None and (_is_dealt(each) or is_share(frame, each))), None)
     return None if share is None else element_of(frame, share)
 
@@ -200,5 +200,5 @@ def starts_apart(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a slice begins at a place that the number of the rank decides: `rows[rank::size]`."""
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
     start = index.lower if isinstance(index, cst.Slice) else None
-    value = None if start is None else frame.node_values.get(id(start))
-    return value is not None and Origin.RANK in value.rank.origins and not value.rank.origins & ~_OF_PLACE
+    origins = frame.value_of(start).rank.origins
+    return Origin.RANK in origins and not origins & ~_OF_PLACE

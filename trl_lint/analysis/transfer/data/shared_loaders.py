@@ -34,7 +34,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import LoaderValue, is_none, library_name_of
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import sharing_loaders as table
 from trl_lint.knowledge.datasets import COUNT_OF_PARTS, NUMBER_OF_PART, NUMBERED_PART
@@ -137,7 +137,7 @@ def _contents(frame: Frame, args: Arguments) -> Value | None:
     given, file = args.expression(0), args.positional[0] if args.positional else None
     if isinstance(given, cst.Call) and last_name(given.func) == "open" and given.args:
         given = given.args[0].value
-        file = frame.node_values.get(id(given))
+        file = frame.known_value(given)
     if file is None or given is None or not file.rank.differs:
         return None
     is_share = file.rank.origins == _OF_SHARE or (file.rank.is_by_rank and _is_item(frame, given))
@@ -166,7 +166,7 @@ def _of_pipeline(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | No
         given = given.elements[0].value
     made = assigned_once(frame.root, given.value) if isinstance(given, cst.Name) else given
     told = {each.keyword.value: each.value for each in made.args if each.keyword} if isinstance(made, cst.Call) else {}
-    part = frame.node_values.get(id(told.get(table.PART_OF_PIPELINE)))
+    part = frame.known_value(told.get(table.PART_OF_PIPELINE))
     if part is None or not part.rank.is_by_rank or table.PARTS_OF_PIPELINE not in told:
         return None
     return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), None)
@@ -208,7 +208,7 @@ def _starred(frame: Frame, args: Arguments, node: cst.CSTNode) -> Iterator[Value
         return
     for each in node.args:
         if each.star == "*":
-            steps = containers.positions_of(frame, frame.node_values.get(id(each.value), UNKNOWN))
+            steps = containers.positions_of(frame, frame.value_of(each.value))
             yield from _displayed(frame, each.value) if steps is None else steps
 
 
@@ -216,7 +216,7 @@ def _displayed(frame: Frame, node: cst.BaseExpression) -> Iterator[Value]:
     """The values of a list, or of the one that a name is first bound to, as its code gives them."""
     node = resolved(frame.root, node)
     if isinstance(node, cst.List):
-        yield from (frame.node_values.get(id(each.value), UNKNOWN) for each in node.elements)
+        yield from (frame.value_of(each.value) for each in node.elements)
 
 
 def with_step(receiver: Value, name: str, value: Value) -> Value:

@@ -142,7 +142,7 @@ def _shuffles(frame: Frame, call: cst.Call) -> bool:
     if not given and makes is not None:
         default = makes.parameters[1 + position].default
         return isinstance(default, cst.Name) and default.value == "True"
-    values = [frame.node_values.get(id(each.value)) for each in given]
+    values = [frame.known_value(each.value) for each in given]
     return all(each is not None and each.const is True for each in values)
 
 

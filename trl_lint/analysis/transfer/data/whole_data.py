@@ -34,7 +34,7 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET_CLASSES, is_dataset
 from trl_lint.knowledge.heuristics import KNOWS_SHARES, NAMES_DEVICE
@@ -78,7 +78,7 @@ def _origin(frame: Frame, value: Value, node: cst.BaseExpression, use: cst.CSTNo
         return value
     if isinstance(node, cst.Name):
         made = _bound_last(frame.root, node.value, use)
-        return value if made is None else _origin(frame, _value_of(frame, made), made, made, depth - 1)
+        return value if made is None else _origin(frame, frame.value_of(made), made, made, depth - 1)
     if not isinstance(node, cst.Call) or id(node) not in frame.node_values:
         return value
     name = library.canonical(library_name_of(frame.engine.evaluate(frame, node.func)))
@@ -87,7 +87,7 @@ def _origin(frame: Frame, value: Value, node: cst.BaseExpression, use: cst.CSTNo
     if name in OF_OTHER_DATA and node.args:
         first, *others = (each.value for each in node.args)
         if not any(_may_be_by_rank(frame, each) for each in others):
-            return _origin(frame, _value_of(frame, first), first, node, depth - 1)
+            return _origin(frame, frame.value_of(first), first, node, depth - 1)
     return value
 
 
@@ -95,11 +95,7 @@ def _may_be_by_rank(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether the rank may decide what an expression is, as far as its code and that of its name show."""
     made = assigned_once(frame.root, node.value) if isinstance(node, cst.Name) else None
     names = names_in(node) | (set() if made is None else names_in(made))
-    return _value_of(frame, node).rank.differs or any(map(KNOWS_SHARES.fits, names))
-
-
-def _value_of(frame: Frame, node: cst.CSTNode) -> Value:
-    return frame.node_values.get(id(node), UNKNOWN)
+    return frame.value_of(node).rank.differs or any(map(KNOWS_SHARES.fits, names))
 
 
 def _bound_last(root: cst.CSTNode, name: str, use: cst.CSTNode) -> cst.BaseExpression | None:

@@ -20,7 +20,7 @@ from trl_lint.analysis.state.refining import Domain
 from trl_lint.analysis.transfer.models.named_weights import named_model, wrapping_of_weights
 from trl_lint.domain.model_roles import is_wrapped_by_code
 from trl_lint.domain.state_dicts import StateDict, StateTaken
-from trl_lint.domain.values import UNKNOWN, Wrapping
+from trl_lint.domain.values import Wrapping
 from trl_lint.knowledge.torch import GIVES_WEIGHTS
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class StateDictDomain(Domain["Frame"]):
         return _whole_copy(args, value) if name == _DICT else value
 
     def dict_comprehension(self, frame: Frame, node: cst.DictComp, value: Value) -> Value:
-        copied = frame.node_values.get(id(copied_by(node)), UNKNOWN)
+        copied = frame.value_of(copied_by(node))
         return copied if isinstance(copied, StateDict) else value
 
 

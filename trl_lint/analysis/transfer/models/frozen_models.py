@@ -201,7 +201,7 @@ def _code(frame: Frame) -> Code:
     """The code of a frame, for which the names of models are those of its own state."""
 
     def known(test: cst.BaseExpression) -> bool | None:
-        value = frame.node_values.get(id(test))
+        value = frame.known_value(test)
         const = None if value is None else value.const
         return const if isinstance(const, bool) else None
 

@@ -69,7 +69,7 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
     """Whether nothing is trained inside; one branch of a conditional expression is enough, as for a reference model."""
     if isinstance(node, cst.IfExp):
         arms = (node.body, node.orelse)
-        return any(_switches_off(frame, arm, frame.node_values.get(id(arm))) for arm in arms)
+        return any(_switches_off(frame, arm, frame.known_value(arm)) for arm in arms)
     if id(node) in frame.notes.of(GradientScopes).no_train_calls:
         return True
     if value is None:

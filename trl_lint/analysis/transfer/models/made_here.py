@@ -58,7 +58,7 @@ def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
     if any(point.kind == "forward" and id(point.node) in ids for point in frame.sync_points):
         return False
     run = [each.func for each in parts if isinstance(each, cst.Call)]
-    values = (frame.node_values.get(id(each)) for each in parts)
+    values = (frame.known_value(each) for each in parts)
     if any(value is not None and _may_be_shared(value) for value in values):
         return False
     return any(_is_made_here(frame, each) for each in run)

@@ -30,7 +30,7 @@ _NO_CONTENTS = "meta"
 def is_without_contents(frame: Frame, item: cst.BaseExpression) -> bool:
     """Whether the context of a block is `torch.device("meta")`."""
     args = item.args if isinstance(item, cst.Call) else ()
-    return any(frame.node_values.get(id(each.value), UNKNOWN).const == _NO_CONTENTS for each in args)
+    return any(frame.value_of(each.value).const == _NO_CONTENTS for each in args)
 
 
 def files_of_models(frame: Frame, item: cst.BaseExpression) -> list[Module] | None:

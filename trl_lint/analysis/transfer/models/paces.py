@@ -47,7 +47,7 @@ def within(frame: Frame, control: Control, items: Sequence[cst.WithItem], values
     for item, value in zip(items, values, strict=True):
         if isinstance(value, PaceSwitch):
             control = control.at_pace(max(control.pace, value.pace))
-        elif any(_joins(frame.node_values.get(id(each))) for each in _alternatives(frame, item.item)):
+        elif any(_joins(frame.known_value(each)) for each in _alternatives(frame, item.item)):
             control = control.at_pace(Pace.UNEVEN)
     return control
 

@@ -39,7 +39,7 @@ from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import JOB_SETTING, NAMES_ENGINE
 
 if TYPE_CHECKING:
@@ -127,11 +127,11 @@ def by_test(frame: Frame, test: cst.BaseExpression, holds: bool, condition: Cont
 
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
     """Whether a part of a test asks if there is only one process: `not args.distributed`, `rank is None`."""
-    if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
+    if isinstance(frame.value_of(part).const, World):
         return True
     match part:
         case cst.Comparison(left=rank, comparisons=[cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
-            return frame.node_values.get(id(rank), UNKNOWN).rank.origins == Origin.RANK
+            return frame.value_of(rank).rank.origins == Origin.RANK
     is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
     return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
 
@@ -143,7 +143,7 @@ def _tests_rank(frame: Frame, part: cst.CSTNode) -> bool:
     """
     if any(isinstance(each.operator, cst.Or) for each in of_class(part, cst.BooleanOperation)):
         return False
-    value = frame.node_values.get(id(part), UNKNOWN)
+    value = frame.value_of(part)
     if isinstance(part, cst.Comparison) and sum(not _names_ranks(frame, each) for each in _sides(part)) > 1:
         return False
     is_of_launcher = value.rank.differs and isinstance(source_step(value.provenance), LauncherVariable)
@@ -156,7 +156,7 @@ def _sides(part: cst.Comparison) -> list[cst.BaseExpression]:
 
 def _names_ranks(frame: Frame, side: cst.BaseExpression) -> bool:
     """Whether a side of a comparison is a constant rank, or a display of ranks."""
-    known = frame.node_values.get(id(side), UNKNOWN).const
+    known = frame.value_of(side).const
     return type(known) in (bool, int) or isinstance(side, (cst.List, cst.Set, cst.Tuple))
 
 

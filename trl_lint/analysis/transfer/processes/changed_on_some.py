@@ -58,7 +58,7 @@ def _called(frame: Frame, callee: cst.BaseExpression, memory: Memory) -> tuple[C
     if isinstance(callee, cst.Name):
         value = memory.names.get(callee.value)
     elif isinstance(callee, cst.Attribute):
-        owner = frame.node_values.get(id(callee.value))
+        owner = frame.known_value(callee.value)
         if not isinstance(owner, ProjectInstance):
             return None, None
         method = owner.cls.find(callee.attr.value)

@@ -73,8 +73,7 @@ def _kept_to_first(frame: Frame, constraint: Condition) -> list[cst.BaseExpressi
 
 def _outcome(frame: Frame, test: cst.CSTNode) -> bool | None:
     """The outcome that a test has on the first rank alone; None if it is no such test."""
-    value = frame.node_values.get(id(test))
-    return _on_first_alone(test) if value is not None and value.rank.is_by_rank else None
+    return _on_first_alone(test) if frame.value_of(test).rank.is_by_rank else None
 
 
 # The outcome on the first rank alone, by the operator and the number with which the rank is compared.

@@ -21,7 +21,6 @@ from trl_lint.analysis.program.syntax import precedes
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import UNSEEN, SyncPoint
-from trl_lint.domain.values import UNKNOWN
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -174,7 +173,7 @@ def _call(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> _ProjectCa
         if not name and place < len(parameters):
             name = parameters[place].name
         codes[name] = frame.module.tree.code_for_node(arg.value)
-        value = frame.node_values.get(id(arg.value), UNKNOWN).const
+        value = frame.value_of(arg.value).const
         constants.pop(name, None)
         if isinstance(value, (str, int, float)):
             constants[name] = value

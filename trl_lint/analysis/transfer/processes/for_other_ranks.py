@@ -26,7 +26,6 @@ from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_a
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import ONE_PROCESS_FALSE, ONE_PROCESS_TRUE
 from trl_lint.domain.numbers import single_process_value
-from trl_lint.domain.values import UNKNOWN
 
 _FLAGS = (ONE_PROCESS_FALSE, ONE_PROCESS_TRUE)
 _EQUALS = (cst.Equal, cst.In, cst.Is)
@@ -49,7 +48,7 @@ def _keeps_first_away(frame: Frame, test: cst.CSTNode, holds: bool) -> bool:
     """Whether a test of the rank has the other result in a run with one process, which is the first one."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _keeps_first_away(frame, test.expression, not holds)
-    value = frame.node_values.get(id(test), UNKNOWN)
+    value = frame.value_of(test)
     known = single_process_value(value)
     if known is None or not value.rank.is_by_rank or bool(known.value) is holds:
         return False
@@ -61,4 +60,4 @@ def _picks_one(frame: Frame, test: cst.CSTNode) -> bool:
     if not isinstance(test, cst.Comparison) or not isinstance(test.comparisons[0].operator, _EQUALS):
         return False
     sides = (test.left, test.comparisons[0].comparator)
-    return not any(single_process_value(frame.node_values.get(id(each), UNKNOWN)) in _FLAGS for each in sides)
+    return not any(single_process_value(frame.value_of(each)) in _FLAGS for each in sides)

@@ -125,7 +125,7 @@ def is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     if isinstance(test, cst.BooleanOperation):
         parts = (is_true_for_several(frame, each) for each in (test.left, test.right))
         return any(parts) if isinstance(test.operator, cst.Or) else all(parts)
-    value = frame.node_values.get(id(test))
+    value = frame.known_value(test)
     if value is None or not isinstance(test, (cst.Attribute, cst.Name, cst.Comparison)):
         return False
     if isinstance(test, cst.Comparison):
@@ -135,7 +135,7 @@ def is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
 
 def _is_of_one(frame: Frame, flag: cst.BaseExpression) -> bool:
     """Whether a setting is known to be false if there are several processes."""
-    value = frame.node_values.get(id(flag))
+    value = frame.known_value(flag)
     if value is None or not isinstance(flag, cst.Attribute):
         return False
     return with_job_flags(frame, flag, value).const is WORLD_FALSE
@@ -148,7 +148,7 @@ def asks_for_launcher(frame: Frame, test: cst.Comparison) -> bool:
     """
     match test:
         case cst.Comparison(cst.SimpleString() as text, [cst.ComparisonTarget(cst.In(), place)]):
-            name, is_environment = text.raw_value, library_name_of(frame.node_values.get(id(place))) == ENVIRON
+            name, is_environment = text.raw_value, library_name_of(frame.known_value(place)) == ENVIRON
             return is_environment and name in SET_BY_TORCHRUN and not is_set_by_file(frame.module, name)
     return False
 
@@ -239,8 +239,7 @@ def _is_about_processes(frame: Frame, node: cst.If) -> bool:
     """Whether a condition asks if there are several processes; `world_size is None` asks for one."""
     if any(isinstance(each.operator, cst.Is) for each in of_class(node.test, cst.ComparisonTarget)):
         return False
-    value = frame.node_values.get(id(node.test))
-    return (value is not None and isinstance(value.const, World)) or mentions_job(node.test)
+    return isinstance(frame.value_of(node.test).const, World) or mentions_job(node.test)
 
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:

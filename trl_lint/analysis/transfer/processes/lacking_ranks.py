@@ -71,8 +71,7 @@ def _is_of_shared_file(frame: Frame, condition: Control) -> bool:
         return False
     around = ancestors(frame.root, source.node)
     tests = [each.test for each in around if isinstance(each, (cst.If, cst.IfExp, cst.While))]
-    values = (frame.node_values.get(id(each)) for each in (*tests, *below(source.node)))
-    is_of_rank = any(each is not None and Origin.RANK in each.rank.origins for each in values)
+    is_of_rank = any(Origin.RANK in frame.value_of(each).rank.origins for each in (*tests, *below(source.node)))
     return bool(around) and not is_of_rank and not isinstance(place, cst.UnaryOperation)
 
 
@@ -98,7 +97,7 @@ def _is_of_any_error(frame: Frame, condition: Control, node: cst.CSTNode) -> boo
     if place is not tried and not (asks_error and any(each is place for each in below(handler.body))):
         return False
     tests = (each.test for each in below(tried.body) if isinstance(each, (cst.If, cst.IfExp, cst.While)))
-    known = (frame.node_values.get(id(each)) for each in tests)
+    known = (frame.known_value(each) for each in tests)
     return all(each is not None and (_is_of_all(each.rank) or each.rank == ranks.SETTING) for each in known)
 
 

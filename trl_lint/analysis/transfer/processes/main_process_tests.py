@@ -77,7 +77,7 @@ class MainProcessTests:
 def note(frame: Frame, condition: cst.CSTNode) -> None:
     """Note the parts of a condition that hold on the main process alone."""
     for part in _parts(condition):
-        value = frame.node_values.get(id(part))
+        value = frame.known_value(part)
         if value is None or not value.rank.is_by_rank or not _is_plain(part):
             continue
         if single_process_value(value) is ONE_PROCESS_TRUE:
@@ -101,8 +101,7 @@ def _if_several(frame: Frame, condition: cst.BaseExpression) -> Iterator[Conditi
     whole = [part for each in around if isinstance(each, cst.BooleanOperation) for part in parts_of(each)]
     beside = [Condition(each, True) for each in whole if each is not condition and each not in around]
     for part in (*_parts_around(frame.root, condition), *beside):
-        value = frame.node_values.get(id(part.test))
-        if (value is not None and isinstance(value.const, World)) or job_flags.asks_for_several(part.test):
+        if isinstance(frame.value_of(part.test).const, World) or job_flags.asks_for_several(part.test):
             yield part
 
 

@@ -18,7 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, names_in, of_class
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge.heuristics import MAY_REDUCE
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def _is_of_own(
     frame: Frame, row: cst.BaseExpression, target: cst.BaseExpression, rows: cst.BaseExpression, depth: int
 ) -> bool:
     """Whether a row is made of what a loop takes from rows of this rank's own, and is not known to be shared."""
-    is_shared = frame.node_values.get(id(row), UNKNOWN).rank.state is State.SAME
+    is_shared = frame.value_of(row).rank.state is State.SAME
     may_reduce = any(MAY_REDUCE.fits(last_name(each.func)) for each in of_class(row, cst.Call))
     is_of_row = not names_in(row).isdisjoint(names_in(target))
     return is_of_row and not is_shared and not may_reduce and are_made_of_own(frame, rows, depth)
 
 
 def _is_own(frame: Frame, data: cst.BaseExpression) -> bool:
-    value = frame.node_values.get(id(data), UNKNOWN)
+    value = frame.value_of(data)
     return value.kind is not Kind.LOADER and value.rank.differs and not value.rank.origins & UNWANTED

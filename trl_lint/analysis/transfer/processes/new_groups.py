@@ -55,7 +55,7 @@ def _is_never_changed(root: cst.CSTNode, members: cst.Name) -> bool:
 
 
 def _is_world_size(frame: Frame, size: cst.BaseExpression) -> bool:
-    value = frame.node_values.get(id(size))
+    value = frame.known_value(size)
     if value is None or value.const is MISSING:
         return WORLD_FIELD.fits(last_name(size))
     return value.const is WORLD_SIZE

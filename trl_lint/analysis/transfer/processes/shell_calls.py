@@ -20,7 +20,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.transfer.processes.shared_places import is_shared
 from trl_lint.domain.heap import WILDCARD
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.schema import Effect
 from trl_lint.knowledge.shell_commands import (
     CHECK_STATUS,
@@ -91,7 +91,7 @@ def _text(frame: Frame, value: Value, node: cst.BaseExpression | None, deepest: 
 
 
 def _part(frame: Frame, node: cst.BaseExpression, deepest: int) -> str:
-    return _text(frame, frame.node_values.get(id(node), UNKNOWN), node, deepest)
+    return _text(frame, frame.value_of(node), node, deepest)
 
 
 def _first_words(frame: Frame, command: cst.BaseExpression | None) -> tuple[Value, ...]:
@@ -99,7 +99,7 @@ def _first_words(frame: Frame, command: cst.BaseExpression | None) -> tuple[Valu
     made = assigned_once(frame.root, command.value) if isinstance(command, cst.Name) else None
     if not isinstance(made, cst.List):
         return ()
-    return tuple(frame.node_values.get(id(each.value), UNKNOWN) for each in made.elements)
+    return tuple(frame.value_of(each.value) for each in made.elements)
 
 
 def _split_text(frame: Frame, command: cst.BaseExpression | None) -> Value | None:
@@ -111,12 +111,11 @@ def _split_text(frame: Frame, command: cst.BaseExpression | None) -> Value | Non
     text = command.args[0].value if command.args else None
     if isinstance(command.func, cst.Attribute) and (text is None or not _is_module(frame, command.func.value)):
         text = command.func.value
-    return None if text is None else frame.node_values.get(id(text))
+    return None if text is None else frame.known_value(text)
 
 
 def _is_module(frame: Frame, node: cst.BaseExpression) -> bool:
-    value = frame.node_values.get(id(node))
-    return value is not None and value.kind is Kind.MODULE
+    return frame.value_of(node).kind is Kind.MODULE
 
 
 def _is_true(args: Arguments, keyword: str) -> bool:

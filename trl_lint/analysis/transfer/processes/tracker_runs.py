@@ -113,7 +113,7 @@ def _keeps_out_others(frame: Frame, condition: Control) -> bool:
     if condition.rank.origins != Origin.RANK or test is None:
         return False
     for part in parts_of(test):
-        value = frame.node_values.get(id(part))
+        value = frame.known_value(part)
         if len(alternatives(part)) == 1 and (value is None or value.rank.differs):
             return True
     return False

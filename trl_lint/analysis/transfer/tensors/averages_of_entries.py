@@ -31,7 +31,7 @@ def _is_chosen_by_caller(frame: Frame, node: cst.Subscript) -> bool:
     """Whether the key is a parameter of this function whose value is not known."""
     match node.slice:
         case [cst.SubscriptElement(slice=cst.Index(value=cst.Name(name) as key))] if frame.function is not None:
-            value, root = frame.node_values.get(id(key)), frame.root
+            value, root = frame.known_value(key), frame.root
             is_known = value is not None and value.const is not MISSING
             is_set = name in loop_targets(root) or any(holder_name(target) == name for target, _ in assignments(root))
             return not is_known and not is_set and any(each.name == name for each in frame.function.parameters)

@@ -99,7 +99,7 @@ def _is_text(frame: Frame, index: cst.BaseSlice) -> bool:
 
 
 def _value(frame: Frame, node: cst.CSTNode) -> Value:
-    return frame.node_values.get(id(node)) or Value()
+    return frame.known_value(node) or Value()
 
 
 def _dimension(frame: Frame, container: Value, indices: Sequence[cst.BaseSlice]) -> Shape | None:

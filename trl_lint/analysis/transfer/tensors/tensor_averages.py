@@ -381,7 +381,7 @@ def _indices(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
 
 def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
     """Whether an index is a mask of rank-local data, or a list of positions selected by them."""
-    value = frame.node_values.get(id(index))
+    value = frame.known_value(index)
     if value is None:
         return False
     if value.averaging is not None and value.averaging.selected:
