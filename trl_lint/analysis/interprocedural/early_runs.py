@@ -21,7 +21,7 @@ _NOTED = ("launched", "of_all_ranks", "shown_at", "entered_by_each", "start", "t
 
 def to_repeat(cls: ClassInfo) -> list[tuple[FunctionInfo, Any, Summary]]:
     """The runs of methods on a class before its constructor, with their keys; none if it has still not run."""
-    methods = {id(each): each for base in cls.project_lineage() for each in base.methods.values()}
+    methods = {id(each): each for each in cls.project_methods()}
     early = [(each, key, run) for each in methods.values() for key, run in each.summaries.items() if run.early is cls]
     if not early or (cls.awaits_constructor and not _is_constructed(cls)):
         return []

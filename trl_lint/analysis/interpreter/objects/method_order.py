@@ -152,7 +152,7 @@ def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.
     """The methods, except `__init__`, that assign `self.name` once and have left a value there; with the assignment."""
     lineage = cls.project_lineage()
     writers = {writer for base in lineage for writer in base.writers(name)} - overridden_methods(cls)
-    for method in (each for base in lineage for each in base.methods.values() if id(each.node) in writers):
+    for method in (each for each in cls.project_methods() if id(each.node) in writers):
         assigned = _assignments(method).get(name, ())
         if method.name != "__init__" and len(assigned) == 1 and not is_switched_off(cls, method, assigned[0]):
             yield method, assigned[0]

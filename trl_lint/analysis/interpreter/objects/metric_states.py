@@ -65,7 +65,7 @@ def _is_of_states(cls: ClassInfo, compute: FunctionInfo) -> bool:
     if any(WITHOUT_SYNCHRONISATION & names_in(each.node) for each in lineage):
         return False
     added = [_state(call) for each in lineage for call in of_class(each.node, cst.Call)]
-    assigned = (_assigned_in(each.node) for one in lineage for each in one.methods.values() if each.name != "__init__")
+    assigned = (_assigned_in(each.node) for each in cls.project_methods() if each.name != "__init__")
     own = _read_by(cls, compute) & set[str]().union(*assigned)
     return None in added or own <= set(added)
 

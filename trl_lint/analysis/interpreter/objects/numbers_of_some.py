@@ -47,7 +47,7 @@ def value_left_by_some(frame: Frame, cls: ClassInfo, name: str, value: Value) ->
         return value
     if any(Origin.RANK in each.rank.origins for each in frame.memory.control.conditions):
         return value
-    setters = [each for each in _methods(cls) if each.name != "__init__" and _changes(cls, each, name)]
+    setters = [each for each in cls.project_methods() if each.name != "__init__" and _changes(cls, each, name)]
     call = called.get((cls, setters[0].name)) if len(setters) == 1 else None
     if call is None or any(frame.function is each for each in methods_run_by(cls, setters[0].name)):
         return value
@@ -56,10 +56,6 @@ def value_left_by_some(frame: Frame, cls: ClassInfo, name: str, value: Value) ->
     if may_have(cls, name) or not is_set_only_in(frame.engine.project, cls.project_lineage(), name):
         return value
     return value.replace(rank=ranks.RANK_LOCAL, const=MISSING, provenance=call)
-
-
-def _methods(cls: ClassInfo) -> list[FunctionInfo]:
-    return [method for each in cls.project_lineage() for method in each.methods.values()]
 
 
 def _changes(cls: ClassInfo, method: FunctionInfo, name: str) -> bool:
@@ -89,7 +85,7 @@ def _is_reset(cls: ClassInfo, setter: FunctionInfo, name: str, called: Iterable[
     if begun is None or not isinstance(setter.node, cst.FunctionDef):
         return True
     given = _given(setter, name)[-1:]
-    resetting = (each for each in _methods(cls) if each is not setter and each.name != "__init__")
+    resetting = (each for each in cls.project_methods() if each is not setter and each.name != "__init__")
     if any((cls, each.name) in called and _given(each, name) for each in resetting):
         return True
     return any(each.deep_equals(begun) for each in given) and _ends_with(setter, given)

@@ -63,24 +63,18 @@ def _bindings(cls: ClassInfo) -> dict[str, tuple[FunctionInfo, cst.CSTNode]]:
     method = cls.find(PREPARES)
     if method is None or method.cls is not cls.origin:
         return {}
-    others = {
-        name
-        for each in cls.project_lineage()
-        for other in each.methods.values()
-        if other is not method
-        for name in _bound_in(other)
-    } - _set_to_none(cls)
+    others = {name for other in cls.project_methods() if other is not method for name in _bound_in(other)}
+    others -= _set_to_none(cls)
     return {name: (method, node) for name, node in _bound_in(method).items() if name not in others}
 
 
 def _set_to_none(cls: ClassInfo) -> set[str]:
     """The attributes that the other methods of a class set to None, and to nothing else."""
     assigned: dict[str, list[bool]] = {}
-    for each in cls.project_lineage():
-        for method in each.methods.values():
-            if method.name != PREPARES:
-                for name, value in attribute_values(method.node):
-                    assigned.setdefault(name, []).append(is_literal_none(value))
+    for method in cls.project_methods():
+        if method.name != PREPARES:
+            for name, value in attribute_values(method.node):
+                assigned.setdefault(name, []).append(is_literal_none(value))
     return {name for name, are_none in assigned.items() if all(are_none)}
 
 

@@ -53,7 +53,7 @@ def lacking(frame: Frame, cls: ClassInfo, name: str) -> Absence | None:
     project, classes = frame.engine.project, cls.project_lineage()
     if uses_of_method_of(project, classes, setter.name) != 1 or not is_set_only_in(project, classes, name):
         return None
-    is_none = variable is not None or any(_sets_none(each, name) for each in _methods(cls))
+    is_none = variable is not None or any(_sets_none(each, name) for each in cls.project_methods())
     return absence.with_other(Instead.NONE) if is_none else absence
 
 
@@ -71,14 +71,10 @@ def _is_run_by(cls: ClassInfo, methods: Iterable[str], function: FunctionInfo) -
     return any(each is function for name in methods for each in methods_run_by(cls, name))
 
 
-def _methods(cls: ClassInfo) -> list[FunctionInfo]:
-    return [method for each in cls.project_lineage() for method in each.methods.values()]
-
-
 @noted
 def _setter(cls: ClassInfo, name: str) -> FunctionInfo | None:
     """The only method that assigns an attribute of `self` something else than None, but for the constructor."""
-    found = [method for method in _methods(cls) if _sets(method, name)]
+    found = [method for method in cls.project_methods() if _sets(method, name)]
     is_one = len(found) == 1 and found[0].name != "__init__" and cls.find(found[0].name) is found[0]
     return found[0] if is_one else None
 

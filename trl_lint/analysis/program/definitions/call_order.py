@@ -38,7 +38,7 @@ def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
     other = _around(method.cls, node)
     if other is None or other is method:
         return False
-    calls = [(each, called) for each in _methods(method.cls) for called in _called(each)]
+    calls = [(each, called) for each in method.cls.project_methods() for called in _called(each)]
     callers = [each for each, called in calls if called == method.name]
     if len(callers) != 1:
         return False
@@ -57,7 +57,7 @@ def calls_come_before(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -
     if within is None:
         return False
     order = {id(each): index for index, each in enumerate(below(within.node))}
-    calls, _ = _calls_in(cls, within, method)
+    calls = _calls_in(cls, within, method)
     return bool(calls) and all(order[id(call)] < order[id(node)] for call in calls)
 
 
@@ -78,8 +78,8 @@ def comes_after_construction(cls: ClassInfo, method: FunctionInfo, node: cst.CST
     return within.name not in {each.name for first in constructors for each in _run_by(cls, first)}
 
 
-def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> tuple[list[cst.Call], list[FunctionInfo]]:
-    """The calls by which one method leads to another, and the methods through which they do, with the other itself."""
+def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> list[cst.Call]:
+    """The calls by which one method leads to another, directly or through others."""
     calls: list[cst.Call] = []
     through = [method]
     for each in through:
@@ -90,11 +90,11 @@ def _calls_in(cls: ClassInfo, within: FunctionInfo, method: FunctionInfo) -> tup
                 calls.append(call)
             else:
                 through.append(caller)
-    return calls, through
+    return calls
 
 
 def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Call]]:
-    for each in _methods(cls):
+    for each in cls.project_methods():
         for call in of_class(each.node, cst.Call):
             if self_attribute(call.func) == name:
                 yield each, call
@@ -166,8 +166,10 @@ def _called_by_others(
     """The methods that code outside the class may call after a place in it."""
     running = {within.name for within, _ in starts}
     if "__init__" in running:
-        mentioned = {self_attribute(each) for method in _methods(cls) for each in of_class(method.node, cst.Attribute)}
-        yield from (each for each in _methods(cls) if each.name not in mentioned | running)
+        mentioned = {
+            self_attribute(each) for method in cls.project_methods() for each in of_class(method.node, cst.Attribute)
+        }
+        yield from (each for each in cls.project_methods() if each.name not in mentioned | running)
     for tree in programs:
         yield from _called_on_objects(cls, tree, running, names)
 
@@ -233,14 +235,9 @@ def _may_run_after(root: cst.CSTNode, place: cst.CSTNode, other: cst.CSTNode) ->
     return not (inner and isinstance(inner[-1], cst.If) and unshared and unshared[0] is inner[-1].body)
 
 
-def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:
-    for each in cls.project_lineage():
-        yield from each.methods.values()
-
-
 def _around(cls: ClassInfo, node: cst.CSTNode) -> FunctionInfo | None:
     """The method of a class that contains a node."""
-    return next((each for each in _methods(cls) if any(part is node for part in below(each.node))), None)
+    return next((each for each in cls.project_methods() if any(part is node for part in below(each.node))), None)
 
 
 def _called(method: FunctionInfo) -> list[str]:
@@ -248,10 +245,8 @@ def _called(method: FunctionInfo) -> list[str]:
     loops = [*of_class(method.node, cst.For), *of_class(method.node, cst.While)]
     repeated = {id(part) for loop in loops for part in below(loop)}
     return [
-        call.func.attr.value
+        name
         for call in of_class(method.node, cst.Call)
+        if (name := self_attribute(call.func))
         for _ in range(2 if id(call) in repeated else 1)
-        if isinstance(call.func, cst.Attribute)
-        and isinstance(call.func.value, cst.Name)
-        and call.func.value.value == "self"
     ]

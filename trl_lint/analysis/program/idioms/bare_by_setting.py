@@ -56,7 +56,7 @@ def may_be_bare_at(
     wrapped: the places that wrap the model.
     """
     name = self_attribute(node.value)
-    methods = [each for base in cls.project_lineage() for each in base.methods.values()]
+    methods = cls.project_methods()
     ways = [
         way
         for place in wrapped

@@ -81,10 +81,9 @@ def takes_own_share(cls: ClassInfo, number_in: NumberIn) -> bool:
     """Whether the objects of a class of samplers give each rank a share of its own, whoever has made them."""
     if SAMPLER not in cls.library_bases():
         return False
-    methods = [method for each in cls.project_lineage() for method in each.methods.values()]
     return any(
         _is_rank_in(cls, number_in, method, rank) and _is_size_in(cls, number_in, method, size)
-        for method in methods
+        for method in cls.project_methods()
         for rank, size in _shares(method)
     )
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.call_order import methods_run_by
 from trl_lint.analysis.program.definitions.objects import ClassValue
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.notes import noted_in_file
-from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
+from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.knowledge.schema import Collective
@@ -43,21 +44,13 @@ def _exchanges(frame: Frame, cls: ClassInfo, depth: int, seen: set[int]) -> bool
     if depth == 0 or id(cls) in seen:
         return False
     seen.add(id(cls))
-    if any(last_name(call.func) in _OF_ALL for each in _run_by_forward(cls) for call in of_class(each.node, cst.Call)):
+    if any(
+        last_name(call.func) in _OF_ALL
+        for each in methods_run_by(cls, _FORWARD)
+        for call in of_class(each.node, cst.Call)
+    ):
         return True
     return any(_exchanges(frame, each, depth - 1, seen) for each in made_by(frame.engine, cls))
-
-
-def _run_by_forward(cls: ClassInfo) -> list[FunctionInfo]:
-    """The forward of a class, and the methods that it calls, even indirectly."""
-    names, found = [_FORWARD], []
-    for name in names:
-        method = cls.find(name)
-        if method is not None:
-            found.append(method)
-            called = (self_attribute(call.func) for call in of_class(method.node, cst.Call))
-            names.extend(each for each in dict.fromkeys(called) if each and each not in names)
-    return found
 
 
 def made_by(engine: Interpreter, cls: ClassInfo) -> tuple[ClassInfo, ...]:
