@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
-from snippets import SETTINGS, Snippets, loop, shown, trainer
-
-from trl_lint.linter.files.discovery import import_roots
-from trl_lint.linter.linter import Linter
-from trl_lint.rules import find_rule
+from snippets import Snippets, loop, shown, trainer
 
 SNIPPETS = Snippets("TRL014")
 
@@ -125,98 +118,5 @@ def test_other_arguments_are_left_to_the_author(call: str):
     assert SNIPPETS.mended(text, unsafe=True) == text
 
 
-SETS = "dataloader_drop_last: true"
-PROGRAM = "from pkg.trainer import MyTrainer\nif __name__ == '__main__':\n    MyTrainer({}).train()\n"
-ACCUMULATES = "--gradient_accumulation_steps 2"
-LAUNCH = (
-    f"accelerate launch --config_file settings/gpus.yaml pkg/train.py {ACCUMULATES} --config recipes/own.yaml {{}}\n"
-)
-
-
-def is_by_default(folder: Path, files: dict[str, str]) -> bool:
-    """Whether the finding in a trainer is in the default set, in a project of these files."""
-    text = hook("mask.sum()")
-    rest = {"pyproject.toml": "[project]\n", "pkg/train.py": PROGRAM.format(""), "pkg/trainer.py": text}
-    for each, content in {**rest, **files}.items():
-        path = folder / each
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=folder), import_roots(folder, [folder]), (find_rule("TRL014"),))
-    (finding,) = linter.check(folder / "pkg" / "trainer.py", text.encode())
-    return finding.by_default
-
-
-@pytest.mark.parametrize(
-    ("settings", "name", "options", "expected"),
-    [
-        (SETS, "recipes/own.yaml", "", False),
-        (f"lr: 3\n{SETS}  # all full\n", "recipes/own.yaml", "", False),
-        ("dataloader_drop_last: True", "recipes/own.yaml", "", False),
-        ('{"dataloader_drop_last": true}', "recipes/own.json", "--json own.json", False),
-        (SETS, "up/recipes/own.yaml", "", False),
-        (SETS, "recipes/other.yaml", "", True),
-        (SETS, "notes/own.yaml", "", True),
-        (f"# {SETS}", "recipes/own.yaml", "", True),
-        ("dataloader_drop_last: false", "recipes/own.yaml", "", True),
-        ("dataloader_drop_last_of: true", "recipes/own.yaml", "", True),
-        ("", "recipes/own.yaml", "--dataloader_drop_last", False),
-        ("", "recipes/own.yaml", "--dataloader_drop_last True --lr 3", False),
-        ("", "recipes/own.yaml", "--dataloader-drop-last=true", False),
-        ("", "recipes/own.yaml", "--dataloader_drop_last False", True),
-        ("", "recipes/own.yaml", "", True),
-    ],
-)
-def test_settings_of_a_launch_that_drop_the_last_batch(settings, name, options, expected, tmp_path):
-    assert is_by_default(tmp_path, {name: settings, "run.sh": LAUNCH.format(options)}) is expected
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"run.sh": f"torchrun pkg/train.py {ACCUMULATES} /home/me/project/recipes/own.yaml"}, False),
-        ({"run.sh": LAUNCH, "second.sh": f"torchrun pkg/train.py {ACCUMULATES}"}, True),  # this one drops nothing
-        ({"run.sh": LAUNCH, "second.sh": f"torchrun pkg/train.py {ACCUMULATES} --dataloader_drop_last"}, False),
-        ({"run.sh": LAUNCH, "second.sh": f"torchrun other.py {ACCUMULATES}"}, False),
-    ],
-)
-def test_all_launches_have_to_drop_it(files, expected, tmp_path):
-    assert is_by_default(tmp_path, {"recipes/own.yaml": SETS, **files}) is expected
-
-
-@pytest.mark.parametrize(
-    ("runs", "expected"),
-    [
-        ("torchrun pkg/train.py", False),
-        ("torchrun pkg/train.py --gradient_accumulation_steps 1", False),
-        ("torchrun pkg/train.py --gradient_accumulation_steps $STEPS", False),
-        ("torchrun pkg/train.py --gradient-accumulation-steps=8", True),
-        ("torchrun pkg/train.py --config recipes/own.yaml", True),
-        ("torchrun pkg/train.py --config recipes/one.yaml", False),
-        ("torchrun pkg/train.py\ntorchrun pkg/train.py --gradient_accumulation_steps 2", True),
-        ("torchrun other.py --gradient_accumulation_steps 2", False),
-        ("echo", False),  # nothing starts it
-    ],
-)
-def test_only_where_gradients_are_accumulated_ranks_with_samples_of_their_own_are_cut(runs, expected, tmp_path):
-    settings = {
-        "recipes/own.yaml": "gradient_accumulation_steps: 4\n",
-        "recipes/one.yaml": "gradient_accumulation_steps: 1\n",
-    }
-    assert is_by_default(tmp_path, {"run.sh": runs, **settings}) is expected
-
-
-@pytest.mark.parametrize("files", [{}, {"run.sh": "torchrun pkg/train.py\n"}])
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ("gradient_accumulation_steps=4, dataloader_drop_last=True", False),
-        ("gradient_accumulation_steps=4, dataloader_drop_last=False", True),
-        ("gradient_accumulation_steps=4, dataloader_drop_last=drop", True),
-        ("gradient_accumulation_steps=4", True),
-        ("gradient_accumulation_steps=1", False),
-        ("", False),
-    ],
-)
-def test_what_a_program_says(files, arguments, expected, tmp_path):
-    program = PROGRAM.format(f"TrainingArguments({arguments})")
-    assert is_by_default(tmp_path, {"pkg/train.py": program, **files}) is expected
+def test_it_has_to_be_asked_for():
+    assert not SNIPPETS.finding(hook("mask.sum()")).by_default

@@ -94,8 +94,6 @@ class EnginesInUse(NamedTuple):
         single_process_options: The options that the program is given only where it is started as one process, if other
             commands start it on several.
         imported: Whether another file of the project may import it, or settings name a class of it to be built.
-        accumulates: Whether a launch of a program that it is part of accumulates gradients over batches of which the
-            last one may be incomplete, by what the command, settings or code say.
         no_group: Whether these programs use a process group that nothing in them starts, and no known launch starts
             them on several processes, or they raise where there is no group.
         several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
@@ -125,7 +123,6 @@ class EnginesInUse(NamedTuple):
     chosen_by_program: tuple[TrainingEngine, ...] = ()
     single_process_options: frozenset[str] = frozenset()
     imported: bool = True
-    accumulates: bool = False
     no_group: bool = False
     several_shown: str = ""
     started: bool = False

@@ -277,18 +277,8 @@ ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
 SEVERAL_PROCESSES = re.compile(
     rb"^(?:num_processes|num_machines)[ \t]*:(?![ \t]*[\"']?1[\"']?[ \t\r]*(?:#.*)?$)", re.MULTILINE
 )
-# An incomplete last batch is dropped, so that all ranks have as many rows: in settings, in code, and as an option.
+# The setting with which an incomplete last batch is dropped, so that all ranks have as many rows.
 DROPS_LAST = "dataloader_drop_last"
-DROPS_LAST_IN_SETTINGS = re.compile(
-    rb"(?:^[ \t]*|[{,][ \t]*(?=\"))[\"']?%b[\"']?[ \t]*:[ \t]*(?i:true|yes|on)\b" % DROPS_LAST.encode(), re.MULTILINE
-)
-DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode())
-# Gradients are accumulated over several batches, which Trainer fetches at once: in the same places.
-ACCUMULATES = "gradient_accumulation_steps"
-ACCUMULATES_IN_SETTINGS = re.compile(rb"\b%b[\"']?[ \t]*:[ \t]*[\"']?(?:[2-9]|[1-9]\d)" % ACCUMULATES.encode())
-ACCUMULATES_IN_CODE = re.compile(
-    rb"\b%b[ \t]*(?::[ \t]*int[ \t]*)?=[ \t]*(?:[2-9]|[1-9]\d)" % ACCUMULATES.encode()
-)
 # The class or function that hydra builds from settings, and the names that code which uses hydra for it imports.
 BUILT = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?_target_["']?[ \t]*:[ \t]*["']?([\w.]+)\.\w+""", re.MULTILINE)
 BUILDERS = frozenset({"hydra", "instantiate"})

@@ -33,7 +33,6 @@ from trl_lint.knowledge.engines import (
     TRAINS_ON_SEVERAL,
     Sign,
 )
-from trl_lint.launch.judge.batching import UNSAID, Batching, batching_of_code, batching_of_settings
 from trl_lint.launch.judge.one_gpu import one_gpu_variables
 from trl_lint.launch.judge.own_stages import OwnStage, own_stage
 from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
@@ -70,7 +69,6 @@ class FileEngines:
         spawns: Whether code creates processes itself, so that bare python starts several.
         spawns_ranks: Whether these are certainly the ranks of a job.
         one_process: Whether Accelerate's settings in it are for one process, None if it has none.
-        batching: What settings in it, or code, say of the batches.
         names: The DeepSpeed settings files that Accelerate's settings name.
         group: What code does about process groups.
         built: The unqualified names of the modules whose classes settings have hydra build.
@@ -87,7 +85,6 @@ class FileEngines:
     spawns: bool = False
     spawns_ranks: bool = False
     one_process: bool | None = None
-    batching: Batching = UNSAID
     names: frozenset[str] = frozenset()
     group: Group = Group.NONE
     built: frozenset[str] = frozenset()
@@ -133,25 +130,22 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         by_code, more_bare = _started_by_code(path, data)
         stage, group, trains = own_stage(data), _group_of(data), any(each in data for each in TRAINING)
         engines = _of_code(data) | ({TrainingEngine.DEEPSPEED_ZERO3} if stage is OwnStage.SHARDED else set())
-        shown = FileEngines(
-            _in_order(engines), launches, program, bare | more_bare, spawns, ranks, batching=batching_of_code(data)
-        )
+        shown = FileEngines(_in_order(engines), launches, program, bare | more_bare, spawns, ranks)
         behind = spawn_options(data) if ranks else frozenset[str]()
         return replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
         return FileEngines(launches=launches, bare=bare)
-    batching = batching_of_settings(data) if path.suffix in (JSON, *YAML) else UNSAID
     is_start, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     built = _built(data) if path.suffix in YAML else frozenset[str]()
     if not is_start and one_process is None and not MENTIONS.search(data):
-        return FileEngines(batching=batching, built=built)
+        return FileEngines(built=built)
     if path.suffix == JSON:
-        return FileEngines(_in_order(_of_deepspeed_configuration(data)), batching=batching)
+        return FileEngines(_in_order(_of_deepspeed_configuration(data)))
     launches, bare = _shown_starts(path, data) if is_start or LAUNCHES.search(data) else ((), frozenset())
     outside_launches = _in_order(_signs(IN_CONFIGURATION, data))
     named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
-    found = FileEngines(outside_launches, launches, bare=bare, one_process=one_process, batching=batching, names=named)
+    found = FileEngines(outside_launches, launches, bare=bare, one_process=one_process, names=named)
     return replace(found, built=built)
 
 

@@ -25,7 +25,6 @@ from trl_lint.knowledge.heuristics import FILE_TO_BE_CHOSEN
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.batching import UNSAID, Batching, batching_of_options
 from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
 from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu, starts_others_itself
 from trl_lint.launch.judge.python_invocation import OwnLauncher, Start, bare_start, own_launcher
@@ -54,7 +53,6 @@ class LaunchEngines:
         one_node, one_process: Whether it says that it runs on one machine, or as one process.
         counted: Whether it gives the number of processes.
         options: The names of the options passed to the program, None if some may be unknown.
-        batching: What it says of the batches.
         pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
         by_program: Whether it starts one process, which starts the others, if there are any.
         one_each: Whether it says that it starts one process on each machine, perhaps by a variable as it is set nearby.
@@ -71,7 +69,6 @@ class LaunchEngines:
     one_process: bool = False
     counted: bool = False
     options: frozenset[str] | None = None
-    batching: Batching = UNSAID
     pattern: str = ""
     by_program: bool = False
     one_each: bool = False
@@ -189,7 +186,6 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         is_fixed and not _is_several(launcher_options),
         any(spelled(name) in COUNTS for name, _ in launcher_options),
         None if leaves_open(words) else _option_names(words[place:]),
-        batching_of_options(words[place:]),
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
         one_each=_any_fits(ONE_PROCESS, launcher_options),
         values=_option_values(words[place:]),

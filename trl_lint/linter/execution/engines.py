@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from trl_lint.domain.engines import EnginesInUse, GivenOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
-from trl_lint.launch.judge.batching import UNSAID
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
 from trl_lint.launch.judge.engines import Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
@@ -46,7 +45,6 @@ from trl_lint.linter.execution.project_scan import (
     is_of_another,
     is_of_one,
     launches_of,
-    may_be_named,
     settings_in_use,
     several_shown,
     started_names,
@@ -234,12 +232,11 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = chosen_by(found, programs)
     imported = project.importers.is_imported(str(asks)) or project.built.are_in(asks)
-    accumulates = _accumulate(project, {*programs, *users})
     no_group = _have_no_group(project, {*programs, *users}, is_one=is_one)
     processes = one_node, launched, one_process, some_one_process
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
-    use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, accumulates, no_group, several, elsewhere)
+    use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, no_group, several, elsewhere)
     return use._replace(at_once=at_once, one_gpu=one_process and see_one_gpu(project, str(asks), users))
 
 
@@ -304,22 +301,6 @@ def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str
     alone = [launch.options or frozenset() for launch in started if is_of_one(project, launch)]
     alone += [start.options for start in bare_starts(project, program, own=True)]
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
-
-
-def _accumulate(project: ProjectScan, programs: Collection[str]) -> bool:
-    """Whether a launch of these programs accumulates gradients, and may have an incomplete last batch.
-
-    Without known launches, whether a program does.
-    """
-    said = {each.name: each.shown.batching for each in project.files if each.shown.batching != UNSAID}
-    started = {program: launches_of(project, {program}) for program in programs}
-    found = [
-        launch.batching.beside(said[name] for name in said if name == program or may_be_named(name, launch.names))
-        for program, launches in started.items()
-        for launch in launches
-    ]
-    found = found or [said.get(each, UNSAID) for each in programs]
-    return any(each.accumulates and not each.drops_last for each in found)
 
 
 def _as_started(found: Sequence[FileScan], own: Sequence[LaunchEngines]) -> list[FileScan]:
