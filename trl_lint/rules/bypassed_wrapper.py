@@ -181,7 +181,7 @@ def _lets_others_train(condition: Control, event: ModelCalled) -> bool:
 
     if is_done and rank == 0: return
     """
-    from trl_lint.analysis.program.idioms.path_conditions import branch_of, exits_in, follows
+    from trl_lint.analysis.program.idioms.path_conditions import branch_of, comes_after, exits_in
     from trl_lint.analysis.program.syntax import precedes
     from trl_lint.analysis.transfer.processes.main_process_tests import excludes_others
 
@@ -192,7 +192,7 @@ def _lets_others_train(condition: Control, event: ModelCalled) -> bool:
     around = root if event.function is None else event.function.node
     if precedes(around, event.node, branch):
         return True  # all ranks get there in the first round
-    return follows(root, branch, event.node) and excludes_others(branch.test)
+    return comes_after(root, branch, event.node) and excludes_others(branch.test)
 
 
 def _goes_through_the_wrapper(event: ModelCalled) -> bool:

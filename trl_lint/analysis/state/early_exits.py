@@ -18,7 +18,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import ends_outside
-from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches, branch_of, follows
+from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches, branch_of, comes_after
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Branch, Exit
 from trl_lint.domain.divisions import DividedBy
@@ -51,7 +51,9 @@ def _passed(
 ) -> Iterator[SyncPoint]:
     """The points on the way to an exit, without those out of sight that other ranks pass, too, and then stay."""
     for point in points:
-        if any(follows(root, one, point.node) for one in around) or are_in_opposite_branches(root, leaving, point.node):
+        if any(comes_after(root, one, point.node) for one in around) or are_in_opposite_branches(
+            root, leaving, point.node
+        ):
             continue
         is_before = not _is_within(root, point.node, around[-1]) and not _is_left_behind(root, outer, point.node)
         if point.kind not in UNSEEN or not is_before:

@@ -34,7 +34,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     outcomes_of_parts,
     parts_of,
 )
-from trl_lint.analysis.program.idioms.refused_starts import follows
+from trl_lint.analysis.program.idioms.path_constraints import is_implied
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import inwards, last_name, names_in, of_class, operands
@@ -58,7 +58,7 @@ def decided(frame: Frame, branch: cst.If, evaluate: Evaluate) -> bool | None:
     for check in _checks_before(frame.root, test):
         known = list(_required(frame, check, False, evaluate))
         for outcome in (True, False) if known else ():
-            if follows(Condition(test, outcome), known) and _lasts(frame, check, test):
+            if is_implied(Condition(test, outcome), known) and _lasts(frame, check, test):
                 return outcome
     return None
 

@@ -19,7 +19,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before, last_statement
 from trl_lint.analysis.program.idioms.path_conditions import Condition, ifs_around
-from trl_lint.analysis.program.idioms.refused_starts import follows, known_at
+from trl_lint.analysis.program.idioms.path_constraints import is_implied, known_at
 from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, definitions_around, last_name, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
 
@@ -56,7 +56,7 @@ def _behind_refusals(root: cst.CSTNode, place: cst.CSTNode) -> Iterator[cst.CSTN
     function = around[-1] if around else root
     known = list(known_at(function, place))
     for branch in of_class(function, cst.If) if known else ():
-        if not _fails(root, branch.body) or not follows(Condition(branch.test, True), known):
+        if not _fails(root, branch.body) or not is_implied(Condition(branch.test, True), known):
             continue
         block, is_own = ancestors(root, branch)[-1], definitions_around(root, branch)[-1:] == around[-1:]
         if is_own and _runs_once(root, branch, place) and isinstance(block, (cst.IndentedBlock, cst.Module)):

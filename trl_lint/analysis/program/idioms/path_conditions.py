@@ -246,7 +246,7 @@ def _target(node: cst.CSTNode) -> cst.CSTNode:
     return target
 
 
-def follows(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
+def comes_after(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
     """Whether a place comes after a branch, in the same block or nested in it."""
     block = next(reversed(ancestors(root, branch)), None)
     path = (*ancestors(root, node), node)

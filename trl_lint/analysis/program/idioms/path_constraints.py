@@ -10,7 +10,7 @@ them may be true or false, also of one place and the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 import libcst as cst
@@ -22,8 +22,16 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     is_lasting,
     is_none_test,
     none_test_operand,
+    outcomes_of_parts,
 )
+from trl_lint.analysis.program.syntax import of_class, operands
 
+# Tests that are true where the other is false.
+_OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
+    (cst.Equal, cst.NotEqual),
+    (cst.Is, cst.IsNot),
+    (cst.In, cst.NotIn),
+)
 # The most names in the tests of one path that are tried: 2 ** 8 assignments.
 _MOST_NAMES = 8
 
@@ -53,6 +61,43 @@ def constraints_on_path(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]
     """The outcomes that lead to a place of a function (or module): of the tests around it, and of earlier exits."""
     around = [Condition(branch.test, holds) for branch, holds in ifs_around(root, node)]
     return around + [Condition(each.test, False) for each in exits_before(root, node)]
+
+
+def known_at(function: cst.CSTNode, node: cst.CSTNode) -> Iterator[Condition]:
+    """The outcomes of single tests that lead to a place of a function (or module)."""
+    for each in constraints_on_path(function, node):
+        yield from (part for part in outcomes_of_parts(each) if asks_for_lasting(function, part.test))
+
+
+def is_implied(wanted: Condition, known: Sequence[Condition]) -> bool:
+    """Whether a test has this outcome where others have theirs."""
+    match wanted.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            return is_implied(Condition(denied, not wanted.holds), known)
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            both = (is_implied(Condition(each, wanted.holds), known) for each in (left, right))
+            return all(both) if isinstance(operator, cst.And) is wanted.holds else any(both)
+    return any(_is_same_outcome(wanted, each) for each in known)
+
+
+def _is_same_outcome(one: Condition, other: Condition) -> bool:
+    if one.test.deep_equals(other.test):
+        return one.holds is other.holds
+    match one.test, other.test:
+        case (
+            cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, right)]),
+            cst.Comparison(left=same, comparisons=[cst.ComparisonTarget(opposite, also)]),
+        ) if left.deep_equals(same) and right.deep_equals(also):
+            is_same = type(operator) is type(opposite)
+            is_opposite = any({type(operator), type(opposite)} == set(pair) for pair in _OPPOSITES)
+            return (is_same and one.holds is other.holds) or (is_opposite and one.holds is not other.holds)
+    return False
+
+
+def asks_for_lasting(function: cst.CSTNode, test: cst.BaseExpression) -> bool:
+    """Whether what a test asks for is a name or an attribute that has one value in a function (or module)."""
+    asked = [each for each in operands(test) if isinstance(each, (cst.Attribute, cst.Name))]
+    return bool(asked) and not of_class(test, cst.Call) and all(is_lasting(function, each) for each in asked)
 
 
 def can_hold_together(root: cst.CSTNode, constraints: Iterable[Condition]) -> bool:

@@ -11,12 +11,17 @@ def main(args):
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import Condition, is_lasting, outcomes_of_parts
-from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path
+from trl_lint.analysis.program.idioms.path_conditions import Condition
+from trl_lint.analysis.program.idioms.path_constraints import (
+    asks_for_lasting,
+    constraints_on_path,
+    is_implied,
+    known_at,
+)
 from trl_lint.analysis.program.syntax import (
     ancestors,
     definitions_around,
@@ -26,12 +31,6 @@ from trl_lint.analysis.program.syntax import (
     precedes,
 )
 
-# Tests that are true where the other is false.
-_OPPOSITES: tuple[tuple[type[cst.BaseCompOp], type[cst.BaseCompOp]], ...] = (
-    (cst.Equal, cst.NotEqual),
-    (cst.Is, cst.IsNot),
-    (cst.In, cst.NotIn),
-)
 # What runs its body for some values only, or may catch what is raised in it.
 _OPEN = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With, cst.Lambda)
 
@@ -70,17 +69,12 @@ def _is_refused_by_caller(
     return _raises(around[0], [*passed, *known_at(around[0], call)])
 
 
-def known_at(function: cst.CSTNode, node: cst.CSTNode) -> Iterator[Condition]:
-    """The outcomes of single tests that lead to a place of a function (or module)."""
-    for each in constraints_on_path(function, node):
-        yield from (part for part in outcomes_of_parts(each) if _is_lasting(function, part.test))
-
-
 def _raises(function: cst.FunctionDef, known: Sequence[Condition]) -> bool:
     """Whether a function always raises where these tests have these outcomes."""
-    here = [each for each in known if _is_lasting(function, each.test)]
+    here = [each for each in known if asks_for_lasting(function, each.test)]
     return any(
-        all(follows(each, here) for each in constraints_on_path(function, raised)) and _is_always_met(function, raised)
+        all(is_implied(each, here) for each in constraints_on_path(function, raised))
+        and _is_always_met(function, raised)
         for raised in of_class(function, cst.Raise)
     )
 
@@ -91,37 +85,6 @@ def _is_always_met(function: cst.FunctionDef, raised: cst.Raise) -> bool:
     if any(isinstance(each, (*_OPEN, cst.FunctionDef, cst.ClassDef)) and each is not function for each in around):
         return False
     return not any(precedes(function, each, raised) for each in of_class(function, cst.Return))
-
-
-def follows(wanted: Condition, known: Sequence[Condition]) -> bool:
-    """Whether a test has this outcome where others have theirs."""
-    match wanted.test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            return follows(Condition(denied, not wanted.holds), known)
-        case cst.BooleanOperation(left=left, operator=operator, right=right):
-            both = (follows(Condition(each, wanted.holds), known) for each in (left, right))
-            return all(both) if isinstance(operator, cst.And) is wanted.holds else any(both)
-    return any(_is_same_outcome(wanted, each) for each in known)
-
-
-def _is_same_outcome(one: Condition, other: Condition) -> bool:
-    if one.test.deep_equals(other.test):
-        return one.holds is other.holds
-    match one.test, other.test:
-        case (
-            cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, right)]),
-            cst.Comparison(left=same, comparisons=[cst.ComparisonTarget(opposite, also)]),
-        ) if left.deep_equals(same) and right.deep_equals(also):
-            is_same = type(operator) is type(opposite)
-            is_opposite = any({type(operator), type(opposite)} == set(pair) for pair in _OPPOSITES)
-            return (is_same and one.holds is other.holds) or (is_opposite and one.holds is not other.holds)
-    return False
-
-
-def _is_lasting(function: cst.CSTNode, test: cst.BaseExpression) -> bool:
-    """Whether what a test asks for is a name or an attribute that has one value in a function (or module)."""
-    asked = [each for each in operands(test) if isinstance(each, (cst.Attribute, cst.Name))]
-    return bool(asked) and not of_class(test, cst.Call) and all(is_lasting(function, each) for each in asked)
 
 
 def _names_in(test: cst.BaseExpression) -> set[str]:

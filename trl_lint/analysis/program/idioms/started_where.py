@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import Condition, ifs_around, is_bound, outcomes_of_parts
-from trl_lint.analysis.program.idioms.refused_starts import follows
+from trl_lint.analysis.program.idioms.path_constraints import is_implied
 from trl_lint.analysis.program.syntax import below, definitions_around, holder_name, last_name, names_in, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.process_starts import START_RANKS
@@ -68,7 +68,7 @@ def _arms_without(tree: cst.Module, setting: Condition) -> Iterator[cst.CSTNode]
         if not any(each.name.value == name for each in parameters) or is_bound(function, cst.Name(name)):
             continue
         for branch in of_class(function.body, cst.If):
-            if branch.orelse is not None and follows(Condition(branch.test, True), [setting]):
+            if branch.orelse is not None and is_implied(Condition(branch.test, True), [setting]):
                 yield branch.orelse
-            elif follows(Condition(branch.test, False), [setting]):
+            elif is_implied(Condition(branch.test, False), [setting]):
                 yield branch.body

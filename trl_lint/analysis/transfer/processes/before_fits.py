@@ -29,7 +29,7 @@ from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer
 from trl_lint.analysis.program.idioms.path_conditions import Condition, branch_of, parts_of
-from trl_lint.analysis.program.idioms.refused_starts import follows, known_at
+from trl_lint.analysis.program.idioms.path_constraints import is_implied, known_at
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -207,7 +207,7 @@ def _is_plain_where(test: cst.BaseExpression, root: cst.CSTNode, node: cst.CSTNo
         return _is_plain(test)
     around = definitions_around(root, node)
     known = list(known_at(around[-1] if around else root, node))
-    left = [each for each in parts_of(test) if not follows(Condition(each, True), known)]
+    left = [each for each in parts_of(test) if not is_implied(Condition(each, True), known)]
     return len(left) == 1 and _is_plain(left[0])
 
 

@@ -25,8 +25,8 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     Condition,
     alternatives,
     branch_of,
+    comes_after,
     conditions_implied_by,
-    follows,
     is_bound_once,
     parts_of,
 )
@@ -48,7 +48,7 @@ def is_decided_before(frame: Frame, test: cst.CSTNode, others: Iterable[Branch])
         return False
     for other in others:
         before = branch_of(root, other.test)
-        if before is None or before is branch or all(other.through) or not follows(root, before, branch):
+        if before is None or before is branch or all(other.through) or not comes_after(root, before, branch):
             continue
         remaining = conditions_implied_by(before.test, other.through[0])
         if any(each.test.deep_equals(conditions[0].test) for each in remaining):
