@@ -23,12 +23,13 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
 from trl_lint.analysis.transfer.data.whole_data import makers
+from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import PreparedObject, library_name_of
+from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.loader_samplers import NoSampler
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import Step
-from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS, SHARES_ROWS
 from trl_lint.knowledge.torch_distributed import SHARDS_MODELS
@@ -95,8 +96,7 @@ class UnshardedLoaders(Observer["Frame"]):
 
 def _is_shared(model: Value) -> bool:
     """Whether a wrapper, which several ranks have, synchronises the gradients of a model, at least on some way."""
-    is_wrapped = isinstance(model, PreparedObject) or model.wrapping in WRAPPED_ON_SOME_WAY
-    return is_wrapped and not is_data_parallel(model)
+    return may_be_wrapped(model) and not is_data_parallel(model)
 
 
 def _runs_prepared(frame: Frame, loop: cst.For) -> bool | None:

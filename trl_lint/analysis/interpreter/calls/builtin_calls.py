@@ -22,7 +22,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance, class
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
+from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped, narrowed_to_model
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.domain import ranks
@@ -381,8 +381,7 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             const = WORLD_FALSE
     elif wrapping_of(receiver) is Wrapping.UNWRAPPED and names == ["Module"]:
         const = WORLD_TRUE
-    is_wrapped = wrapping_of(receiver) in WRAPPED_ON_SOME_WAY or isinstance(receiver, PreparedObject)
-    if is_wrapped and names and models.NO_MODELS.issuperset(names):
+    if may_be_wrapped(receiver) and names and models.NO_MODELS.issuperset(names):
         const = False
     if names == ["Tensor"] and receiver.kind in _TENSOR_OR_NOT:
         const = receiver.kind is Kind.TENSOR

@@ -34,6 +34,7 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import assignments, last_name, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped
 from trl_lint.domain.values import Value
 
 
@@ -60,7 +61,7 @@ class ReadWrapped:
 
 def note(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
     """Note the assignment of a wrapped model to an attribute of an object of a class: `vae.net = DDP(vae.net)`."""
-    if self_attribute(target) or not method_order.is_wrapped(value):
+    if self_attribute(target) or not may_be_wrapped(value):
         return
     if _is_frozen((frame.module, cls.module), target.attr.value):
         return

@@ -41,11 +41,11 @@ from trl_lint.analysis.program.project.overridden import overridden_methods
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped
 from trl_lint.domain.equality import same_facts
-from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.model_roles import is_data_parallel, wrapping_of
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.domain.values import Kind, Value, Wrapping
 
 
 class Wrappings:
@@ -58,7 +58,7 @@ class Wrappings:
 def note_wrapping(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
     """Note that a method assigns a wrapped model to an attribute of its object."""
     name, method = self_attribute(target), frame.function
-    if name and method is not None and method.name != "__init__" and is_wrapped(value):
+    if name and method is not None and method.name != "__init__" and may_be_wrapped(value):
         noted = cls.notes.of(Wrappings).by_attribute.setdefault(name, {})
         if id(target) not in noted:
             cls.count(name)  # what has read the attribute so far did not know of it
@@ -96,7 +96,7 @@ def _wrapped_before(frame: Frame, cls: ClassInfo, name: str, value: Value, node:
         return None  # it has assigned it on one way
     for method, assigned in _assigned_in(cls, name):
         assigned_values = cls.values_assigned_in(name, method)
-        if method is reader or not assigned_values or not all(map(is_wrapped, assigned_values)):
+        if method is reader or not assigned_values or not all(map(may_be_wrapped, assigned_values)):
             continue
         after = methods_after(frame, cls.origin, method, assigned)
         if any(each.node is reader.node for each in after) or _is_after_call(frame, cls.origin, method, assigned, node):
@@ -141,11 +141,6 @@ def _among_others(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst
 def is_uninformative(value: Value) -> bool:
     """Whether nothing is known of the wrapper around a value."""
     return value.kind is Kind.UNKNOWN or wrapping_of(value) is Wrapping.UNKNOWN
-
-
-def is_wrapped(value: Value) -> bool:
-    """Whether a value is a wrapped model, or becomes one if it is a model."""
-    return isinstance(value, PreparedObject) or wrapping_of(value) in WRAPPED_ON_SOME_WAY
 
 
 def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Assign]]:

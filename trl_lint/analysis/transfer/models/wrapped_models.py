@@ -105,6 +105,11 @@ def is_wrapped(value: Value) -> bool:
     return isinstance(value, PreparedObject) or wrapping_of(value) is Wrapping.WRAPPED
 
 
+def may_be_wrapped(value: Value) -> bool:
+    """Whether a value is a model that is wrapped on one path at least, or becomes one if it is a model."""
+    return isinstance(value, PreparedObject) or wrapping_of(value) in WRAPPED_ON_SOME_WAY
+
+
 def wrapped_at(frame: Frame, model: Value, node: cst.CSTNode, by_ddp: bool) -> Step:
     """The step that wraps a model here. FSDP may wrap its own parts: it passes attributes on."""
     if by_ddp and wrapping_of(model) is Wrapping.WRAPPED and is_replicated(model):
@@ -342,5 +347,5 @@ def has_wrapped_model(frame: Frame) -> bool:
 
 def _is_shared(value: Value) -> bool:
     """Whether several ranks train it. A model in DataParallel is trained by one process."""
-    is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY or has_dtensors(value)
+    is_shared = may_be_wrapped(value) or has_dtensors(value)
     return (is_shared and not is_data_parallel(value)) or library_name_of(value) in (ENGINE, FABRIC)
