@@ -37,12 +37,11 @@ def is_of_own_run(project: Project, event: Event) -> bool:
 
 
 def with_run(project: Project, violation: Violation) -> Violation:
-    """A violation that is no crash if each process has a run of its own: a function given to a library logs to it."""
+    """A violation that is no crash if each process has a run of its own, to which a hook or a given function logs."""
     event = violation.event
-    if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN or not event.called_back:
+    if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
         return violation
-    in_class = event.function is not None and event.function.cls is not None and event.function.cls.library_bases()
-    if in_class or violation.consequence is not event.effect.in_hooks or not _is_started_by_all(project):
+    if violation.consequence is not event.effect.in_hooks or not _is_started_by_all(project):
         return violation
     return replace(violation, consequence=event.effect.consequence)
 
