@@ -110,7 +110,7 @@ SINKS = either(
     named(_rows(Store)),
     named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
 )
-EVALUATIONS = named((*torch.WITHOUT_GRADIENTS, torch.SETS_GRADIENTS))
+EVALUATIONS = named((*torch.WITHOUT_GRADIENTS, torch.SETS_GRADIENTS, *models.GENERATES))
 SHOWN = named((*loggers.SHOWS, *loggers.DUMPS, *effects.WRITE_TEXTS), "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 

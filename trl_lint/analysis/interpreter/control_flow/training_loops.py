@@ -22,6 +22,7 @@ from trl_lint.domain.kinds import BatchValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+from trl_lint.knowledge.models import GENERATES
 from trl_lint.knowledge.torch import SETS_GRADIENTS, STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
 _LITERALS = ("False", "True")
@@ -35,7 +36,7 @@ def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
         names = _names_called(frame, loop.body, loop)
     if names & STEPS_OF_TRAINING:
         return False
-    return is_off or bool(names & WITHOUT_GRADIENTS) or _calls_without_gradients(frame, loop)
+    return is_off or bool(names & (WITHOUT_GRADIENTS | GENERATES)) or _calls_without_gradients(frame, loop)
 
 
 def asking_for_batches(

@@ -22,8 +22,8 @@ from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.values import Kind, Value
 
 _NEXT = "next"
-# Kinds of rows that a rank takes by its number.
-_TAKEN = frozenset({Kind.TENSOR, Kind.UNKNOWN})
+# Kinds of rows that a rank takes by its number, and of their places: `for i in range(rank, len(rows), size)`.
+_TAKEN = frozenset({Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def given(frame: Frame, node: cst.Call, value: Value) -> Value:
