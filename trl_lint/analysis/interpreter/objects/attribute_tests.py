@@ -84,10 +84,12 @@ def may_be_left_bare(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
 
 
 def is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
-    """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
+    """Whether the code that wraps the model, or passes it on, sets this attribute on the wrapper, to be read here."""
+    project = frame.engine.project
+    if frame.function is not None and wrapper_attributes.is_set_by_caller(project, frame.function, name):
+        return True
     return any(
-        wrapper_attributes.is_set_on_wrapper(frame.engine.project, each, name, frame.root, node)
-        for each in steps(model.provenance)
+        wrapper_attributes.is_set_on_wrapper(project, each, name, frame.root, node) for each in steps(model.provenance)
     )
 
 

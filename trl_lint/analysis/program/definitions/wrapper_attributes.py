@@ -27,18 +27,22 @@ Nor are those that are set where the model is taken for bare:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions import set_by_name
+from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
     definitions_around,
     innermost,
     inwards,
+    last_name,
     names_in,
     of_class,
     precedes,
@@ -47,6 +51,7 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.knowledge.models import INNER_MODEL
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Project
     from trl_lint.domain.provenance import Step
 
@@ -84,6 +89,41 @@ def is_set_on_wrapper(project: Project, step: Step, name: str, reader: cst.CSTNo
         and isinstance(reader, cst.FunctionDef)
         and _is_read_first(root, wrapping_assignment, setting, reader, read)
     )
+
+
+@noted
+def is_set_by_caller(project: Project, function: FunctionInfo, name: str) -> bool:
+    """Whether code sets an attribute on an object right where it passes that to a function, or a constructor.
+
+    model = wrap(model)                             a helper of the project that returns the wrapper
+    model.hyp = hyp
+    loss = ComputeLoss(model)                       reads `model.hyp`
+    """
+    is_constructor = function.cls is not None and function.name == CONSTRUCTOR
+    called = function.cls.name if function.cls is not None and is_constructor else function.name
+    mentioned = re.compile(rb"\w\." + name.encode() + rb"\s*=(?!=)")
+    paths = [path for path, code in project.linted_code(called) if mentioned.search(code)]
+    trees = (module.tree for path in paths if (module := project.module(path)) is not None)
+    return any(_sets_before_call(tree, called, name) for tree in trees)
+
+
+def _sets_before_call(tree: cst.Module, called: str, name: str) -> bool:
+    for call in of_class(tree, cst.Call):
+        if last_name(call.func) == called:
+            root = innermost(tree, call, cst.FunctionDef) or tree
+            passed = [arg.value for arg in call.args if isinstance(arg.value, cst.Name)]
+            if any(_has_then(root, model, name, call) for model in passed):
+                return True
+    return False
+
+
+def _has_then(root: cst.CSTNode, model: cst.Name, name: str, call: cst.Call) -> bool:
+    """Whether an attribute of a variable is set before a call, and the variable is not bound again in between."""
+    before = [each for each in of_class(root, cst.Assign) if precedes(root, each, call)]
+    bound = [place for place, each in enumerate(before) if any(model.deep_equals(to) for to in _bound(each))]
+    setting = (each for each in before[max(bound, default=-1) + 1 :] if _sets(each, name, [model]))
+    targets = (target for each in setting for target in _bound(each) if isinstance(target, cst.Attribute))
+    return not all(is_set_on_bare_model(root, each) for each in targets)
 
 
 def is_set_on_bare_model(root: cst.CSTNode, target: cst.Attribute) -> bool:
