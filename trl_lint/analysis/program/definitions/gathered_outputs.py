@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
 from trl_lint.analysis.program.project.import_lines import linted_and_imported
 from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.syntax import assignments, is_literal_none, last_name, of_class
@@ -33,8 +34,6 @@ _GATHERS = frozenset(
     row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Collective) and row.result == "gathered"
 ) - {"gather"}
 _FORWARD = "forward"
-# A function of autograd is applied: `GatherLayer.apply(x)`.
-_APPLY = "apply"
 # How many calls are followed from one function into the next.
 _MOST_CALLEES = 2
 
@@ -90,7 +89,7 @@ def _gathers(project: Project, call: cst.Call, steps: int) -> bool:
     name = last_name(call.func)
     if name in _GATHERS:
         return True
-    if name == _APPLY and isinstance(call.func, cst.Attribute):
+    if name == APPLY and isinstance(call.func, cst.Attribute):
         name = last_name(call.func.value)
     return steps > 0 and _does_gather(project, name, steps - 1)
 

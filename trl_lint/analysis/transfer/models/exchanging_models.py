@@ -6,6 +6,8 @@ Which of their outputs are each rank's own is not known then:
         def forward(self, x): dist.all_reduce(counts); return {"used": (counts > 1).sum()}     it does
     class Quantizer(nn.Module):
         def __init__(self): self.parts.append(Codebook(512))                                   it does, in a part
+    class Pairs(nn.Module):
+        def forward(self, x): return Gather.apply(x)                                           it does, by a function
     class Encoder(nn.Module):
         def forward(self, x): return self.layers(x)                                            it does not
 """
@@ -16,6 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.call_order import methods_run_by
 from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.definitions.reduced_forwards import APPLY
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import last_name, of_class
@@ -54,13 +57,15 @@ def _exchanges(frame: Frame, cls: ClassInfo, depth: int, seen: set[int]) -> bool
 
 
 def made_by(engine: Interpreter, cls: ClassInfo) -> tuple[ClassInfo, ...]:
-    """The project's classes of the objects that code of a class makes."""
+    """The project's classes of what code of a class makes, and of the functions of autograd that it uses."""
     return tuple(dict.fromkeys(made for base in cls.project_lineage() for made in _made_in(base, engine)))
 
 
 @noted_in_file
 def _made_in(cls: ClassInfo, engine: Interpreter) -> tuple[ClassInfo, ...]:
-    names = {call.func.value for call in of_class(cls.node, cst.Call) if isinstance(call.func, cst.Name)}
+    callees = (call.func for call in of_class(cls.node, cst.Call))
+    named = (each.value if last_name(each) == APPLY and isinstance(each, cst.Attribute) else each for each in callees)
+    names = {each.value for each in named if isinstance(each, cst.Name)}
     known = (engine.global_name(cls.module, name) for name in sorted(names))
     settled = (engine.settle(each) for each in known if each is not None)
     return tuple(each.cls for each in settled if isinstance(each, ClassValue))
