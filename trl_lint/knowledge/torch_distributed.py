@@ -46,6 +46,8 @@ DDP = "torch.nn.parallel.DistributedDataParallel"
 DATA_PARALLEL = "torch.nn.DataParallel"
 # The parameter of DDP and FSDP for the group whose ranks they synchronise; by default, all ranks.
 GROUP_OF_WRAPPER = "process_group"
+# The argument with which a collective returns before it is done; `wait` of its result waits for it.
+ASYNCHRONOUS = "async_op"
 # The same for FSDP, and the mesh that says who shares the shards.
 GROUPS_OF_FSDP = ((1, GROUP_OF_WRAPPER), (-1, "device_mesh"))
 # The parameter of DDP that keeps its forward from broadcasting the model's buffers (`_pre_forward`). A layer that

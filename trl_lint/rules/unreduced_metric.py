@@ -190,6 +190,9 @@ def _chain(event: Logged, write: Write) -> Step | None:
 
 
 def _shown(event: MetricShown) -> Violation:
+    from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
+
+    in_doubt = may_be_reduced(Caller(event.module, event.function), event.node, _called)
     return Violation(
         event=event,
         message=_message([event.what] if event.what else [], event),
@@ -197,6 +200,8 @@ def _shown(event: MetricShown) -> Violation:
         help=_gathering(event, event.value, event.value.rank, _FIRST if event.value.rank.how else ""),
         metric=event.what,
         by_hand="it is only shown here; the values that it is computed from have to be gathered first",
+        by_default=False if in_doubt else None,
+        in_doubt=in_doubt,
     )
 
 

@@ -29,6 +29,7 @@ from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
     children,
+    keyword_value,
     last_name,
     of_class,
     parts_of_target,
@@ -36,6 +37,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import EXCHANGES
+from trl_lint.knowledge.torch_distributed import ASYNCHRONOUS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -279,18 +281,21 @@ def _filled(place: _Place, value: cst.CSTNode, other: _Place = ()) -> Iterator[t
 
 @tree_cache(64)
 def _reduced(root: cst.CSTNode) -> Sequence[_Made]:
-    """The places that get what a call exchanges between ranks, and the arguments of such calls without a result."""
+    """The places that get what a call exchanges between ranks, and the arguments that such a call changes in place.
+
+    Those are the arguments of a call without a result, and of one that returns before it is done.
+    """
     found = [
         each
         for each in _made(root)
         if any(_exchanges(call) for part in each.parts for call in of_class(part, cst.Call))
     ]
-    for node in of_class(root, cst.Expr):
-        call = node.value
-        if isinstance(call, cst.Call) and _exchanges(call):
+    alone = {id(each.value) for each in of_class(root, cst.Expr)}
+    for call in of_class(root, cst.Call):
+        if _exchanges(call) and (id(call) in alone or keyword_value(call, ASYNCHRONOUS) is not None):
             # `meter.all_reduce()` is of the meter.
             given = [each.value for each in call.args] or [call]
-            found += [_Made(place, (), node) for part in given for place in _places(part)]
+            found += [_Made(place, (), call) for part in given for place in _places(part)]
     return found
 
 
