@@ -100,7 +100,11 @@ def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:
         return False
     name = last_name(node.func)
     moves = of_method(name).device is not DeviceTransfer.KEEPS
-    return not moves and name != "from_numpy" and not name[:1].isupper()
+    return not moves and name not in _ON_THE_HOST and not name[:1].isupper()
+
+
+# They use the host's memory, and take no `device`.
+_ON_THE_HOST = frozenset({"from_numpy", "frombuffer"})
 
 
 def _becomes_an_array(event: CollectiveCalled) -> bool:

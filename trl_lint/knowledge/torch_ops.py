@@ -433,6 +433,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "torch.BFloat16Tensor torch.BoolTensor torch.ByteTensor torch.CharTensor torch.DoubleTensor torch.FloatTensor "
         "torch.HalfTensor torch.IntTensor torch.LongTensor torch.ShortTensor torch.from_numpy torch.scalar_tensor",
     ),
+    Operation("torch.frombuffer", R.CREATES, device=D.CREATED),
     Operation("torch.Tensor", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
     Operation("new_tensor", R.CREATES_LIKE),
     *_constructors("arange", R.FILLS, S.COUNTS_UP),

@@ -404,6 +404,7 @@ _BUILTINS: dict[str, Value] = {
         name: LibraryName(f"builtins.{name}")
         for name in (
             *torch_table.PURE_BUILTINS,
+            "bytearray",
             "callable",
             "delattr",
             "exec",

@@ -74,6 +74,8 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _TEXTS:
         shown = [text_of(value) for value in settings.counts_by_name(args)]
         return operators.made_of(frame, shown, tensor_functions.builtin(name, shown))
+    if name in _BYTES:
+        return _bytes(name, args)
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
         return tensor_functions.builtin(name, args.all())
     if name in _SILENT:
@@ -88,6 +90,13 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
         made = Cell("dict", dict_constructors.entries_of(frame, args)) if name == "dict" else Cell(name)
         return frame.allocate(node, made)
     return frame.engine.unresolved(frame, args, node)
+
+
+def _bytes(name: str, args: Arguments) -> Value:
+    """Bytes are no tensor. The content of a `bytearray` may change, for example in `file.readinto(buffer)`."""
+    is_constant = name == "bytes"
+    rank = ranks.nonlinear(ranks.combine_all(each.rank for each in args.all())) if is_constant else ranks.UNKNOWN
+    return derived(rank, Kind.STRING, *args.all(), device="")
 
 
 def _forget_constants(frame: Frame, args: Arguments) -> None:
@@ -108,6 +117,7 @@ _FAIL_FOR_NONE = frozenset({
     "sorted", "sum", "tuple",
 })  # fmt: skip
 _SET = frozenset({bool, float, int, str})
+_BYTES = frozenset({"bytearray", "bytes"})
 _TEXTS = frozenset({"format", "repr", "str"})
 # Builtins that are reported to the observers.
 _OBSERVED = frozenset({"open", "print"})
