@@ -56,6 +56,8 @@ These are not reported:
 - calls whose result is discarded or only used without its gradients (`.item()`, `.detach()`, `>`), goes into the
   wrapper's forward or is combined with its result, also if a function that is passed the wrapper runs it, and
   embeddings in a file that passes them on as `inputs_embeds`;
+- calls with what another wrapper, which is an attribute as well, has computed with gradients: it may be the one that
+  is trained (`self.d.module(self.g(z))`);
 - functions that also call the wrapper themselves, calls after one of the wrapper whose result the same backward pass
   starts from, and calls inside the wrapper's forward.
 
@@ -207,6 +209,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         is_added_to,
         is_combined_with_calls,
     )
+    from trl_lint.analysis.program.idioms.trained_through import gets_result_of
     from trl_lint.analysis.program.syntax import used_names
 
     root = event.function.node if event.function is not None else event.module.tree
@@ -216,30 +219,41 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         # Another model's wrapper does not matter here. `getattr(model, "module", model)`, whatever `model` is.
         own = frozenset(used_names(taken_off.node))
         names = names & own or names or own
-    forwards = Forwards(names, event.attributes, event.passed)
+    forwards = Forwards(names, _own_attributes(event) or event.attributes, event.passed)
     if _is_prepared(event, root, names):
         return True
     if is_combined_with_calls(root, event.node, forwards, WITHOUT_GRADIENTS):
+        return True
+    if gets_result_of(root, event.node, Forwards(frozenset(), event.attributes), WITHOUT_GRADIENTS):
         return True
     if is_added_to(root, event.node, event.with_gradients) or embeds_for_a_forward(event.module.tree, root, event.node):
         return True
     return taken_off is not None and calls_a_name_in(taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS)
 
 
+def _own_attributes(event: ModelCalled) -> frozenset[str]:
+    """The attributes of `self` that are wrappers, and are named where the code takes this module off."""
+    from trl_lint.analysis.program.syntax import below, self_attribute
+
+    taken_off = event.model.provenance
+    if taken_off is None:
+        return event.attributes
+    return event.attributes & {self_attribute(each) for each in below(taken_off.node)}
+
+
 def _is_prepared(event: ModelCalled, root: CSTNode, names: frozenset[str]) -> bool:
     """Whether the wrapper of this very module has run before, in a forward that prepares the next backward pass."""
     from trl_lint.analysis.program.idioms.prepared_backward import is_prepared
     from trl_lint.analysis.program.idioms.result_uses import Forwards
-    from trl_lint.analysis.program.syntax import below, contexts_around, self_attribute
+    from trl_lint.analysis.program.syntax import below, contexts_around
 
     taken_off = event.model.provenance
-    own = event.attributes if taken_off is None else {self_attribute(each) for each in below(taken_off.node)}
     used_up, callee = event.passed - event.pending, getattr(event.node, "func", event.node)
     if taken_off is not None and not any(each is taken_off.node for each in below(root)):
         names &= frozenset(name for name, _ in event.names)  # where it was unwrapped, they meant something else
     forwards = (
         each
-        for each in Forwards(names, event.attributes & own, event.pending).calls_in(root)
+        for each in Forwards(names, _own_attributes(event), event.pending).calls_in(root)
         if id(each) not in used_up
         and not each.func.deep_equals(callee)
         and not _NOT_PREPARED & contexts_around(root, each)

@@ -40,7 +40,7 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     root: the function (or module) of the node.
     """
     path = ancestors(root, node)
-    if _is_detached(root, node):
+    if is_detached(root, node):
         return True
     match path[-1] if path else None:
         case cst.Expr():
@@ -48,7 +48,7 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
             mentions = _mentions(root, name, statement)
             reads = [each for each in mentions if not isinstance(ancestors(root, each)[-1], cst.AssignTarget)]
-            if reads and not any(_may_read(root, node, each) and not _is_detached(root, each) for each in reads):
+            if reads and not any(_may_read(root, node, each) and not is_detached(root, each) for each in reads):
                 return True
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
                 return not mentions
@@ -56,7 +56,7 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     return False
 
 
-def _is_detached(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+def is_detached(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a value is only used without its gradients: `fake.detach()`."""
     around = ancestors(root, node)[-1:]
     return any(isinstance(each, cst.Attribute) and torch_ops.of_method(each.attr.value).detaches for each in around)
@@ -206,7 +206,7 @@ def is_combined_with_calls(root: cst.CSTNode, node: cst.CSTNode, forwards: Forwa
             is_combined
             or (
                 contains_node
-                and (from_calls & spelled or any(_is_passed(call, node) or _is_passed(node, call) for call in calls))
+                and (from_calls & spelled or any(_is_computed_with(root, small.value, node, call) for call in calls))
             )
             or any(from_result & used_names(call) for call in calls)
         ):
@@ -222,6 +222,14 @@ def is_combined_with_calls(root: cst.CSTNode, node: cst.CSTNode, forwards: Forwa
 def _is_passed(result: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether a call is passed a result, or what is computed from it: `head(model(x))`."""
     return isinstance(call, cst.Call) and any(each is result for arg in call.args for each in below(arg))
+
+
+def _is_computed_with(root: cst.CSTNode, value: cst.CSTNode, result: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether one is passed to the other, or they are in one sum or the like: `model(x).mean() - head(y).mean()`."""
+    if _is_passed(call, result) or _is_passed(result, call):
+        return True
+    operations = () if is_detached(root, call) else of_class(value, cst.BinaryOperation)
+    return any({result, call} <= set(below(each)) for each in operations)
 
 
 def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> bool:
