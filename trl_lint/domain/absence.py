@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
 
 
+# The text of a test that is a decorator begins with this.
+BY_DECORATOR = "@"
+
+
 class Instead(Enum):
     """What ranks have that lack a value: nothing (it is not bound there), None, or a constant flag."""
 
@@ -45,9 +49,9 @@ class Instead(Enum):
 class Absence:
     """That some ranks lack a value, and what they have instead.
 
-    condition: the test that decides which ranks, with its code in `test`. holds: its result on the ranks that have the
-    value. bound: where they bind it. owner: the function (or module) with the test. around: the ids of the test nodes
-    of the conditions around both branches.
+    condition: the test, or the decorator, that decides which ranks, with its code in `test`. holds: its result on the
+    ranks that have the value. bound: where they bind it. owner: the function (or module) with the test. around: the ids
+    of the test nodes of the conditions around both branches.
     """
 
     condition: Step
@@ -63,6 +67,11 @@ class Absence:
     def key(self) -> tuple[Hashable, ...]:
         """What distinguishes one absence from another."""
         return self.test, self.holds, self.instead, id(self.bound.node)
+
+    @property
+    def is_by_decorator(self) -> bool:
+        """Whether a decorator decides which ranks run the function that binds the value."""
+        return self.test.startswith(BY_DECORATOR)
 
     @property
     def is_none(self) -> bool:

@@ -12,6 +12,8 @@ Reports names and attributes that some ranks do not have, where these ranks use 
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
   classes or other code in the file assign is not reported, unless that is one method whose only call is under the
   condition (`if rank == 0: self.start_log()`);
+- the same of attributes that a method binds which a decorator runs on some ranks only: `@rank_zero_only`, or one of the
+  project (`if rank == 0: return method(*args)`);
 - an attribute that `prepare_data` of a Lightning data module binds, which one process of each node runs, read in
   `setup` or another method that all run.
 
@@ -71,6 +73,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import ValueLacked
+from trl_lint.domain.absence import Absence
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.lightning import PREPARES
@@ -108,14 +111,21 @@ def _message(event: ValueLacked, name: str) -> str:
             f"only the first process of each node runs `{PREPARES}`, which {binds} `{name}`, and all use it: "
             "with several processes, the others fail here"
         )
-    holds = absence.holds is not absence.is_none  # on the ranks that the message begins with
-    where = f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
+    where = _ranks(absence)
     is_for_others = event.control.is_chosen_by_rank
     if absence.is_none:
         users, failing = ("these", "they") if is_for_others else ("all ranks", "those without it")
         return f"`{name}` is None on {where}, and {users} use it: with several processes, {failing} fail here"
     users, failing = ("the others", "they") if is_for_others else ("all ranks", "the others")
     return f"only {where} define `{name}`, and {users} read it: with several processes, {failing} fail here"
+
+
+def _ranks(absence: Absence) -> str:
+    """The ranks that the message begins with: those that have None, or those that have a value."""
+    if absence.is_by_decorator:
+        return f"ranks that `@{source_of(absence.condition)}` {'does not let' if absence.is_none else 'lets'} in"
+    holds = absence.holds is not absence.is_none
+    return f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
 
 
 def _help(event: ValueLacked, name: str) -> str:

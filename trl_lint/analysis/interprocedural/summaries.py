@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter.calls import library_calls, registered_hooks
 from trl_lint.analysis.interpreter.control_flow import process_exits, statements
 from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import (
+    bound_by_decorated,
     decorators,
     early_exits_of_nothing,
     early_returns,
@@ -230,6 +231,7 @@ class Runs(Definitions):
         if memory is not None:
             frame.memory = memory
         early_returns.note_differing(frame, of_some, divided)
+        bound_by_decorated.note(frame, function, before, decorated)
         if frame.yielded is not None:
             first_rank.note_manager(frame, function, entry)
             yielded = seeded_orders.as_drawn(frame, function.node, frame.yielded)

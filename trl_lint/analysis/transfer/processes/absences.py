@@ -228,7 +228,7 @@ def _lacking(
             continue
         instead = _instead(division, key, value, other.get(key))
         if instead is not None:
-            found[key] = division.absence(_binding(code, key) or division.test, instead)
+            found[key] = division.absence(binding_of(code, key) or division.test, instead)
     return found
 
 
@@ -267,7 +267,7 @@ _BINDERS = {
 }
 
 
-def _binding(code: cst.CSTNode, key: Hashable) -> cst.CSTNode | None:
+def binding_of(code: cst.CSTNode, key: Hashable) -> cst.CSTNode | None:
     """The node where code first binds a name, or an attribute of an object; None if its text does not show one."""
     name = key[1] if isinstance(key, tuple) else key
     for node in below(code):
