@@ -18,6 +18,7 @@ A sampler of the project that takes every n-th row from the number of this rank 
     def __iter__(self): return iter(self.rows[self.rank :: self.world_size])
     def __iter__(self): return iter(self.rows[self.rank * self.each : (self.rank + 1) * self.each])
     def __iter__(self): return iter(range(dist.get_rank(), len(self.rows), dist.get_world_size()))
+    def __init__(self, rows, rank, size): self.rank, self.size, self.rows = rank, size, rows[rank::size]
 """
 
 from __future__ import annotations
@@ -117,9 +118,16 @@ def _is_size_in(cls: ClassInfo, number_in: NumberIn, method: FunctionInfo, node:
 
 
 def _resolved(root: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression that a name stands for, also as a part: `rank, size = dist.get_rank(), dist.get_world_size()`."""
-    given = [value for target, value in assigned_parts(root) if target.deep_equals(node)]
-    return given[0] if isinstance(node, cst.Name) and len(given) == 1 else node
+    """The expression that a name stands for, also as a part: `rank, size = dist.get_rank(), dist.get_world_size()`.
+
+    Of what a constructor keeps (`self.rank = rank`), the attribute has what each object is given.
+    """
+    if not isinstance(node, cst.Name):
+        return node
+    parts = list(assigned_parts(root))
+    given = [value for target, value in parts if target.deep_equals(node)]
+    kept = [target for target, value in parts if self_attribute(target) and value.deep_equals(node)]
+    return (kept or given)[0] if len(kept or given) == 1 else node
 
 
 def _given(cls: ClassInfo, name: str) -> Iterator[Value]:
