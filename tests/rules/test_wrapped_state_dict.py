@@ -252,6 +252,60 @@ def test_a_hint_says_why(lines: str, reason: str):
     assert (fix.applicability, fix.reason) == (Applicability.DISPLAY, reason)
 
 
+SEVERAL = "world_size = int(os.environ.get('WORLD_SIZE', '1'))\n"
+UNWRAPPED = 'net.load_state_dict(getattr(model, "module", model).state_dict())'
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_sure"),
+    [
+        ("model = DDP(net)\n", True),
+        ("model = net\nmodel = DDP(model)\n", True),
+        ("with args.context:\n    model = DDP(net)\n    TAKE", True),
+        (SEVERAL + "if world_size == 1:\n    return\nmodel = DDP(net)\n", True),
+        (SEVERAL + "if world_size > 1:\n    model = DDP(net)\n    TAKE", True),
+        (SEVERAL + "model = DDP(net) if world_size > 1 else net\n", False),
+        (SEVERAL + "model = net\nif world_size > 1:\n    model = DDP(net)\n", False),
+        (SEVERAL + "model = DDP(net)\nif world_size == 1:\n    model = model.module\n", False),
+        (SEVERAL + "wrapped = DDP(net)\nmodel = wrapped if world_size > 1 else net\n", False),
+    ],
+)
+def test_a_model_that_one_process_may_leave_bare_is_unwrapped_if_it_is_wrapped(lines: str, is_sure: bool):
+    taking = "net.load_state_dict(model.state_dict())"
+    lines = lines.replace("TAKE", taking) if "TAKE" in lines else lines + taking
+    text = program("net = Net()\n", lines + "\n").replace("import copy\n", "import copy\nimport os\n")
+    mended = text.replace(taking, taking.replace("model", "model.module") if is_sure else UNWRAPPED)
+    assert SNIPPETS.mended(text, unsafe=True) == mended
+    assert SNIPPETS.mended(text) == (mended if is_sure else text)
+
+
+@pytest.mark.parametrize(
+    ("wraps", "is_sure"),
+    [
+        ("self.model = DDP(self.net)", True),
+        ("self.model = DDP(self.net) if int(os.environ['WORLD_SIZE']) > 1 else self.net", False),
+        ("self.set_up()\n\n    def set_up(self):\n        self.model = DDP(self.net)", False),
+    ],
+)
+def test_an_attribute_that_the_constructor_always_wraps(wraps: str, is_sure: bool):
+    taking = "self.net.load_state_dict(self.model.state_dict())"
+    constructor = f"    def __init__(self):\n        self.net = Net()\n        {wraps}\n\n"
+    keeps = f"    def keep(self):\n        {taking}\n"
+    text = IMPORTS.replace("copy\n", "copy\nimport os\n", 1) + "class Runner:\n" + constructor + keeps
+    taken = "self.model.module" if is_sure else 'getattr(self.model, "module", self.model)'
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("(self.model.state", f"({taken}.state")
+
+
+def test_a_load_by_the_wrapper_needs_the_names_of_a_wrapper_on_each_way():
+    lines = SEVERAL + "other = DDP(Net()) if world_size > 1 else Net()\n" + WRAP
+    text = program(lines + "model.module.load_state_dict(other.state_dict())\n").replace(
+        "copy\n", "copy\nimport os\n", 1
+    )
+    assert SNIPPETS.mended(text) == text
+    unwrapped = 'model.module.load_state_dict(getattr(other, "module", other).state_dict())'
+    assert unwrapped in SNIPPETS.mended(text, unsafe=True)
+
+
 # --- through a file -------------------------------------------------------------------------------------
 
 SAVE = "torch.save({'model': model.state_dict(), 'epoch': 1}, path)\n"

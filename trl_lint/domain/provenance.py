@@ -167,6 +167,12 @@ class WrappedByProjectClass(Step):
     names: frozenset[str] = field(kw_only=True)
 
 
+class WrappedHere(Step):
+    """A call of a wrapper's class that wraps a model; its result is the wrapped one."""
+
+    __slots__ = ()
+
+
 class WrappedAgain(Step):
     """A model that is wrapped already is wrapped once more: what is inside is the first wrapper."""
 

@@ -36,6 +36,9 @@ Checkpoints without the prefix can be loaded by programs that wrap nothing, such
   is surely that of a wrapper. This is *safe*: the same weights get the same values.
 - The load of a wrapper is made that of the module in it (`model.module.load_state_dict(best)`, or
   `accelerator.unwrap_model(model).load_state_dict(best)`). The first is *safe*, too.
+- If the code does not show that the model is always wrapped, as in `model = DDP(net) if world_size > 1 else net`, the
+  module is `getattr(model, "module", model)`, which is right on one process, too. This is *unsafe*, as another model
+  may have a part of that name.
 - Where the wrapper loads weights that come from a file, or are left out silently (`strict=False`), it is *unsafe*; so
   is `unwrap_model`, as under FSDP the wrapper itself has to load them.
 - It is a *hint* if a condition decides whether the model is wrapped, if the fix would change what files contain, and

@@ -51,7 +51,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_replicated
-from trl_lint.domain.provenance import FullBatches, Prepared
+from trl_lint.domain.provenance import FullBatches, Prepared, WrappedHere
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
@@ -354,7 +354,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         inner = as_wrappable(args.positional[0]) if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, so no gradients to synchronise
             return created.with_parts(ModelRole.DATA_PARALLEL).replace(
-                provenance=frame.step(node, "it is wrapped here")
+                provenance=WrappedHere(frame.module, node, "it is wrapped here")
             )
         by_ddp = is_replicated(created)
         wrapped_models.note_wrapped(frame, args, node, by_ddp)

@@ -44,7 +44,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
 )
 from trl_lint.domain.model_roles import has_dtensors, in_model_role, is_data_parallel, is_replicated, wrapping_of
-from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere, steps
+from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedHere, WrappedWhere, steps
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -114,7 +114,7 @@ def wrapped_at(frame: Frame, model: Value, node: cst.CSTNode, by_ddp: bool) -> S
     """The step that wraps a model here. FSDP may wrap its own parts: it passes attributes on."""
     if by_ddp and wrapping_of(model) is Wrapping.WRAPPED and is_replicated(model):
         return WrappedAgain(frame.module, node, "it is wrapped once more here", model.provenance)
-    return frame.step(node, "it is wrapped here")
+    return WrappedHere(frame.module, node, "it is wrapped here")
 
 
 def may_stay_unwrapped(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
