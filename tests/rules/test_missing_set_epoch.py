@@ -281,6 +281,68 @@ def test_other_files_may_tell_the_sampler_the_epoch(files, is_reported, tmp_path
     assert found(folder, "train.py") == found(folder, ".") == [("train.py", 7, "TRL019")] * is_reported
 
 
+RUNNER = (
+    IMPORTS
+    + """\
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Runner:
+    def __init__(self, net, rows):
+        self.model = DDP(net)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.loader = DataLoader(rows, sampler=DistributedSampler(rows))
+        self.hooks = []
+
+    def run(self):
+        for self.epoch in range(10):
+            for hook in self.hooks:
+                hook.begin(self)
+            for batch in self.loader:
+                self.model(batch).sum().backward()
+                self.optimizer.step()
+"""
+)
+RUNNER_LOOP = RUNNER[: RUNNER.index("for self.epoch")].count("\n") + 1
+HOOK = """\
+class Seeds:
+    def begin(self, runner):
+        runner.loader.sampler.set_epoch(runner.epoch)
+"""
+STARTS = """\
+import torch.distributed as dist
+from engine import Runner
+from hooks import Seeds
+
+
+def main(net, rows):
+    dist.init_process_group("nccl")
+    runner = Runner(net, rows)
+    runner.hooks.append(Seeds())
+    runner.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "is_reported"),
+    [
+        ({"hooks.py": HOOK}, False),
+        ({"hooks/__init__.py": "from .seeds import Seeds\n", "hooks/seeds.py": HOOK}, False),
+        ({"hooks/__init__.py": "from .seeds import *\n", "hooks/seeds.py": HOOK}, False),
+        (
+            {
+                "hooks/__init__.py": "from .seeds import Seeds\nfrom .others import Other\n",
+                "hooks/seeds.py": HOOK.replace("runner.loader.sampler.set_epoch(runner.epoch)", "pass"),
+                "hooks/others.py": HOOK.replace("Seeds", "Other"),
+            },
+            True,
+        ),
+    ],
+)
+def test_a_hook_of_the_program_may_tell_the_sampler_the_epoch(files, is_reported, tmp_path):
+    folder = written(tmp_path, {"train.py": STARTS, "engine.py": RUNNER, **files})
+    assert found(folder, ".") == found(folder, "engine.py") == [("engine.py", RUNNER_LOOP, "TRL019")] * is_reported
+
+
 @pytest.mark.parametrize("passed", ["for batch in loader:\n            yield batch", "yield from loader"])
 def test_a_generator_of_batches_may_be_in_a_file_that_names_no_library(tmp_path, passed):
     main = TRAINS.replace("train(", "cycle(").replace("import train", "import cycle")

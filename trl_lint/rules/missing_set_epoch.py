@@ -41,7 +41,8 @@ loops that compute no gradients, or only if a flag from elsewhere says so, or in
 over `range(1)`; samplers that are made anew in each epoch; epochs before which a method of the data set may mix its
 rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's
 `setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
-`set_epoch` anywhere in the file, in one that it imports, or in one that imports it is taken to be for this sampler.
+`set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
+taken to be for this sampler. What is imported from a package is looked for where its `__init__` has it from.
 Not in the default set: loops over as many epochs as an option says, if all known launches train for one.
 Iterators made by hand (`next(iterator)`) are not followed.
 

@@ -203,7 +203,7 @@ def _tells_epoch(event: EpochsAlike, imported: Iterable[Module]) -> bool:
         return True
     stems = {re.escape(each.path.stem.encode()) for each in (event.module, event.sampler.module, event.batches.module)}
     imports = rb"(?s)\b(?:from|import)\b[^\n]*\b(?:" + b"|".join(sorted(stems)) + rb")\b.*(?:" + TELLS_EPOCH + rb")"
-    return event.module.project_mentions(imports)
+    return event.module.project_mentions(imports) or event.module.program_mentions(TELLS_EPOCH)
 
 
 OBSERVER = EpochOrders()

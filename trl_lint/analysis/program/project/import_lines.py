@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.project.notes import noted_of_linted
+from trl_lint.analysis.program.project.notes import noted, noted_of_linted
 from trl_lint.analysis.program.project.search_path import folders_for
 from trl_lint.analysis.program.project.source_text import code_of
 
@@ -35,12 +35,16 @@ def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
         yield base.decode(), [name.decode() for name in names]
 
 
-def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator[Path]:
-    """The files of the project that a file imports."""
+def imported_files(
+    project: ImportSearch, path: Path, source: bytes, wanted: Collection[str] | None = None
+) -> Iterator[Path]:
+    """The files of the project that a file imports; if names are `wanted`, those from which it may have one of them."""
     parts = project.name_of(path).split(".")
     package = parts if path.name == "__init__.py" else parts[:-1]
     added = folders_for(project, path, source)
     for module, names in import_lines(source):
+        if wanted is not None and names and not any(each in wanted for each in names):
+            continue  # without names, it imports all of them: `from .hooks import *`
         if not module:
             yield from filter(None, (project.find_from(name, path, added=added) for name in names))
             continue
@@ -51,6 +55,37 @@ def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator
         if file != path:
             yield file
         yield from filter(None, (project.below(file, name) for name in names))
+
+
+def files_with_names(project: Project, path: Path) -> Iterator[Path]:
+    """The files that a file imports, and those from which the packages among them have the names that it imports."""
+    source = project.text(path)
+    names = {each for _, imported in import_lines(source) for each in imported}
+    for file in imported_files(project, path, source):
+        yield file
+        if file.name == "__init__.py":
+            yield from imported_files(project, file, project.text(file), names)
+
+
+def program_mentions(project: Project, path: Path, pattern: bytes) -> bool:
+    """Whether a regular expression matches in the code of a file, of those linted that import it, or of what these do.
+
+    What a file imports is followed through the `__init__` of a package to where it is defined.
+    """
+
+    def found() -> bool:
+        wanted, reached = re.compile(pattern), {each: _with_imports(project, each) for each in project.linted}
+        programs = [files for each, files in reached.items() if path in files]
+        files = set(_with_imports(project, path)).union(*programs)
+        return any(wanted.search(project.text(each)) and wanted.search(project.code(each)) for each in files)
+
+    return project.of_linted((program_mentions, path, pattern), found)
+
+
+@noted
+def _with_imports(project: Project, path: Path) -> frozenset[Path]:
+    """A file and those that it imports, with the files where the imported names are defined."""
+    return frozenset((path, *files_with_names(project, path)))
 
 
 def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> bool:

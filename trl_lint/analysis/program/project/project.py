@@ -16,6 +16,7 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.import_lines import program_mentions
 from trl_lint.analysis.program.project.import_search import ImportSearch
 from trl_lint.analysis.program.project.nesting import TooDeep
 from trl_lint.analysis.program.project.notes import Notes, NoteT
@@ -52,6 +53,8 @@ class Module:
         self.engines: Callable[[], EnginesInUse] = no_engines
         # Whether any linted file of its project has one of the texts, determined on demand.
         self.project_mentions: Callable[[bytes], bool] = lambda _: False
+        # The same of the files that import it, and of those that any of these imports.
+        self.program_mentions: Callable[[bytes], bool] = lambda _: False
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
@@ -206,6 +209,7 @@ class Project(ImportSearch):
         module.source = source
         module.engines = partial(self.engines_for, path)
         module.project_mentions = self.mentions_anywhere
+        module.program_mentions = partial(program_mentions, self, path)
         return module
 
     def module(self, path: Path) -> Module | None:
