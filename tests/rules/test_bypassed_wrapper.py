@@ -309,6 +309,57 @@ def test_the_fix_calls_the_wrapped_model(before, after):
     assert SNIPPETS.mended(hook(before), unsafe=True) == hook(after)
 
 
+ACCELERATED = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
+FABRIC = "from lightning.fabric import Fabric\naccelerator = Fabric(devices=2, strategy='ddp')\n"
+SCRIPT = """\
+import torch
+from torch import nn
+net = nn.Linear(3, 3)
+optimizer = torch.optim.SGD(net.parameters())
+net, optimizer = accelerator.prepare(net, optimizer)
+for step in range(3):
+    loss = net(torch.randn(3, 3)).mean()
+    accelerator.backward(loss)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "wraps", "called", "before"),
+    [
+        (ACCELERATED, "prepare", "accelerator.unwrap_model(net)", ""),
+        (ACCELERATED, "prepare", "net.module", ""),
+        (ACCELERATED, "prepare", "inner", "inner = net.module\n"),
+        (FABRIC, "setup", "net.module", ""),
+    ],
+)
+def test_a_wrapped_model_that_keeps_the_name_of_the_bare_one(made: str, wraps: str, called: str, before: str):
+    fixed = made + SCRIPT.replace("prepare", wraps).replace("for step", f"{before}for step")
+    text = fixed.replace("loss = net(", f"loss = {called}(")
+    assert SNIPPETS.mended(text) == text
+    assert SNIPPETS.mended(text, unsafe=True) == fixed
+
+
+def test_a_name_that_means_another_model_once_its_module_was_taken():
+    later = "inner = net.module\nnet = accelerator.prepare(nn.Linear(3, 3))\nfor step"
+    text = ACCELERATED + SCRIPT.replace("for step", later).replace("loss = net(", "loss = inner(")
+    assert len(SNIPPETS.findings(text)) == 1
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_the_fix_calls_the_wrapped_model_of_an_attribute():
+    fixed = (
+        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "class Runner:\n"
+        "    def __init__(self, net):\n        self.model = DDP(net)\n"
+        "        self.optimizer = torch.optim.SGD(self.model.parameters())\n"
+        "    def step(self, batch):\n        loss = self.model(batch).mean()\n        loss.backward()\n"
+        "        self.optimizer.step()\n"
+    )
+    text = fixed.replace("= self.model(batch)", "= self.model.module(batch)")
+    assert SNIPPETS.mended(text, unsafe=True) == fixed
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

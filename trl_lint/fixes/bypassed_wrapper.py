@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import last_name, self_attribute
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
@@ -13,7 +13,17 @@ from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import own_line
 from trl_lint.fixes.support.edits import Drop, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import binders, dotted, names_spelled, nodes, scope_of, sole_binding
+from trl_lint.fixes.support.scope import (
+    Binding,
+    binders,
+    bound_targets,
+    dotted,
+    is_before,
+    names_spelled,
+    nodes,
+    scope_of,
+    sole_binding,
+)
 from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge import models
 from trl_lint.knowledge.library import UNWRAPS
@@ -42,7 +52,7 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         if isinstance(drop, NoFix):
             return drop
         replaced = event.given or event.node.func
-        return FixPlan((Replace(replaced, cst.Name(wrapped)), *drop), caution=_CHANGES_TRAINING)
+        return FixPlan((Replace(replaced, wrapped), *drop), caution=_CHANGES_TRAINING)
 
     def uniformity(self, event: ModelCalled) -> Uniformity:
         """All ranks run a training step, unless it is known that they do not."""
@@ -50,17 +60,31 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         return found if found is Uniformity.DIVERGENT else Uniformity.UNIFORM
 
 
-def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -> str | None:
-    """The name of the wrapped model that contains the called one."""
+def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The name of the wrapped model that contains the called one, or its attribute of `self`."""
     known = dict(event.names)
-    source = _source(root, callee)
+    bound = sole_binding(root, callee)
+    source = callee if bound is None else bound.value
     holder = _wrapped_operand(source)
     if holder is not None:
-        return holder if holder in known and _times_bound(root, holder) <= 1 else None
+        is_wrapped = dotted(holder) in known or self_attribute(holder) in event.attributes
+        is_wrapped |= event.model.provenance is not None and event.model.provenance.node is source
+        return holder.deep_clone() if is_wrapped and _is_the_same_since(root, holder, bound) else None
     if dotted(source) == "self.model" and is_trained(event.model):
-        names = [name for name, value in known.items() if is_trained(value) and not _times_bound(root, name)]
-        return names[0] if len(names) == 1 else None
+        names = [name for name, value in known.items() if is_trained(value) and not binders(root, [name])]
+        return cst.Name(names[0]) if len(names) == 1 else None
     return None
+
+
+def _is_the_same_since(root: Scope, holder: cst.BaseExpression, bound: Binding | None) -> bool:
+    """Whether nothing binds a wrapped model anew once the module in it has been bound to a name.
+
+    bound: None if the module has no name, so that the place that calls it names the wrapped model as well.
+    """
+    if bound is None:
+        return True
+    again = (each for each in bound_targets(root) if dotted(each) == dotted(holder))
+    return all(is_before(root, each, bound.assign) for each in again)
 
 
 def _drop_binding_of(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...] | NoFix:
@@ -97,19 +121,16 @@ def _source(root: Scope, callee: cst.BaseExpression) -> cst.BaseExpression:
     return callee if bound is None else bound.value
 
 
-def _times_bound(root: Scope, name: str) -> int:
-    """How often a function or module binds a name, not counting parameters."""
-    return len(binders(root, [name]))
-
-
-def _wrapped_operand(source: cst.BaseExpression) -> str | None:
+def _wrapped_operand(source: cst.BaseExpression) -> cst.BaseExpression | None:
     """The `model` in `accelerator.unwrap_model(model)` and in `model.module`."""
     match source:
-        case cst.Call(func=func, args=[cst.Arg(value=cst.Name(name), star=""), *_]) if last_name(func) in UNWRAPS:
-            return name
-        case cst.Attribute(value=cst.Name(name), attr=cst.Name(models.INNER_MODEL)):
-            return name
-    return None
+        case cst.Call(func=func, args=[cst.Arg(value=holder, star=""), *_]) if last_name(func) in UNWRAPS:
+            pass
+        case cst.Attribute(value=holder, attr=cst.Name(models.INNER_MODEL)):
+            pass
+        case _:
+            return None
+    return holder if isinstance(holder, cst.Name) or self_attribute(holder) else None
 
 
 def _is_whole(root: Scope, callee: cst.BaseExpression) -> bool:

@@ -39,9 +39,10 @@ model a `forward` that does what you need, or redirect it for one call, as TRL's
 
 ## Fix safety
 The fix calls the wrapped model instead. It is *unsafe*, because it changes what is trained (that is its purpose). It
-requires an unambiguous name for the wrapped model of that very module. A line that only unwraps the model for this
-call is removed. It is a *hint* if a part of the model is called, if some ranks may not get there (DDP's forward
-communicates), if the name of the wrapped model is gone (`unet = unet.module`), or if the line to remove has a comment.
+requires an unambiguous name for the wrapped model of that very module, or its attribute of `self`. A line that only
+unwraps the model for this call is removed. It is a *hint* if a part of the model is called, if some ranks may not get
+there (DDP's forward communicates), if the name of the wrapped model is gone (`unet = unet.module`), or if the line to
+remove has a comment.
 
 ## Limits
 These are not reported:
