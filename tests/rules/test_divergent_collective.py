@@ -2041,3 +2041,56 @@ QUIET = "DistributedDataParallel(net, broadcast_buffers=False)"
 )
 def test_a_forward_without_buffers_to_broadcast_waits_for_nobody(wrapped, body, speaks):
     assert bool(SNIPPETS.findings(WITH_DDP.format(wrapped=wrapped, body=body))) is speaks
+
+
+# --- what is made once ----------------------------------------------------------------------------------
+
+LAZY = """\
+import time
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Trainer:
+    def __init__(self, net, loader):
+        self.net, self.loader, self.start = net, loader, time.time()
+        self._model = None
+
+    @property
+    def model(self):
+        if self._model is None:
+            self._model = DDP(self.net)
+        return self._model
+
+    def reset(self):
+        self.count = None
+
+    def train(self):
+        for batch in self.loader:
+            WORK
+            if time.time() - self.start > 3:
+                break
+            LATER
+"""
+MEETS = "values = self.model.weights()\n            dist.all_reduce(values)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "work", "later", "named"),
+    [
+        ("", "", MEETS, "pass", ["all_reduce"]),
+        ("self._model is None", "not self._model", MEETS, "pass", ["all_reduce"]),
+        # another method has it made again
+        ("self.count = None", "self._model = None", MEETS, "pass", ["DistributedDataParallel"]),
+        # it is made only where a rank may not get
+        ("", "", "pass", MEETS, ["DistributedDataParallel"]),
+        # each time anew
+        ("if self._model is None:", "if True:", MEETS, "pass", ["DistributedDataParallel"]),
+        # all ranks have made it, and nobody waits for another
+        ("", "", "values = self.model.weights()", "pass", []),
+    ],
+)
+def test_what_all_ranks_have_made_before_is_not_missed_later(before, after, work, later, named):
+    text = LAZY.replace("WORK", work).replace("LATER", later).replace(before or "WORK", after)
+    findings = SNIPPETS.findings(text)
+    assert [each.message.partition("do not reach `")[2].partition("`")[0] for each in findings] == named

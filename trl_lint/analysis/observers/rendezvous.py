@@ -46,6 +46,7 @@ from trl_lint.analysis.state.observing import Branch, Exit, Observer
 from trl_lint.analysis.state.point_sequences import (
     BranchPoints,
     but_made_again,
+    but_met_once,
     certainly_synchronises,
     conditional_points_before,
     first_unmatched,
@@ -246,7 +247,8 @@ def _sequences(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> l
 
 def _rest(frame: Frame, branch_points: BranchPoints, inside: set[int]) -> list[SyncPoint]:
     points = branch_points.branch.points_after(frame.sync_points)
-    rest = (each for each in points if id(each) not in inside and branch_points.is_before(each))
+    rest = [each for each in points if id(each) not in inside and branch_points.is_before(each)]
+    rest = but_met_once(rest, frame.sync_points[: branch_points.branch.marks[2]], frame.module.tree)
     return [each for each in rest if not _is_not_reached_after(frame, branch_points, each)]
 
 

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before
+from trl_lint.analysis.program.idioms.made_once import is_made_once
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, of_class, precedes
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain.divisions import DividedBy
+from trl_lint.domain.provenance import steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
 from trl_lint.knowledge import heuristics
@@ -169,6 +171,22 @@ def but_made_again(
     kinds = [each.kind for each in in_body][-len(points) :]
     is_again = kinds == [each.kind for each in points] and id(in_body[-1].node) in at_end
     return [] if is_again else list(points)
+
+
+def but_met_once(points: Sequence[SyncPoint], before: Sequence[SyncPoint], tree: cst.Module) -> list[SyncPoint]:
+    """The points after a condition that are reached there, and not only the first time that a loop comes by.
+
+    if self._model is None: self._model = DDP(self.net)      all ranks have met in it before the condition
+
+    before: the points before the condition, which are reached after it in a later iteration. tree: that of their file.
+    """
+    earlier = {id(each) for each in before}
+    return [each for each in points if id(each) not in earlier or not _is_met_once(each, tree)]
+
+
+def _is_met_once(point: SyncPoint, tree: cst.Module) -> bool:
+    made = next(iter(steps(point.via)), None)
+    return is_made_once(tree, point.node) if made is None else is_made_once(made.module.tree, made.node)
 
 
 def met_after_end(root: cst.CSTNode, ending: BranchPoints, points: Sequence[SyncPoint]) -> list[SyncPoint]:
