@@ -39,11 +39,13 @@ from trl_lint.analysis.transfer.models import (
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, BoundMethod, TupleValue, in_role
+from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import COUNTER, EXCHANGES, PART_OF_MODEL
 
+_NOTHING_KNOWN = frozenset({State.BOTTOM, State.UNKNOWN})
 # How deep the inputs of a model are nested: a dict of lists of tensors, a list with a dict per sample.
 _MAX_NESTED = 3
 
@@ -124,6 +126,9 @@ def _returns_itself(receiver: Value, name: str) -> bool:
 
 def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """The result of a model's forward pass."""
+    computed = _of_run_model(frame, model, args, node)
+    if computed is not None and computed.rank.state not in _NOTHING_KNOWN:
+        return computed
     synchronising_methods.run(frame, model, "forward", args, node)
     args = _read(model, args)
     value = output_of(frame, args)
@@ -136,6 +141,17 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
     return _with_timings(frame, model, _with_learned_parts(frame, model, value), node)
+
+
+def _of_run_model(frame: Frame, module: Value, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What the code of a module computes that is passed another model, which it runs: `criterion(model, batch)`."""
+    cls = class_of(module)
+    method = None if cls is None else cls.find("forward")
+    if cls is None or method is None or method.is_open or wrapped_models.may_be_wrapped(module):
+        return None
+    if not any(map(may_be_model, args.all())):
+        return None
+    return frame.engine.call(frame, method, args, node, ProjectInstance(cls))
 
 
 _DATA = frozenset({Kind.BATCH, Kind.TENSOR})
