@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.objects import (
     given_fields,
     given_wrappers,
     kept_by_hooks,
+    kept_objects,
     method_order,
     model_outputs,
     named_ranks,
@@ -30,7 +31,6 @@ from trl_lint.analysis.interpreter.objects.attribute_tests import (
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics, paths
 from trl_lint.analysis.program.definitions import flags_given_alike, names_of_options, wrapper_attributes
-from trl_lint.analysis.program.definitions.changed_state import is_set_on_class
 from trl_lint.analysis.program.definitions.objects import (
     ClassValue,
     FunctionValue,
@@ -395,12 +395,7 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
         return FunctionValue(method)
     if name == APPLY:  # `self.gather = AllGather.apply`, a function of autograd
         return BoundMethod(receiver, name)
-    value = frame.engine.class_variable(receiver.cls, name, frame) or SAME
-    return UNKNOWN if value.kind in _STATES and is_set_on_class(receiver.cls.module, receiver.cls.name, name) else value
-
-
-# The kinds of class variables that hold state: a number, a flag, or None at first.
-_STATES = frozenset({Kind.NONE, Kind.NUMBER})
+    return kept_objects.read(frame, receiver.cls, name)
 
 
 def library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
