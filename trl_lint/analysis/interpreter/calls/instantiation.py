@@ -18,6 +18,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions import fixed_flags
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.own_loaders import adds_nothing
+from trl_lint.analysis.program.definitions.run_arguments import runs_an_argument
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
@@ -98,12 +99,14 @@ def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
     """Run the `__init__` of a module built around a wrapped model, which may read attributes of the bare model only.
 
-    That of a module with parts in which ranks wait for each other is run to know the parts.
+    That of a module with parts in which ranks wait for each other is run to know the parts, and that of a module which
+    runs the models that it is passed to know what it computes with them.
     """
     init = cls.find("__init__")
     if init is None or init.cls is not cls:
         return
-    if any(map(is_wrapped, args.all())) or synchronising_methods.has_waiting_part(frame, cls):
+    is_needed = runs_an_argument(cls) or synchronising_methods.has_waiting_part(frame, cls)
+    if is_needed or any(map(is_wrapped, args.all())):
         frame.engine.call(frame, init, args, node, ProjectInstance(cls))
 
 

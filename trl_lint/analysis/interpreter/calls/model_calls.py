@@ -21,6 +21,7 @@ from trl_lint.analysis.program.definitions.objects import (
 from trl_lint.analysis.program.definitions.own_generates import returns_tokens_of_library
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced, returns_reduced
 from trl_lint.analysis.program.definitions.refusing_methods import refusing_test
+from trl_lint.analysis.program.definitions.run_arguments import runs_an_argument
 from trl_lint.analysis.program.definitions.timed_outputs import timed_parts
 from trl_lint.analysis.program.definitions.unread_parameters import unread_parameters
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -127,7 +128,7 @@ def _returns_itself(receiver: Value, name: str) -> bool:
 def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """The result of a model's forward pass."""
     computed = _of_run_model(frame, model, args, node)
-    if computed is not None and computed.rank.state not in _NOTHING_KNOWN:
+    if computed is not None and not any(each.rank.state in _NOTHING_KNOWN for each in (computed, *computed.inside())):
         return computed
     synchronising_methods.run(frame, model, "forward", args, node)
     args = _read(model, args)
@@ -147,9 +148,9 @@ def _of_run_model(frame: Frame, module: Value, args: Arguments, node: cst.CSTNod
     """What the code of a module computes that is passed another model, which it runs: `criterion(model, batch)`."""
     cls = class_of(module)
     method = None if cls is None else cls.find("forward")
-    if cls is None or method is None or method.is_open or wrapped_models.may_be_wrapped(module):
+    if cls is None or method is None or wrapped_models.may_be_wrapped(module):
         return None
-    if not any(map(may_be_model, args.all())):
+    if not runs_an_argument(cls) or not any(map(may_be_model, args.all())):
         return None
     return frame.engine.call(frame, method, args, node, ProjectInstance(cls))
 
