@@ -412,6 +412,26 @@ def is_module(bases: Iterable[str]) -> bool:
     return not _MODULES.isdisjoint(bases)
 
 
+def may_have(base: str, name: str) -> bool:
+    """Whether objects with this base have an attribute of this name that no class of the project need set.
+
+    A callback has only methods, and a module what these properties say, and names of its own that begin with `_`.
+    Source: lightning/pytorch/callbacks/callback.py; lightning/pytorch/core/module.py, core/hooks.py, core/mixins/
+    """
+    if base in _MODULES:
+        return name in _OF_MODULES or name.startswith("_")
+    return base not in _CALLBACKS
+
+
+_CALLBACKS = frozenset(f"{package}.{name}" for package in _PACKAGES for name in ("Callback", "callbacks.Callback"))
+# Those that can be set. `datamodule` and `use_amp` were there before 2.0.
+_OF_MODULES = frozenset({
+    "allow_zero_length_dataloader_with_multiple_devices", "automatic_optimization", "datamodule",
+    "example_input_array", "fabric", "hparams", "logger", "loggers", "prepare_data_per_node", "strict_loading",
+    "trainer", "truncated_bptt_steps", "use_amp",
+})  # fmt: skip
+
+
 def is_told_by_test(name: str) -> bool:
     """Whether an object of which a test says that it is of the class with this name has what the rows say."""
     return name in _TOLD_BY_TEST

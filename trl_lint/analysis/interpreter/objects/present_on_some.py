@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import ContainerValue, as_instead
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import SAME, UNKNOWN, Value
+from trl_lint.knowledge import lightning
 from trl_lint.knowledge.python import BASES_WITHOUT_ATTRIBUTES
 
 
@@ -120,7 +121,7 @@ def may_have(cls: ClassInfo, name: str) -> bool:
     """Whether an object may have an attribute that no known method assigns."""
     if any(base is None for base in cls.lineage()) or cls.find(name) or cls.find("__getattr__"):
         return True
-    if not BASES_WITHOUT_ATTRIBUTES.issuperset(cls.library_bases()):
+    if any(each not in BASES_WITHOUT_ATTRIBUTES and lightning.may_have(each, name) for each in cls.library_bases()):
         return True
     return any(set_by_text.may_set(each.node, name) for each in cls.project_lineage())
 
