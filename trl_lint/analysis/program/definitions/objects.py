@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.analysis.program.project.either_site import either
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OwnInstance
 from trl_lint.domain.kinds import LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
@@ -50,6 +49,8 @@ class ProjectInstance(OwnInstance):
         self.cls = cls
 
     def either(self, other: InstanceValue) -> InstanceValue | None:
+        from trl_lint.analysis.program.project.either_site import either  # which needs libcst
+
         if not (isinstance(other, ProjectInstance) and other.cls.origin is self.cls.origin):
             return None
         return self.with_parts(either(self.cls, other.cls))
