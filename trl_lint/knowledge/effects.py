@@ -180,8 +180,12 @@ WRITE_TABLE = frozenset({"save_to_disk", "to_csv", "to_excel", "to_feather", "to
                          "to_parquet", "to_pickle", "write_ipc", "write_ndjson", "write_parquet"})
 # The methods of an open file, or of a writer of rows, that write their argument.
 WRITE_ROWS = frozenset({"write", "writelines", "writerow", "writerows"})
+# Those of them that write many rows, which they are passed.
+WRITE_MANY = frozenset({"writelines", "writerows"})
 # Those, and the method of a path that writes a text.
 WRITE_TEXTS = WRITE_ROWS | {"write_text"}
+# The methods and functions that make one text of many rows: `"\n".join(rows)`, `json.dumps(rows)`.
+MAKE_TEXTS = frozenset({"dumps", "join"})
 # The methods of an open file that write nothing to it; others may write to what `fileno` returns.
 CLOSE_FILE = frozenset({"close", "flush"})
 LEAVE_FILE = CLOSE_FILE | {"fileno"}

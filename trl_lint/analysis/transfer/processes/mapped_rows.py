@@ -7,31 +7,39 @@ For example, where `completions` are this rank's own, and nothing is known of `t
     for text in texts: file.write(text)                   so are these
     for each in completions: file.write(text_of(each))    and these
     json.dump(total(completions), file)                   unknown: it may be the sum over all ranks
+
+So are the rows that a rank makes of its share of all of them, if something in them tells which it is:
+
+    for i in range(rank, len(docs), world_size):
+        rows.append({"id": i, "text": text_of(docs[i])})
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, last_name, names_in, of_class
+from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Kind
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import MAY_REDUCE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 # Of these, each rank has its own, and nobody wants all of them.
-UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
+_UNWANTED = Origin.CLOCK | Origin.MEMORY | Origin.IO
+# How deep the containers of data are.
+_DEEPEST = 3
 _ADDS = frozenset({"add", "append", "extend"})
 
 
 def are_made_of_own(frame: Frame, data: cst.BaseExpression, depth: int = 3) -> bool:
     """Whether data is a list, or a table of such lists, whose items are each made of one of this rank's own rows."""
-    if _is_own(frame, data):
+    if is_own(frame, frame.value_of(data)):
         return True
     match data:
         case cst.ListComp() | cst.GeneratorExp() | cst.SetComp():
@@ -70,12 +78,53 @@ def _is_of_own(
     frame: Frame, row: cst.BaseExpression, target: cst.BaseExpression, rows: cst.BaseExpression, depth: int
 ) -> bool:
     """Whether a row is made of what a loop takes from rows of this rank's own, and is not known to be shared."""
-    is_shared = frame.value_of(row).rank.state is State.SAME
+    is_shared = _is_shared(frame, frame.value_of(row))
     may_reduce = any(MAY_REDUCE.fits(last_name(each.func)) for each in of_class(row, cst.Call))
     is_of_row = not names_in(row).isdisjoint(names_in(target))
     return is_of_row and not is_shared and not may_reduce and are_made_of_own(frame, rows, depth)
 
 
-def _is_own(frame: Frame, data: cst.BaseExpression) -> bool:
-    value = frame.value_of(data)
-    return value.kind is not Kind.LOADER and value.rank.differs and not value.rank.origins & UNWANTED
+def is_own(frame: Frame, value: Value, depth: int = 0) -> bool:
+    """Whether data, or what a container of it holds, is this rank's own: all of it, or all its rows of a share."""
+    if isinstance(value, IterableValue):
+        return _are_own_rows(frame, [value.element], depth)
+    parts = frame.memory.contents(value) if depth < _DEEPEST else []
+    if not parts:
+        return value.kind is not Kind.LOADER and _differs(value)
+    if _is_list(frame, value):
+        return _are_own_rows(frame, parts, depth)
+    return all(is_own(frame, each, depth + 1) for each in parts) or any(_is_share(frame, each) for each in parts)
+
+
+def _are_own_rows(frame: Frame, rows: Iterable[Value], depth: int) -> bool:
+    return all(is_own(frame, each, depth + 1) or _is_of_share(frame, each) for each in rows)
+
+
+def _is_share(frame: Frame, value: Value) -> bool:
+    """Whether a list has only rows of this rank's share: `{"score": score, "rows": rows}` has such a list."""
+    rows = frame.memory.contents(value) if _is_list(frame, value) else []
+    return bool(rows) and all(_is_by_rank(each) or _is_of_share(frame, each) for each in rows)
+
+
+def _is_of_share(frame: Frame, row: Value) -> bool:
+    """Whether a row has a part that differs by the rank, such as the number of a row that only this rank takes."""
+    return any(_is_by_rank(each) for each in frame.memory.contents(row))
+
+
+def _is_list(frame: Frame, value: Value) -> bool:
+    cells = frame.memory.cells(value)
+    return bool(cells) and all(each.shape == "list" for each in cells)
+
+
+def _is_shared(frame: Frame, value: Value, depth: int = 0) -> bool:
+    """Whether data, and all that a container of it holds, is the same on all ranks."""
+    parts = frame.memory.contents(value) if depth < _DEEPEST else []
+    return value.rank.state is State.SAME and all(_is_shared(frame, each, depth + 1) for each in parts)
+
+
+def _is_by_rank(value: Value) -> bool:
+    return _differs(value) and Origin.RANK in value.rank.origins
+
+
+def _differs(value: Value) -> bool:
+    return value.rank.differs and not value.rank.origins & _UNWANTED
