@@ -81,7 +81,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         return a if a.provenance is not None or b.provenance is None else b
     if (inner := _unwrapped_module(a, b) or _unwrapped_module(b, a)) is not None:
         return inner
-    joined = _joined_kinds(a, b)
+    joined = _joined_kinds(a, b, divided)
     if divided.differs and _is_choice_between(joined, a, b):
         return UNKNOWN
     const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
@@ -316,13 +316,13 @@ _ONE_OF_ITS_KIND = frozenset(
 )
 
 
-def _joined_kinds(a: Value, b: Value) -> Value:
+def _joined_kinds(a: Value, b: Value, divided: Rank) -> Value:
     """A value of the common kind of both, with the facts of one of them."""
     if a.same_parts(b):
         return a
     if a.kind is b.kind:
         known = _on_one_process(a, b) or _on_one_process(b, a)
-        return _merged_parts(a, b) if known is None else NumberValue(on_one_process=known)
+        return _merged_parts(a, b, divided) if known is None else NumberValue(on_one_process=known)
     for value, other in ((a, b), (b, a)):
         if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
             # A batch that became a known dict on one branch: the dict holds the batch as well.
@@ -344,11 +344,11 @@ def _is_prepared_model(model: Value, prepared: Value) -> bool:
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
 
 
-def _merged_parts(a: Value, b: Value) -> Value:
+def _merged_parts(a: Value, b: Value, divided: Rank) -> Value:
     if isinstance(a, ContainerValue) and isinstance(b, ContainerValue):
         return a if b.identities <= a.identities else a.one_of(a.identities | b.identities)
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        items = _join_items(a.items, b.items)
+        items = _join_items(a.items, b.items, divided)
         return a.with_parts(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
         return a.with_parts(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
@@ -372,9 +372,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
         names = tuple(name for name, _ in a.keywords)
         if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
-            entries = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
+            entries = (join(x, y, divided) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
             joined: Value = a.with_parts(
-                a.callee, _join_items(a.positional, b.positional), tuple(zip(names, entries, strict=True))
+                a.callee, _join_items(a.positional, b.positional, divided), tuple(zip(names, entries, strict=True))
             )
             return joined
     chosen = one_of_definitions(a, b)
@@ -391,10 +391,10 @@ def _on_one_process(a: Value, b: Value) -> OnOneProcess | None:
     return known if is_same else None
 
 
-def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:
+def _join_items(a: tuple[Value, ...], b: tuple[Value, ...], divided: Rank) -> tuple[Value, ...]:
     """The joined common prefix, and the further items of the longer one, which only code that expects them uses."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-    head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
+    head = tuple(join(x, y, divided) for x, y in zip(longer, shorter, strict=False))
     return head + longer[len(shorter) :]
 
 
