@@ -5,6 +5,7 @@ For example:
     if rank == 0:
         writer = SummaryWriter()       `writer` is bound on the first rank
         self.run = init()              `self.run` as well, unless other methods assign it
+        box[0] = find()                `box[0]` is None on the others, if it was before: `box = [None]`
     run = init() if main else None     `run` is None on the others
     def start():
         if rank != 0:
@@ -33,8 +34,8 @@ from trl_lint.analysis.transfer.processes import changed_on_some, chosen_numbers
 from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import as_instead
+from trl_lint.domain.heap import Cell, Memory
+from trl_lint.domain.kinds import Identity, as_instead
 from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin, State
@@ -164,10 +165,11 @@ def _names_ranks(frame: Frame, side: cst.BaseExpression) -> bool:
 
 
 class Lacking(NamedTuple):
-    """The names and the attributes that some ranks lack after a branch."""
+    """The names, the attributes and the entries of containers that some ranks lack after a branch."""
 
     names: dict[str, Absence]
     attributes: dict[_AttributeKey, Absence]
+    entries: dict[tuple[Identity, Hashable], Absence]
 
     def note(self, memory: Memory) -> None:
         """Note them in the memory after the branch."""
@@ -175,13 +177,18 @@ class Lacking(NamedTuple):
             memory.names[name] = memory.names[name].replace(absence=absence)
         for key, absence in self.attributes.items():
             memory.attributes[key] = memory.attributes[key].replace(absence=absence)
+        for (identity, index), absence in self.entries.items():
+            cell = memory.heap[identity]
+            if index in cell.entries:
+                entries = {**cell.entries, index: cell.entries[index].replace(absence=absence)}
+                memory.heap[identity] = cell.holding(entries, cell.rest)
 
 
 def lacking_after(
     frame: Frame, node: cst.If, before: Memory, arms: tuple[tuple[bool, Memory], ...], condition: Control
 ) -> Lacking:
     """What some ranks lack after an `if`. arms: for each branch, whether its end is reached, and its memory there."""
-    found = Lacking({}, {})
+    found = Lacking({}, {}, {})
     if not all(through for through, _ in arms):
         return found
     for division in _divisions(frame, node.test, condition, before.control):
@@ -195,6 +202,7 @@ def lacking_after(
         found.names.update(_lacking(division, code, (before.names, mine.names, other.names), free))
         of_objects: _Memories[_AttributeKey] = (before.attributes, mine.attributes, other.attributes)
         found.attributes.update(_lacking(division, code, of_objects, frame.objects.attribute_writes.__contains__))
+        found.entries.update(_lacking_entries(division, code, (before.heap, mine.heap, other.heap)))
     return found
 
 
@@ -230,6 +238,35 @@ def _lacking(
         if instead is not None:
             found[key] = division.absence(binding_of(code, key) or division.test, instead)
     return found
+
+
+def _lacking_entries(
+    division: Division, code: cst.CSTNode, heaps: tuple[Mapping[Identity, Cell], ...]
+) -> dict[tuple[Identity, Hashable], Absence]:
+    """The entries of containers that are None on the ranks in the other branch. heaps: before both, here, there."""
+    before, mine, other = heaps
+    found = {}
+    for identity, cell in mine.items():
+        if identity not in before or identity not in other or before[identity] is cell:
+            continue
+        theirs = other[identity].entries
+        for key, value in cell.entries.items():
+            if value.kind is Kind.NONE or key not in theirs:
+                continue
+            if _instead(division, key, value, theirs[key]) is Instead.NONE:
+                bound = _entry_binding(division.frame, code, identity) or division.test
+                found[identity, key] = division.absence(bound, Instead.NONE)
+    return found
+
+
+def _entry_binding(frame: Frame, code: cst.CSTNode, identity: Identity) -> cst.CSTNode | None:
+    """The node where code first assigns to an entry of a container; None if its text does not show one."""
+    for target in of_class(code, cst.AssignTarget):
+        match target:
+            case cst.AssignTarget(target=cst.Subscript(value=container) as entry):
+                if identity in frame.value_of(container).identities:
+                    return entry
+    return None
 
 
 def _instead(division: Division, key: Hashable, mine: Value, theirs: Value | None) -> Instead | None:
