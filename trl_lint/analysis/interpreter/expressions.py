@@ -244,7 +244,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
             earlier = narrow_further(frame, part, is_and, earlier)
             tested.note({})
             frame.memory.names = narrowed.copy()
-            value = _linked(frame, link, value, known)
+            value = absences.of_link(frame, link, value, _linked(frame, link, value, known))
         frame.node_values[id(link)] = value
     frame.memory.names = saved
     tested.forget()

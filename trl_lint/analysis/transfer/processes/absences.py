@@ -7,6 +7,8 @@ For example:
         self.run = init()              `self.run` as well, unless other methods assign it
         box[0] = find()                `box[0]` is None on the others, if it was before: `box = [None]`
     run = init() if main else None     `run` is None on the others
+    name = run.name if run else None   so is `name`
+    name = run and run.name            and this one
     def start():
         if rank != 0:
             return None
@@ -338,7 +340,38 @@ def of_choice(frame: Frame, node: cst.IfExp, condition: Control, values: tuple[V
         instead = _instead_of(mine, theirs)
         if instead is not None:
             return joined.replace(absence=division.absence(node.body if division.holds else node.orelse, instead))
-    return joined
+    asked, holds = _asked_for(node.test)
+    absence, (mine, theirs) = _none_on_some(frame, asked), values if holds else values[::-1]
+    return joined if absence is None or as_instead(theirs) is not Instead.NONE else joined.replace(absence=absence)
+
+
+def of_link(frame: Frame, link: cst.BooleanOperation, left: Value, joined: Value) -> Value:
+    """The value of `left and right`, which is None where the left side is: `found and Path(found)`.
+
+    One that ends in a test is a condition, and nobody asks whether it is None: `found and found.name == "last"`.
+    """
+    right, absence = frame.value_of(link.right), left.absence
+    if absence is None or not absence.is_none or not isinstance(link.operator, cst.And):
+        return joined
+    is_of_right = joined is right or right.kind is Kind.NONE or right.dtype == "bool"
+    return joined if is_of_right else joined.replace(absence=absence)
+
+
+def _none_on_some(frame: Frame, expression: cst.BaseExpression) -> Absence | None:
+    absence = frame.value_of(expression).absence
+    return absence if absence is not None and absence.is_none else None
+
+
+def _asked_for(test: cst.BaseExpression, holds: bool = True) -> tuple[cst.BaseExpression, bool]:
+    """What a test asks for, and its outcome where that is there: `found`, `not found`, `found is None`."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            return _asked_for(denied, not holds)
+        case cst.Comparison(left=asked, comparisons=[cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
+            return asked, not holds
+        case cst.Comparison(left=asked, comparisons=[cst.ComparisonTarget(cst.IsNot(), cst.Name("None"))]):
+            return asked, holds
+    return test, holds
 
 
 def of_returned(frame: Frame, entry: Control, result: Value) -> Value:
@@ -384,7 +417,8 @@ def _of_returns(frame: Frame, condition: Control, entry: Control, instead: Inste
     for division in _divisions(frame, branch.test, condition, entry):
         if division.holds is bool(inside):
             return division.absence((inside or returned)[0], instead)
-    return None
+    asked, holds = _asked_for(branch.test)
+    return _none_on_some(frame, asked) if instead is Instead.NONE and holds is bool(inside) else None
 
 
 def _is_written(value: cst.BaseExpression, instead: Instead) -> bool:
