@@ -64,6 +64,9 @@ FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 STRATEGY = (2, "sharding_strategy")
 SHARDS_NOTHING = "NO_SHARD"
 SHARDING = rb"FULL_SHARD|SHARD_GRAD_OP|HYBRID_SHARD"
+# The type of state dict for which the ranks gather nothing; the others unshard the parameters in
+# torch/distributed/fsdp/_state_dict_utils.py, `_full_pre_state_dict_hook`, `_sharded_pre_state_dict_hook`.
+STATE_OF_THIS_RANK = b"LOCAL_STATE_DICT"
 _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 DEVICE_MESH = "torch.distributed.device_mesh.DeviceMesh"
 FULLY_SHARD = "torch.distributed.fsdp.fully_shard"

@@ -5,8 +5,9 @@ Reports `save_pretrained` without `state_dict=`, and `state_dict()` that the sam
 the wrapper of an engine that shards it, in projects that use DeepSpeed ZeRO-3 or FSDP:
 `accelerator.unwrap_model(model).save_pretrained(folder)`, `trainer.model.save_pretrained(folder)`,
 `torch.save(engine.module.state_dict(), path)`; and of a model that a Trainer was given and has trained, by the name
-that it had before. The message names the engine and the file that shows it: a configuration of accelerate or DeepSpeed,
-a launch command, code, or the setting `engines`.
+that it had before. With `fully_shard(model)` there is no wrapper: it reports `model.save_pretrained(folder)` and
+`torch.save(model.state_dict(), path)` where some ranks do so alone (`if rank == 0:`). The message names the engine and
+the file that shows it: a configuration of accelerate or DeepSpeed, a launch command, code, or the setting `engines`.
 
 ## Why is this bad?
 Each rank holds a part of every parameter. The module inside the wrapper does not gather them when it is asked for its
@@ -33,6 +34,9 @@ state_dict = accelerator.get_state_dict(model)  # all ranks have to call it
 if accelerator.is_main_process:
     accelerator.unwrap_model(model).save_pretrained(folder, state_dict=state_dict)
 ```
+
+Without Accelerate, `get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))` of
+`torch.distributed.checkpoint.state_dict` on all ranks, or `torch.distributed.checkpoint.save`, which writes all parts.
 
 With a Trainer, `trainer.save_model(folder)` on all ranks. Under ZeRO-3 both need
 `stage3_gather_16bit_weights_on_model_save: true` in the configuration of DeepSpeed.
@@ -66,6 +70,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.checkpoint_events import ShardsSaved
 from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS, EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.domain.model_roles import has_dtensors
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.models import GIVEN_WEIGHTS
 from trl_lint.rules.base import Rule, Violation
@@ -73,6 +78,7 @@ from trl_lint.wording.shown_code import shown_source
 
 _EMPTY = "nearly all of its weights are empty on each rank, and so they are in the file"
 _PARTS = "each rank has only parts of its weights, so that saving fails, or what is saved cannot be loaded"
+_FSDP = frozenset({TrainingEngine.FSDP})
 _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 
 
@@ -84,10 +90,7 @@ class UngatheredWeights(Rule[ShardsSaved]):
 
     def check(self, event: ShardsSaved) -> Iterator[Violation]:
         engines = event.module.engines()
-        sharding = _ZERO3 if event.by_adapters else SHARDS_PARAMETERS
-        chosen = sharding.intersection(engines.chosen_by_program)
-        # Code of another program says nothing about this one.
-        shown = engines.one_of(chosen) or engines.without_code().one_of(sharding)
+        shown = _engine(event, engines)
         if shown is None or event.module.one_process:
             return
         are_empty = shown.engine is TrainingEngine.DEEPSPEED_ZERO3
@@ -101,13 +104,22 @@ class UngatheredWeights(Rule[ShardsSaved]):
             provenance=event.model.provenance,
             help=_help(event),
             consequence=Consequence.WRONG_TRAINING if are_empty else Consequence.CRASH,
-            by_default=None if shown.chosen and _is_launched(engines, shown) else False,
+            by_default=None if shown.chosen and _is_launched(event, engines, shown) else False,
         )
 
 
-def _is_launched(engines: EnginesInUse, shown: ShownEngine) -> bool:
+def _engine(event: ShardsSaved, engines: EnginesInUse) -> ShownEngine | None:
+    """The engine that shards the model: code of another program says nothing about this one."""
+    if has_dtensors(event.model):
+        return engines.one_of(_FSDP)
+    sharding = _ZERO3 if event.by_adapters else SHARDS_PARAMETERS
+    chosen = sharding.intersection(engines.chosen_by_program)
+    return engines.one_of(chosen) or engines.without_code().one_of(sharding)
+
+
+def _is_launched(event: ShardsSaved, engines: EnginesInUse, shown: ShownEngine) -> bool:
     """Whether more than a file beside others says that the program runs under an engine."""
-    return engines.launched or bool(engines.chosen_by_program) or not shown.where
+    return has_dtensors(event.model) or engines.launched or bool(engines.chosen_by_program) or not shown.where
 
 
 def _help(event: ShardsSaved) -> str:
@@ -117,6 +129,10 @@ def _help(event: ShardsSaved) -> str:
         trainer = shown_source(event.module, event.trainer)
         own = "" if trainer == "self" else f"call `{trainer}.save_model(…)` on all ranks, which gathers them, or "
         return f"{own}pass `state_dict={trainer}.accelerator.get_state_dict({trainer}.model_wrapped)`, on all ranks"
+    if has_dtensors(event.model):
+        model = shown_source(event.module, event.owner)
+        options = "options=StateDictOptions(full_state_dict=True)"
+        return f"gather them on all ranks with `get_model_state_dict({model}, {options})`, and save these"
     if event.accelerator:
         wrapped = "model" if event.wrapped is None else shown_source(event.module, event.wrapped)
         return f"gather them on all ranks with `{event.accelerator}.get_state_dict({wrapped})`, and save these"

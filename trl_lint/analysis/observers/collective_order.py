@@ -33,6 +33,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.models import wrapped_parts
 from trl_lint.analysis.transfer.models.awaited_models import (
+    gathers_its_state,
     generates_with_shards,
     is_awaited,
     is_sharded,
@@ -129,6 +130,8 @@ class CollectiveOrder(Observer["Frame"]):
         """In a backward pass, DDP reduces the gradients."""
         if name in GENERATES and generates_with_shards(frame, receiver):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
+        if name in ASKS_FOR_STATE and gathers_its_state(frame, receiver):
+            _note(frame, node, name, STATE_OF_BLOCK.kind, engines=frozenset({TrainingEngine.FSDP}), symmetric=True)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
         if is_loss and is_of_network_made_here(frame, callee_of(node)):
             return

@@ -11,6 +11,13 @@ Events of a program with `model = accelerator.prepare(net)` and `bare = accelera
         bare.save_pretrained(folder)                                             none: they are whole here
     best = bare.state_dict()                                                     none: nothing saves it
     if is_deepspeed_zero3_enabled(): ...                                         none from here on: the function knows
+
+After `fully_shard(net)`, whose DTensors are whole in what all ranks save together:
+
+    if rank == 0: torch.save(net.state_dict(), path)                             ShardsSaved
+    if rank == 0: net.save_pretrained(folder)                                    ShardsSaved
+    torch.save(net.state_dict(), f"{rank}.pt")                                   none: each rank saves its own
+    dcp.save(net.state_dict(), checkpoint_id=folder)                             none: the ranks save all of them
 """
 
 from __future__ import annotations
@@ -32,10 +39,11 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     precedes,
     used_names,
+    value_names,
 )
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, ShardingAccelerator, library_name_of
-from trl_lint.domain.model_roles import is_replicated, is_spread, wrapping_of
+from trl_lint.domain.model_roles import has_dtensors, is_replicated, is_sharded_among_all, is_spread, wrapping_of
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.engines import ENGINE
@@ -51,6 +59,7 @@ if TYPE_CHECKING:
 _SAVES = frozenset(name.rpartition(".")[2] for name in SAVES_WEIGHTS)
 # The place of the weights that a model gets to write.
 _PLACE = 2
+_FOLDER = (0, "save_directory")
 # In this block, torch's FSDP puts together what the wrapper is asked for.
 _STATE_TYPES = "state_dict_type"
 _MODEL, _TRAIN = "model", "train"
@@ -67,6 +76,10 @@ class SavedShards(Observer["Frame"]):
             return
         owner = node.func.value if isinstance(node.func, cst.Attribute) else None
         if owner is None or not frame.engine.needs_event(ShardsSaved):
+            return
+        if has_dtensors(receiver):
+            if name == SAVES_ITSELF and _takes_own(args) and _is_for_some_ranks(frame, args.get(*_FOLDER)):
+                _emit_part(frame, receiver, name, node, owner)
             return
         trainer = _trainer(frame, owner) or _trained_by(frame, owner, node)
         unwrapping = _unwrapping(frame, owner)
@@ -85,6 +98,44 @@ class SavedShards(Observer["Frame"]):
                 is_given_whole=GIVEN_WEIGHTS in frame.memory.names,
                 by_adapters=_ADAPTERS in (frame.module.source or frame.module.tree.bytes),
             )
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """DTensors are saved by one rank, which may be asked for by all."""
+        parameters = SAVES_WEIGHTS.get(name)
+        saved = None if parameters is None else args.expression(parameters[0][1]) or args.expression(parameters[0][0])
+        if parameters is None or saved is None or not _is_for_some_ranks(frame, args.get(*parameters[1])):
+            return
+        for each in _parts(saved):
+            taken = _taken(frame, each, node)
+            if taken is not None:
+                _emit_part(frame, frame.value_of(taken[1]), GIVES_WEIGHTS, *taken)
+
+
+def _emit_part(frame: Frame, model: Value, method: str, node: cst.Call, owner: cst.BaseExpression) -> None:
+    """Report the shards of a model that the code shards itself, unless they are those of a group of ranks."""
+    if is_sharded_among_all(model) and not _has_whole(frame, model, method, node):
+        frame.emit(ShardsSaved, node, model=model, owner=owner)
+
+
+def _is_for_some_ranks(frame: Frame, place: Value | None) -> bool:
+    """Whether only some ranks save, by their number, and not each of them in a place of its own."""
+    return frame.memory.control.is_chosen_by_rank and (place is None or not place.rank.differs)
+
+
+def _taken(frame: Frame, saved: cst.BaseExpression, saving: cst.CSTNode) -> tuple[cst.Call, cst.BaseExpression] | None:
+    """The call that gives the DTensors of a model that are saved, and the model: by a name that nothing else uses."""
+    found = saved
+    if isinstance(saved, cst.Name):
+        made = assigned_once(frame.root, saved.value)
+        uses = sum(each.value == saved.value for each in value_names(frame.root))
+        inside = sum(each.value == saved.value for each in value_names(saving))
+        if made is None or uses != inside + 1:
+            return None
+        found = made
+    match found:
+        case cst.Call(func=cst.Attribute(value=model, attr=cst.Name(name)), args=[]) if name == GIVES_WEIGHTS:
+            return (found, model) if has_dtensors(frame.value_of(model)) else None
+    return None
 
 
 def _takes_own(args: Arguments) -> bool:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trl_lint.domain import model_roles
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated, is_sharded_among_all, wrapping_of
 from trl_lint.domain.values import Value, Wrapping
+from trl_lint.knowledge.torch_distributed import STATE_OF_THIS_RANK
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -41,6 +43,14 @@ def generates_with_shards(frame: Frame, model: Value) -> bool:
 def is_sharded(frame: Frame, model: Value) -> bool:
     """Whether FSDP wraps a model for all ranks, which have to gather its parameters."""
     return is_sharded_among_all(model) and not frame.memory.control.parameters_gathered
+
+
+def gathers_its_state(frame: Frame, model: Value) -> bool:
+    """Whether all ranks gather the weights of a model that is asked for its state dict: FSDP 2 gives its DTensors.
+
+    With any type of state dict but one: what is said of it elsewhere in the file may be of this model.
+    """
+    return model_roles.is_sharded(model) and is_sharded(frame, model) and not frame.module.mentions(STATE_OF_THIS_RANK)
 
 
 def _may_be_prepared(model: Value) -> bool:
