@@ -33,6 +33,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import passed_models
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN
 from trl_lint.domain.kinds import (
     ModelRole,
@@ -253,21 +254,30 @@ def replicated(value: Value) -> Value:
 def note_wrapped(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper.
 
-    So is `raw` after `raw = net`, and `self.net`.
+    So is `raw` after `raw = net`, and `self.net`; and `net` itself in `DDP(torch.compile(net.to(device)))`.
     """
     for index, value in enumerate(args.positional):
-        model = _as_bare(value, by_ddp)
         expression = args.expression(index)
-        if model is None or expression is None:
+        if expression is None or _as_bare(value, by_ddp) is None:
             continue
-        provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
-        inner = model.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
-        inner = replicated(inner) if by_ddp else inner
-        for name in _names_of(frame, expression, value, node):
-            frame.memory.names[name] = inner
-        attribute = self_attribute(expression)
-        if attribute and frame.cls is not None and frame.memory.attributes.get((frame.cls, attribute)) is value:
-            frame.write_attribute(frame.cls, attribute, inner)
+        for holder in passed_models.holders(frame, expression):
+            held = value if holder is expression else frame.value_of(holder)
+            _note_inside(frame, holder, held, node, by_ddp)
+
+
+def _note_inside(frame: Frame, holder: cst.BaseExpression, value: Value, node: cst.CSTNode, by_ddp: bool) -> None:
+    """What holds a model now holds the module inside a wrapper."""
+    model = _as_bare(value, by_ddp)
+    if model is None:
+        return
+    provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
+    inner = model.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
+    inner = replicated(inner) if by_ddp else inner
+    for name in _names_of(frame, holder, value, node):
+        frame.memory.names[name] = inner
+    attribute = self_attribute(holder)
+    if attribute and frame.cls is not None and frame.memory.attributes.get((frame.cls, attribute)) is value:
+        frame.write_attribute(frame.cls, attribute, inner)
 
 
 def _as_bare(value: Value, by_ddp: bool) -> Value | None:
