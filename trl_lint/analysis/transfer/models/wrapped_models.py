@@ -33,7 +33,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models import passed_models
+from trl_lint.analysis.transfer.models import returned_models
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN
 from trl_lint.domain.kinds import (
     ModelRole,
@@ -260,7 +260,7 @@ def note_wrapped(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool 
         expression = args.expression(index)
         if expression is None or _as_bare(value, by_ddp) is None:
             continue
-        for holder in passed_models.holders(frame, expression):
+        for holder in returned_models.holders(frame, expression):
             held = value if holder is expression else frame.value_of(holder)
             _note_inside(frame, holder, held, node, by_ddp)
 
