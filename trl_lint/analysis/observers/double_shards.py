@@ -38,12 +38,12 @@ from trl_lint.analysis.transfer.data.dealt_rows import (
     dealt,
     is_on_way,
     is_own_sampler,
-    is_rank,
     may_be_left,
     share_of_class,
 )
 from trl_lint.analysis.transfer.data.given_shares import given_share
 from trl_lint.analysis.transfer.data.own_shares import are_for_all
+from trl_lint.analysis.transfer.data.places_of_shares import is_rank
 from trl_lint.analysis.transfer.data.returned_rows import keep_returned, note_returned
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity

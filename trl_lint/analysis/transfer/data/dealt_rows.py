@@ -14,7 +14,7 @@ Each of these is this rank's share of the rows, which another dealer makes a sha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,14 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.transfer.data.own_samplers import deals_itself
-from trl_lint.analysis.transfer.data.own_shares import is_turn
+from trl_lint.analysis.transfer.data.places_of_shares import (
+    definition_of,
+    is_rank,
+    is_rank_at,
+    is_share,
+    is_size,
+    is_turn_of_all,
+)
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.provenance import Step
@@ -130,7 +137,7 @@ def is_own_sampler(sampler: Value | None) -> bool:
 
 def call_of_sampler(frame: Frame, node: cst.BaseExpression) -> cst.Call | None:
     """The call in this function that makes a sampler of torch's own class; None if it is made in another way."""
-    call = _resolved(frame, node)
+    call = definition_of(frame, node)
     if not isinstance(call, cst.Call):
         return None
     name = library_name_of(frame.engine.evaluate(frame, call.func))
@@ -199,13 +206,13 @@ class _RowSearch:
             case cst.Attribute() if (attribute := self_attribute(node)) and frame.cls is not None:
                 return _of_attribute(frame.cls, attribute)
             case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice() as share)]):
-                is_share = _is_share(frame, share, node)
-                return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_share else None
+                is_own = is_share(frame, share, node)
+                return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_own else None
             case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString(value=entry)))]):
                 return None if key else self.source(node.value, entry)
             case cst.ListComp(for_in=cst.CompFor(ifs=tests)):
-                is_share = any(_is_turn_of_all(frame, each.test) for each in tests)
-                return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_share else None
+                is_own = any(is_turn_of_all(frame, each.test) for each in tests)
+                return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_own else None
             case cst.Call():
                 return self._of_call(node, key)
         return None
@@ -370,74 +377,12 @@ def _holds(frame: Frame, test: cst.BaseExpression) -> bool:
     return isinstance(const, bool) or const in _DECIDED
 
 
-def _is_share(frame: Frame, share: cst.Slice, node: cst.Subscript) -> bool:
-    """`rank::size`, `rank:` and then `::size`, or a block of the rows that is as large as those of the other ranks."""
-    if share.lower is None:
-        match node.value:
-            case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice(lower=start, upper=None, step=None))]):
-                is_rest = start is not None and _is_rank(frame, start)
-                return is_rest and share.upper is None and share.step is not None and is_size(frame, share.step)
-        return False
-    if share.step is not None:
-        return _is_rank(frame, share.lower) and is_size(frame, share.step)
-    return share.upper is not None and any(
-        _is_rank(frame, one) and _is_quotient(frame, other) for one, other in _factors(frame, share.lower)
-    )
-
-
-def _factors(frame: Frame, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    number = _resolved(frame, node)
-    if isinstance(number, cst.BinaryOperation) and isinstance(number.operator, cst.Multiply):
-        yield number.left, number.right
-        yield number.right, number.left
-
-
-def _is_quotient(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether a number is that of the rows, divided by that of the ranks."""
-    number = _resolved(frame, node)
-    divisions = (cst.FloorDivide, cst.Divide)
-    return any(
-        isinstance(each.operator, divisions) and is_size(frame, each.right)
-        for each in of_class(number, cst.BinaryOperation)
-    )
-
-
-def _resolved(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
-    if isinstance(node, cst.Name):
-        values = [value for target, value in assignments(frame.root) if target.deep_equals(node)]
-        return values[0] if len(values) == 1 else node
-    return node
-
-
-def _is_turn_of_all(frame: Frame, test: cst.BaseExpression) -> bool:
-    """`i % size == rank`."""
-    if not is_turn(frame, test):
-        return False
-    return any(
-        isinstance(each.operator, cst.Modulo) and is_size(frame, each.right)
-        for each in of_class(test, cst.BinaryOperation)
-    )
-
-
 def are_own_indices(frame: Frame, node: cst.BaseExpression) -> bool:
     """`range(rank, len(rows), size)`, or a share of a list of indices."""
-    indices = _resolved(frame, node)
+    indices = definition_of(frame, node)
     if isinstance(indices, cst.Call) and last_name(indices.func) == "list" and len(indices.args) == 1:
         indices = indices.args[0].value
     match indices:
         case cst.Call(args=[start, _, step]) if last_name(indices.func) == "range":
-            return _is_rank(frame, start.value) and is_size(frame, step.value)
+            return is_rank_at(frame, start.value) and is_size(frame, step.value)
     return dealt(frame, indices) is not None
-
-
-def _is_rank(frame: Frame, node: cst.BaseExpression) -> bool:
-    return is_rank(frame.known_value(node))
-
-
-def is_rank(value: Value | None) -> bool:
-    return value is not None and value.rank.is_by_rank
-
-
-def is_size(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether an expression is the number of all ranks."""
-    return frame.value_of(node).const is WORLD_SIZE

@@ -14,7 +14,8 @@ from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.own_rows import shares_in
 from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import assigned_parts, is_literal_none, self_attribute
-from trl_lint.analysis.transfer.data.dealt_rows import OWN_ROWS, Dealing, is_data_set, is_rank
+from trl_lint.analysis.transfer.data.dealt_rows import OWN_ROWS, Dealing, is_data_set
+from trl_lint.analysis.transfer.data.places_of_shares import is_rank
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN
