@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import libcst as cst
@@ -39,6 +40,7 @@ from trl_lint.analysis.interprocedural.contexts import (
 )
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, renamed_cell, renamed_value
+from trl_lint.analysis.interprocedural.recursion import BaseCases
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.settings_of_job import JobFlags
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -129,6 +131,7 @@ class Runs(Definitions):
         self.earlier_points: tuple[SyncPoint, ...] = ()
         self.caller_values: tuple[Mapping[int, Value], ...] = ()
         self._running: list[tuple[Hashable, ...]] = []
+        self.base_cases = BaseCases()
 
     def note_stored(self, *what: object) -> None:
         """Called when a run of a function has stored something that outlasts it."""
@@ -251,7 +254,7 @@ class Runs(Definitions):
         context = self._context(function, names, memory, cls)
         key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
-            return BOTTOM, {}
+            return self.base_cases.result(frame, function), {}
         self._flush(frame)
         summary = function.summaries.get(key)
         if summary is None or not self._is_usable(summary):
@@ -307,14 +310,11 @@ class Runs(Definitions):
 
     def _run(self, function: FunctionInfo, called_with: CalledWith) -> Summary:
         key, names, inputs = called_with.key, called_with.names, called_with.inputs
-        frame = self._frame(function, called_with)
-        control = frame.memory.control
         summary, previous = Summary(early=_noted_run(called_with.cls, function)), function.summaries.get(key)
-        if previous is not None:
-            frame.allocations = previous.allocations  # so that containers it creates again do not count as new ones
         self._running.append(key)
         self.depth += 1
-        summary.result = self._run_body(frame, function)
+        make, run = partial(self._frame, function, called_with), partial(self._run_body, function=function)
+        frame, control, summary.result = self.base_cases.run(function, make, run)
         self.depth -= 1
         self._running.pop()
         frame.flush(frame.memory)
@@ -350,6 +350,8 @@ class Runs(Definitions):
         control = control.with_modes(modes_for(called_with.names, caller.control))
         frame = Frame(self, function.module, function, called_with.cls, None, control)
         frame.key = called_with.key
+        if (previous := function.summaries.get(frame.key)) is not None:
+            frame.allocations = previous.allocations  # so that containers it creates again do not count as new ones
         heap = {i: caller.heap[i] for i in inputs if i in caller.heap}
         frame.memory = Memory(dict(called_with.names), heap, {}, control, frame.objects.kept)
         frame.objects.constructs = function.name in _RUN_ONCE
