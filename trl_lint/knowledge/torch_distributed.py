@@ -94,6 +94,7 @@ SHUFFLES = (3, "shuffle")
 # makes batches of what a sampler gives (torch/utils/data/sampler.py).
 ROWS_OF_LOADER = (0, "dataset")
 SHUFFLED_LOADER = (2, "shuffle")
+WORKERS_OF_LOADER = (5, "num_workers")
 OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))
 BATCHES_OF_SAMPLER = "BatchSampler"
 # What the names of data sets begin with that a library makes of files, the same on each rank; and functions that make

@@ -1,4 +1,4 @@
-"""Samplers of a project: the loader that gets one asks it for the order, in the same process, once per epoch.
+"""Samplers and streams of a project: a loader that gets one asks it for the order, in the same process, once per epoch.
 
 For example:
 
@@ -8,6 +8,8 @@ For example:
             return iter(order[self.rank :: self.size])
 
     loader = DataLoader(rows, sampler=Shares(rows))         runs `__iter__`, for what it draws
+    DataLoader(Stream(files))                               likewise, if `Stream` is an `IterableDataset`
+    DataLoader(Stream(files), num_workers=4)                not here: each worker has seeds of its own from the loader
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.knowledge.random_draws import ASKED_LATER
-from trl_lint.knowledge.torch_distributed import OF_LOADER
+from trl_lint.knowledge.sharding import STREAMS
+from trl_lint.knowledge.torch_distributed import OF_LOADER, ROWS_OF_LOADER, WORKERS_OF_LOADER
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -27,9 +30,12 @@ if TYPE_CHECKING:
 
 def ask(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """Called for each loader that is made, with its arguments."""
-    for each in OF_LOADER:
-        sampler = args.get(*each)
-        method = sampler.cls.find(ASKED_LATER) if isinstance(sampler, ProjectInstance) else None
+    asked = [args.get(*each) for each in OF_LOADER]
+    rows, workers = args.get(*ROWS_OF_LOADER), args.get(*WORKERS_OF_LOADER)
+    if isinstance(rows, ProjectInstance) and STREAMS.intersection(rows.library_bases()):
+        asked += [rows] if workers is None or workers.const == 0 else []
+    for each in asked:
+        method = each.cls.find(ASKED_LATER) if isinstance(each, ProjectInstance) else None
         if method is not None:
             with frame.aside():
-                frame.engine.call(frame, method, Arguments(), node, sampler)
+                frame.engine.call(frame, method, Arguments(), node, each)
