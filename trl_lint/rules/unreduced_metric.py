@@ -292,28 +292,32 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
     # The call that logs it may log other metrics, which are reduced.
     if not ancestors(event.node, stored):
         places.append((Caller(event.module, event.function), event.node))
-    places.extend(_passed_on(event, write))
+    places.extend(_passed_on(event, write, stored))
     if is_reduced_after(*places[0], _called):
         return True
     return any(may_be_reduced(caller, node, _called) for caller, node in places)
 
 
-def _passed_on(event: Logged, write: Write) -> Iterator[tuple[Caller, CSTNode]]:
-    """The calls in the file of a value by which it may come to the function that logs it."""
+def _passed_on(event: Logged, write: Write, stored: CSTNode) -> Iterator[tuple[Caller, CSTNode]]:
+    """The calls in the file of a value by which it may come to the function that logs it.
+
+    If it is written in one of them, that is the one: `log({"accuracy": hits / total})`.
+    """
     from libcst import Call
 
     from trl_lint.analysis.program.idioms.near_reductions import Caller
-    from trl_lint.analysis.program.syntax import definitions_around, last_name, of_class
+    from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
 
     logs, module = event.function, cast("Module", write.module)
     if logs is None or _function(event, write) is logs:
         return
     methods = (each for cls in module.classes for each in cls.methods.values())
     functions = {id(each.node): each for each in (*module.functions, *methods)}
-    for call in of_class(module.tree, Call):
-        if last_name(call.func) == logs.name and call.args:
-            around = definitions_around(module.tree, call)
-            yield Caller(module, functions.get(id(around[-1])) if around else None), call
+    calls = [each for each in of_class(module.tree, Call) if last_name(each.func) == logs.name and each.args]
+    around_it = ancestors(module.tree, stored)
+    for call in [each for each in calls if each in around_it] or calls:
+        around = definitions_around(module.tree, call)
+        yield Caller(module, functions.get(id(around[-1])) if around else None), call
 
 
 def _called(caller: Caller, callee: BaseExpression) -> Caller | None:
