@@ -140,7 +140,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
             return
         # Sets have no order, but the message must not differ between runs.
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
-            what = write.name or event.what
+            # Of several parts, what is computed from them has the name.
+            what = (event.what if len(event.writes) > 1 else "") or write.name or event.what
             if _is_reported(write.rank) and not COST_OF_MODEL.fits(what):
                 is_minor = _does_little_harm(event, write) or _may_be_of_one_process(event)
                 in_doubt = not is_minor and _may_be_reduced(event, write)
