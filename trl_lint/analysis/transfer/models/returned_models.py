@@ -10,7 +10,6 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -25,20 +24,27 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 
-def holders(frame: Frame, expression: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def holders(frame: Frame, expression: cst.BaseExpression) -> list[cst.BaseExpression]:
     """The names and attributes that hold a model before what it is passed through; itself, if it is one."""
-    match expression:
-        case cst.Call(func=cst.Attribute(value=model, attr=cst.Name(method))) if method in RETURN_THE_MODEL:
-            yield from holders(frame, model)
-        case cst.Call(func=func, args=[cst.Arg(value=model, star=""), *_]) if _returns_it(frame, func):
-            yield from holders(frame, model)
-        case cst.Name(name):
-            yield expression
-            made = assigned_once(frame.root, name)
-            if isinstance(made, cst.Call):
-                yield from holders(frame, made)
-        case cst.Attribute():
-            yield expression
+    found: list[cst.BaseExpression] = []
+    names: set[str] = set()
+    passed: cst.BaseExpression | None = expression
+    while passed is not None:
+        match passed:
+            case cst.Call(func=cst.Attribute(value=model, attr=cst.Name(method))) if method in RETURN_THE_MODEL:
+                passed = model
+            case cst.Call(func=func, args=[cst.Arg(value=model, star=""), *_]) if _returns_it(frame, func):
+                passed = model
+            case cst.Name(name) if name not in names:
+                found.append(passed)
+                names.add(name)
+                made = assigned_once(frame.root, name)
+                passed = made if isinstance(made, cst.Call) else None
+            case cst.Attribute():
+                return [*found, passed]
+            case _:
+                passed = None
+    return found
 
 
 def _returns_it(frame: Frame, func: cst.BaseExpression) -> bool:
