@@ -1269,6 +1269,37 @@ def test_a_result_is_printed(feed, show, count):
     assert len(SNIPPETS.findings(printed)) == count
 
 
+OF_FABRIC = """\
+import torch
+from lightning.fabric import Fabric
+
+fabric = Fabric(devices=2)
+fabric.launch()
+net, optimizer = fabric.setup(make_net(), make_optimizer())
+loader = fabric.setup_dataloaders(make_loader())
+with torch.no_grad():
+    hits, rows = torch.zeros((), device=fabric.device), 0
+    for inputs, labels in loader:
+        hits += (net(inputs).argmax(-1) == labels).sum()
+        rows += len(labels)
+{show}
+"""
+
+
+@pytest.mark.parametrize(
+    ("show", "says"),
+    [
+        ('fabric.print(f"accuracy {(hits / rows).item():.3f}")', ["only the main process's value is shown"]),
+        ('print(f"accuracy {(hits / rows).item():.3f}")', ["each process shows its own value"]),
+        ('hits, rows = fabric.all_reduce((hits, rows), reduce_op="sum")\nfabric.print((hits / rows).item())', []),
+        ('fabric.print("rank", fabric.global_rank, hits / rows)', []),
+    ],
+)
+def test_a_fabric_prints_what_the_first_process_has(show, says):
+    found = SNIPPETS.findings(OF_FABRIC.format(show=show))
+    assert [each.message.rpartition("on several GPUs ")[2] for each in found] == says
+
+
 @pytest.mark.parametrize(
     ("load", "feed", "show"),
     [

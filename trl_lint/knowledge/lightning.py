@@ -236,6 +236,7 @@ ROWS: tuple[Row, ...] = (
                lists=True, fails=""),
     Function(name=f"{_FABRIC}.load", source=f"{_SOURCE}.load", returns=UNKNOWN,
              synchronises=Synchronisation("load", symmetric=True)),
+    Function(name=f"{_FABRIC}.print", source=f"{_SOURCE}.print", returns=NOTHING),
     Function(name=f"{_FABRIC}.rank_zero_first", source=f"{_SOURCE}.rank_zero_first", returns=NOTHING,
              yields=NOTHING, first_rank="job", synchronises=BARRIER),
     # Its loggers write on the first process only.

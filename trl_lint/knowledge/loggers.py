@@ -39,12 +39,14 @@ _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperim
 # Source: comet_ml/api.py::APIExperiment.log_metrics
 _COMET_METRICS = {"APIExperiment": "metric_dict"}
 
-# Calls that show a text to the user.
-SHOWS = frozenset({
-    "absl.logging.info", "accelerate.Accelerator.print", "accelerate.PartialState.print", "builtins.print",
-    "logging.Logger.info", "logging.Logger.warning", "logging.info", "logging.warning", "loguru.logger.info",
-    "loguru.logger.success", "rich.print", "tqdm.tqdm.write",
+# Calls that show a text to the user, and those of them that do so on the first process, of the job or of each node.
+SHOWS_OF_FIRST = frozenset({
+    "accelerate.Accelerator.print", "accelerate.PartialState.print", "lightning.fabric.Fabric.print",
 })
+SHOWS = SHOWS_OF_FIRST | {
+    "absl.logging.info", "builtins.print", "logging.Logger.info", "logging.Logger.warning", "logging.info",
+    "logging.warning", "loguru.logger.info", "loguru.logger.success", "rich.print", "tqdm.tqdm.write",
+}
 
 # Calls that write figures to an open file, with the parameters for the data and for the file.
 DUMPS: dict[str, tuple[Parameter, Parameter]] = {

@@ -99,6 +99,7 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import COST_OF_MODEL, METRIC_OF_ONE_RANK
 from trl_lint.knowledge.library import keeps_from_reducing, reduces
 from trl_lint.knowledge.lightning import KNOWS_PROCESSES, STEPS, is_of_fabric
+from trl_lint.knowledge.loggers import SHOWS_OF_FIRST
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -235,7 +236,7 @@ def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
     if not isinstance(event, MetricShown):
         own, of_main = f"each process logs its own {values}", f"the log shows only the main process's {values}"
         return own if event.by_each else of_main
-    on_some = event.of_main or _is_for_some_ranks(event.control) or event.sink.startswith("accelerate.")
+    on_some = event.of_main or _is_for_some_ranks(event.control) or event.sink in SHOWS_OF_FIRST
     does, done = ("writes", "written") if event.in_file else ("shows", "shown")
     return f"only the main process's {values} {are} {done}" if on_some else f"each process {does} its own {values}"
 
@@ -402,7 +403,7 @@ def _help_of_library(event: Logged, keyword: str, divergent: bool) -> str:
 def _logger(event: Logged) -> str:
     """The Accelerator or Fabric whose `log` it is; "" if there is none."""
     receiver = getattr(getattr(event.node, "func", None), "value", None)
-    has_one = event.sink.startswith("accelerate.") or is_of_fabric(event.sink)
+    has_one = event.sink in SHOWS_OF_FIRST or is_of_fabric(event.sink)
     is_method = has_one and receiver is not None and not isinstance(receiver, str)
     return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
