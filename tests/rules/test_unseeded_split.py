@@ -686,6 +686,32 @@ def test_files_that_each_rank_shuffles_and_deals_by_hand(changed: dict[str, str]
     assert is_found(script(DEALT.format(**parts))) is is_reported
 
 
+@pytest.mark.parametrize(
+    ("draw", "is_reported"),
+    [
+        ("train = Subset(rows, np.random.default_rng().permutation(9))", True),
+        ("own = np.random.default_rng()\norder = own.permutation(9)\ntrain = Subset(rows, order[:5])", True),
+        ("train = Subset(rows, np.random.RandomState(None).choice(9, 5, replace=False))", True),
+        ("own = np.random.default_rng()\ntrain = Subset(rows, own.permuted(range(9)))", True),
+        ("train = list(range(9))\nrandom.Random().shuffle(train)", True),
+        ("train = Subset(rows, np.random.default_rng(7).permutation(9))", False),
+        ("train = Subset(rows, np.random.default_rng(*given).permutation(9))", False),
+        ("train = Subset(rows, [np.random.default_rng().choice(9)])", False),
+        ("own = np.random.RandomState()\nown.seed(7)\ntrain = Subset(rows, own.permutation(9))", False),
+        ("own = np.random.default_rng()\nresume(own)\ntrain = Subset(rows, own.permutation(9))", False),
+        (
+            "own = np.random.default_rng()\nown.bit_generator.state = old\ntrain = Subset(rows, own.permutation(9))",
+            False,
+        ),
+        ("from ours import default_rng\ntrain = Subset(rows, default_rng().permutation(9))", False),
+    ],
+)
+def test_a_generator_of_its_own_needs_a_seed_of_its_own(draw: str, is_reported: bool):
+    found = SNIPPETS.findings(script(LOAD, "set_seed(42)\n", draw + "\n", LOOP))
+    assert ["runs without a seed" in each.message for each in found] == [True] * is_reported
+    assert not any("set_seed" in (each.help or "") for each in found)
+
+
 def test_what_a_generator_of_each_rank_draws_is_left_to_the_author():
     text = script(DEALT.format(draw=OWN_DRAW, deal="files = files[rank::size]", seed="42 + dist.get_rank()"))
     finding = SNIPPETS.finding(text)

@@ -61,8 +61,18 @@ DRAWS = {
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
 # https://docs.python.org/3/library/random.html#random.Random.
 SEEDED_GENERATORS = frozenset({"RandomState", "default_rng", "Random"})
+# Those that each process seeds in its own way if they are given no seed, whatever the program has seeded before.
+# Sources: numpy/random/_generator.pyx `default_rng`, "fresh, unpredictable entropy will be pulled from the OS";
+# mtrand.pyx `RandomState`; random.py `Random.seed`.
+UNSEEDED_GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.default_rng", "random.Random"})
 # Their methods that draw the order of things, or some of them, with what these give.
-DRAWN_BY_METHODS = {"permutation": "indices", "sample": "indices", "shuffle": "in place"}
+DRAWN_BY_METHODS = {
+    "choice": "indices", "permutation": "indices", "permuted": "indices", "sample": "indices", "shuffle": "in place",
+}  # fmt: skip
+# Of those, the ones that draw a single thing unless they are given this parameter.
+DRAWS_ONE_WITHOUT = {"choice": (1, "size")}
+# Their methods that make them begin anew, and the attribute whose `state` can be set.
+RESEEDS = frozenset({"bit_generator", "seed", "set_state", "setstate"})
 
 # Which calls seed which generators. torch.cuda.manual_seed does not seed that of the CPU, which draws the indices.
 SEEDERS = {

@@ -6,8 +6,10 @@ the result: a Trainer trains or evaluates on it, a loader of it goes through `Ac
 Lightning's trainer with several processes (from a data module in the same file, too), a `DistributedSampler` samples
 it, or each rank takes every n-th part of it (`files[rank::world_size]`). The draws are `shuffle` and `train_test_split`
 of `datasets`, scikit-learn's `train_test_split`, `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`,
-`random.sample`, and `numpy.random.permutation` and `shuffle`. A seed that differs between ranks (`seed + rank`,
-`device_specific=True`) counts as none, also as the seed of a `DistributedSampler` or of a generator that shuffles
+`random.sample`, `numpy.random.permutation` and `shuffle`, and what a generator of its own draws that gets no seed
+(`numpy.random.default_rng().permutation(n)`, and `choice`, `permuted` and `shuffle`; `random.Random()`): what the
+program has seeded before does not reach it. A seed that differs between ranks (`seed + rank`, `device_specific=True`)
+counts as none, also as the seed of a `DistributedSampler` or of a generator that shuffles
 (`Random(seed + rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders that shuffle:
 the samplers that Lightning makes for them take that seed. Draws of the rows of a data set count: of the attribute that
 the `__len__` of the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of
@@ -42,8 +44,8 @@ A Trainer seeds all generators when it is created, so draws after that are corre
 scripts that call `set_seed`, or anything that may seed the generator, before the draw; draws under a condition on the
 seed; models loaded with `device_map="auto"`, which one process trains; draws on some ranks only; results with a named
 cache file; streaming data sets. Code without a script that runs it, such as a Trainer's methods, is not reported,
-because its caller may have seeded. Rows drawn in other ways, such as `numpy.random.default_rng().choice`, are not
-seen.
+because its caller may have seeded. Not seen: rows drawn in other ways, such as `numpy.random.choice`, and what is
+drawn from a generator that is kept in an attribute or passed to a function.
 
 `main_process_first()` does not help: without a seed the result has a different fingerprint on each rank, so no rank
 reads what another has cached.
@@ -86,9 +88,7 @@ class UnseededSplit(Rule[DatasetDrawn]):
             site=Site(event.module, event.node, event.drawer),
             message=_message(event),
             provenance=event.use,
-            help=_ALIKE
-            if event.name == INJECTED
-            else f"draw the same on all ranks: {_advice(event)}, or {said('seed', event)} before it",
+            help=_ALIKE if event.name == INJECTED else f"draw the same on all ranks: {_advice(event)}{_or_seed(event)}",
         )
 
 
@@ -115,6 +115,12 @@ def _advice(event: DatasetDrawn) -> str:
     if row.keyword:
         return f"`{row.keyword.format(seed=42, torch='torch')}`"
     return f"`{row.receiver.format(module=_module_of(event), seed=42)}.{event.name}(…)`"
+
+
+def _or_seed(event: DatasetDrawn) -> str:
+    """The other advice; a generator of its own does not know what the program has seeded."""
+    is_own = bool(event.row.receiver) and not event.row.generator
+    return "" if is_own else f", or {said('seed', event)} before it"
 
 
 def _module_of(event: DatasetDrawn) -> str:

@@ -20,13 +20,30 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, resolved, self_attribute
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    callee_of,
+    is_literal_none,
+    last_name,
+    of_class,
+    resolved,
+    self_attribute,
+)
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, class_name_of, is_none
+from trl_lint.domain.kinds import (
+    NONE,
+    ContainerValue,
+    LibraryInstance,
+    LibraryName,
+    class_name_of,
+    is_none,
+    library_name_of,
+)
 from trl_lint.domain.provenance import EitherPlace, OneByOne, Step, alternatives_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -235,26 +252,53 @@ def by_own_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode
     The order of its first argument is rank-local from here on, or that of the result is.
     """
     gives = table.DRAWN_BY_METHODS.get(name)
-    made = None if gives is None else _made_apart(frame, node)
+    made = None if gives is None or _draws_one(name, args) else _made_apart(frame, node)
     if gives is None or made is None or not _is_drawn(frame, table.DrawRow(generator="", gives=gives), args):
         return value
     receiver = f"{frame.module.tree.code_for_node(made.func)}({{seed}})"
     draw = Draw(frame, node, name, table.DrawRow(generator="", gives=gives, receiver=receiver), args)
-    draw.is_apart = True
+    draw.is_apart = bool(_seed_of(made))
     if gives == "indices":
         return Value(ranks.DRAWN, provenance=draw)
     _shuffle_in_place(frame, args, node, draw)
     return value
 
 
+def _draws_one(name: str, args: Arguments) -> bool:
+    """Whether a method draws a single thing, which is no order: `rng.choice(colours)`."""
+    size = table.DRAWS_ONE_WITHOUT.get(name)
+    return size is not None and is_none(args.get(*size) or NONE)
+
+
 def _made_apart(frame: Frame, node: cst.CSTNode) -> cst.Call | None:
-    """Where the generator that a method is called on is made, if its seed is one of this rank."""
+    """Where the generator that a method is called on is made, if its seed is one of this rank, or missing."""
     target = callee_of(node)
-    made = resolved(frame.root, target.value) if isinstance(target, cst.Attribute) else None
-    if not isinstance(made, cst.Call) or last_name(made.func) not in table.SEEDED_GENERATORS or len(made.args) != 1:
+    holder = target.value if isinstance(target, cst.Attribute) else None
+    made = None if holder is None else resolved(frame.root, holder)
+    if not isinstance(made, cst.Call) or last_name(made.func) not in table.SEEDED_GENERATORS:
         return None
-    seed = frame.known_value(made.args[0].value)
-    return made if seed is not None and is_rank_local_seed(seed) else None
+    seeds = _seed_of(made)
+    if len(seeds) > 1:
+        return None
+    seed = frame.known_value(seeds[0]) if seeds else None
+    if seed is not None:
+        return made if is_rank_local_seed(seed) else None
+    is_unseeded = not seeds and library_name_of(frame.engine.evaluate(frame, made.func)) in table.UNSEEDED_GENERATORS
+    return made if is_unseeded and (made is holder or _is_only_drawn_from(frame.root, made, holder)) else None
+
+
+def _seed_of(maker: cst.Call) -> list[cst.BaseExpression]:
+    """The arguments of what makes a generator, without a literal None, which is as good as no seed."""
+    return [arg.value for arg in maker.args if arg.star or not is_literal_none(arg.value)]
+
+
+def _is_only_drawn_from(root: cst.CSTNode, made: cst.Call, holder: cst.BaseExpression | None) -> bool:
+    """Whether a variable's generator is never given a seed, or another state, or to a function that may do so."""
+    used = [each for each in of_class(root, cst.Name) if isinstance(holder, cst.Name) and each.value == holder.value]
+    around = [ancestors(root, each)[-1] for each in used]
+    called = [each for each in around if isinstance(each, cst.Attribute) and each.attr.value not in table.RESEEDS]
+    stored = [each for each in around if isinstance(each, cst.AssignTarget)]
+    return len(called) + len(stored) == len(used)
 
 
 def _is_reached_by_all(frame: Frame) -> bool:
