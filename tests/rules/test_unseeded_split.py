@@ -666,6 +666,8 @@ OWN_DRAW = "own = random.Random(seed)\n    own.shuffle(files)"
         ({"deal": "files = files[:: 2]"}, False),
         ({"deal": "return files[rank::size]"}, True),
         ({"deal": "return iter(sorted(files[rank::size]))"}, True),
+        ({"deal": "return iter(files[rank::size].copy())"}, True),
+        ({"deal": "return iter(files[:: 2].copy())"}, False),
         ({"deal": "for file in files[rank::size]: print(file)"}, True),
         ({"deal": "for file in files[:: 2]: print(file)"}, False),
         ({"deal": "yield from files[rank::size]"}, True),

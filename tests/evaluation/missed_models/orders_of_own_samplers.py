@@ -21,6 +21,22 @@ class SeededByRank(Drawn):
         return iter(order[self.rank :: self.size])
 
 
+class CutAndListed(Drawn):
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(7 + self.rank)
+        order = torch.randperm(len(self.rows), generator=generator)  # expect: TRL015
+        return iter(order[self.rank :: self.size].tolist())
+
+
+class SeededAndListed(Drawn):
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(7)
+        order = torch.randperm(len(self.rows), generator=generator)
+        return iter(order[self.rank :: self.size].tolist())
+
+
 class Seeded(Drawn):
     def __iter__(self):
         generator = torch.Generator()
@@ -34,7 +50,9 @@ def main(rows):
     drawn = DataLoader(rows, sampler=Drawn(rows))
     by_rank = DataLoader(rows, sampler=SeededByRank(rows))
     seeded = DataLoader(rows, batch_sampler=Seeded(rows))
-    print([*drawn, *by_rank, *seeded])
+    listed = DataLoader(rows, sampler=CutAndListed(rows))
+    alike = DataLoader(rows, sampler=SeededAndListed(rows))
+    print([*drawn, *by_rank, *seeded, *listed, *alike])
 
 
 main(list(range(10)))

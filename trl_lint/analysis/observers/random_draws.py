@@ -134,13 +134,18 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
 
 
 def _shares(value: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """What may take every n-th row in an expression, or in its arguments, with the rows: `iter(order[rank::size])`."""
+    """What may take every n-th row in an expression, or in what its calls are passed or called on, with the rows.
+
+    For example, `iter(order[rank::size].tolist())`.
+    """
     match value:
         case cst.Subscript(value=rows, slice=[cst.SubscriptElement(slice=cst.Slice(step=cst.BaseExpression()))]):
             yield value, rows
         case cst.ListComp(for_in=cst.CompFor(iter=cst.Call(args=[cst.Arg(value=rows), *_]), ifs=[_, *_])):
             yield value, rows
-        case cst.Call(args=args):
+        case cst.Call(func=func, args=args):
+            if isinstance(func, cst.Attribute):
+                yield from _shares(func.value)
             for each in args:
                 yield from _shares(each.value)
         case cst.Yield(value=cst.From(item=inner)):
