@@ -96,6 +96,55 @@ def test_the_seed_of_the_sampler_that_the_trainer_injects(parts, places):
     assert found(**parts) == places
 
 
+OF_HELPER = """\
+import os
+import lightning as L
+from torch.utils.data import DataLoader
+
+class Data(L.LightningDataModule):
+    def make(self, {parameters}):
+        {body}
+
+    def train_dataloader(self):
+        return self.{train}
+
+    def val_dataloader(self):
+        return self.make({val})
+
+    def ours(self, flag):
+        return self.make(flag)
+
+L.seed_everything(int(os.environ["RANK"]))
+trainer = L.Trainer(devices=4, strategy="ddp")
+trainer.fit(model(), Data())
+"""
+RETURNS = "return DataLoader(rows(), batch_size=4, shuffle=train)"
+OPEN = {"parameters": "**options", "body": "return DataLoader(rows(), **options)"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_found"),
+    [
+        ({}, True),
+        ({"train": "make(train=True)"}, True),
+        ({"train": "ours(True)"}, True),
+        ({"parameters": "train=True", "train": "make()", "val": "train=False"}, True),
+        ({**OPEN, "train": "make(shuffle=True)"}, True),
+        # Only what is validated is shuffled, or none of it is by Lightning.
+        ({"train": "make(False)", "val": "True"}, False),
+        ({"train": "make(flag())"}, False),
+        ({"parameters": "train=True", "train": "make(False)"}, False),
+        ({"body": f"train = False\n        {RETURNS}"}, False),
+        ({"body": RETURNS[:-1] + ", sampler=own)"}, False),
+        ({"body": "if train:\n            return DataLoader(rows(), shuffle=True)", "train": "make(False)"}, False),
+        ({**OPEN, "train": "make(shuffle=True, sampler=own)"}, False),
+    ],
+)
+def test_a_method_that_makes_the_loaders_is_told_to_shuffle(parts, is_found):
+    text = OF_HELPER.format(**{"parameters": "train", "body": RETURNS, "train": "make(True)", "val": "False", **parts})
+    assert SNIPPETS.places(text) == ['L.seed_everything(int(os.environ["RANK"]))'] * is_found
+
+
 def test_help_tells_how_ranks_shuffle_alike():
     (finding,) = SNIPPETS.findings(
         TRAINS.format(first="pass", then=BY_TRAINER, given=SEVERAL, package="lightning", **SHUFFLED)

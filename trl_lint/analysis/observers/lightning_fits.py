@@ -14,14 +14,15 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import below, last_name, resolved
+from trl_lint.analysis.program.project.passed_arguments import parameter_for
+from trl_lint.analysis.program.syntax import assignments, innermost, last_name, of_class, resolved, self_attribute
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.drawn_shares import emit_draws, note_called
 from trl_lint.analysis.transfer.data.draws import Draw, is_rank_local_seed
@@ -39,7 +40,7 @@ from trl_lint.knowledge.lightning import (
 from trl_lint.knowledge.torch_distributed import DATA_LOADER
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import CalleeRun
@@ -50,6 +51,8 @@ _FIT = "fit"
 _MODEL, _TRAINING, _VALIDATION = (0, "model"), (1, "train_dataloaders"), (2, "val_dataloaders")
 _DATA = (3, "datamodule")
 _MAKE_LOADERS = (TRAIN_DATA, VALIDATION_DATA)
+# What a method gets, by the names of its parameters; for the one of all other keywords, those.
+_Passed: TypeAlias = Mapping[str, cst.BaseExpression | dict[str, cst.BaseExpression]]
 _SHARED = "Lightning gives each rank its share of it here"
 
 
@@ -80,7 +83,7 @@ class LightningFits(Observer["Frame"]):
         if name != _FIT or class_name_of(receiver) not in TRAINERS or frame.module.mentions(SHARES_BY_HAND):
             return
         seeded = frame.trace.notes.of(SeededApart).call
-        if seeded is not None and any(map(_shuffles, _loaders(frame, args))):
+        if seeded is not None and any(_shuffles(*each) for each in _loaders(frame, args)):
             _emit_seed(frame, *seeded)
         if frame.trace.launched:
             for each in (_TRAINING, _VALIDATION):
@@ -123,23 +126,64 @@ def _emit_seed(frame: Frame, node: cst.Call, args: Arguments, seed: Value) -> No
     frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, row=row, name=table.INJECTED, use=use)
 
 
-def _loaders(frame: Frame, args: Arguments) -> Iterator[cst.Call]:
+def _loaders(frame: Frame, args: Arguments) -> Iterator[tuple[cst.Call, _Passed]]:
     """The calls that make what a model is trained with: an argument, or in a method of the model or its data."""
     given = args.node(*_TRAINING)
     expression = None if given is None else resolved(frame.root, given.value)
     if isinstance(expression, cst.Call):
-        yield expression
+        yield expression, {}
     for each in (_TRAINING, _DATA, _MODEL):
         value = args.get(*each)
         method = value.cls.find(TRAIN_DATA) if isinstance(value, ProjectInstance) else None
-        if method is not None:
-            yield from (call for call in below(method.node) if isinstance(call, cst.Call))
+        if method is not None and isinstance(value, ProjectInstance):
+            yield from _calls_in(value.cls, method, {}, frozenset())
 
 
-def _shuffles(call: cst.Call) -> bool:
+def _calls_in(
+    cls: ClassInfo, function: FunctionInfo, passed: _Passed, around: frozenset[int]
+) -> Iterator[tuple[cst.Call, _Passed]]:
+    """The calls in a method of an object, and in those that it calls, with what these are passed.
+
+    What such a method does on a condition, it may do for others.
+    """
+    for call in of_class(function.node, cst.Call):
+        if around and innermost(function.node, call, cst.If, cst.IfExp) is not None:
+            continue
+        yield call, passed
+        helper = cls.find(self_attribute(call.func))
+        if helper is not None and helper is not function and id(helper) not in around:
+            yield from _calls_in(cls, helper, _passed(helper, call, passed), around | {id(function)})
+
+
+def _passed(helper: FunctionInfo, call: cst.Call, outer: _Passed) -> _Passed:
+    """The expressions that a method gets from a call, or has by default, by the names of its parameters."""
+    rest = next((each.name for each in helper.parameters if each.star == "**"), None)
+    found: dict[str, cst.BaseExpression | dict[str, cst.BaseExpression]] = {
+        each.name: each.default for each in helper.parameters if each.default is not None
+    }
+    others = {}
+    for arg in call.args:
+        parameter = parameter_for(helper, call, arg)
+        value = outer.get(arg.value.value, arg.value) if isinstance(arg.value, cst.Name) else arg.value
+        if isinstance(value, dict):
+            others.update(value if arg.star else {})
+        elif parameter is not None:
+            found[parameter.name] = value
+        elif arg.keyword is not None:
+            others[arg.keyword.value] = value
+    bound = {target.value for target, _ in assignments(helper.node) if isinstance(target, cst.Name)}
+    return {name: value for name, value in {**found, rest or "": others}.items() if name not in bound}
+
+
+def _shuffles(call: cst.Call, passed: _Passed) -> bool:
     """Whether a call makes a loader that shuffles, with no sampler of its own."""
     keywords = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
-    shuffle = keywords.get("shuffle")
+    for each in call.args:
+        spread = passed.get(each.value.value) if each.star == "**" and isinstance(each.value, cst.Name) else None
+        keywords.update(spread if isinstance(spread, dict) else {})
+    shuffle: object = keywords.get("shuffle")
+    if isinstance(shuffle, cst.Name):
+        shuffle = passed.get(shuffle.value, shuffle)
     is_loader = last_name(call.func) == "DataLoader" and keywords.keys().isdisjoint(table.SAMPLERS)
     return is_loader and isinstance(shuffle, cst.Name) and shuffle.value == "True"
 
