@@ -1332,7 +1332,14 @@ CHAIN = (
         ("for row in batch['input_ids'][mask]:\n    accelerator.gather(row)", False),
         ("if torch.rand(1).item() > 0.5:\n    accelerator.gather(loss)", False),
         ("noisy = loss + torch.rand(1)\nif noisy.item() > 0.5:\n    accelerator.gather(loss)", True),
-        ("noisy = loss + torch.rand(1)\nif torch.isnan(noisy + loss):\n    accelerator.gather(loss)", False),
+        # Noise makes a loss on this rank's own data no less its own; a loss on noise alone may be the same everywhere.
+        ("noisy = loss + torch.rand(1)\nif torch.isnan(noisy + loss):\n    accelerator.gather(loss)", True),
+        (
+            "loss = model(mask + torch.rand_like(mask)).mean()\nif torch.isnan(loss):\n    accelerator.gather(loss)",
+            True,
+        ),
+        ("loss = model(torch.rand(1)).mean()\nif torch.isnan(loss):\n    accelerator.gather(loss)", False),
+        ("noisy = mask + torch.rand(1)\nif torch.isnan(noisy).any():\n    accelerator.gather(loss)", False),
     ],
 )
 def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, is_there):

@@ -65,7 +65,8 @@ Not in the default set, because they depend on the data, chance, the disk or the
   on what the wrapped model returns;
 - branches on both sides of which the call is, perhaps not equally often;
 - comparisons of the rank with another number (`if rank >= size:`), which may be true on no rank;
-- files that some ranks may find, and random numbers (one seed draws the same on all ranks);
+- files that some ranks may find, and random numbers (one seed draws the same on all ranks), unless this rank's own data
+  are computed with them, as in a loss of noisy images;
 - what fails on some ranks only;
 - forwards without gradients, which only synchronise a model's buffers: under DDP the next forward with gradients makes
   up for it, unless another collective comes first or none follows;
@@ -188,15 +189,15 @@ def _is_sure(event: Divergence) -> bool:
         return False
     if event.origins == Origin.RANK:
         return not _compares_numbers_of_processes(event) or _is_set_on_some_ranks(event)
-    by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
+    # An additional draw does not make data the same on all ranks.
+    by_chance = bool(event.origins & (Origin.IO | Origin.RNG)) and Origin.DATA not in event.origins
     if _asks_for_broken_data(event, by_chance) or _asks_for_no_number(event):
         return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
     if _depends_on_data_of_another_file(event):
         return False
-    # An additional draw does not make data the same on all ranks.
-    return event.by is not DividedBy.LOOP and (not by_chance or Origin.DATA in event.origins)
+    return event.by is not DividedBy.LOOP and not by_chance
 
 
 def _depends_on_data_of_another_file(event: Divergence) -> bool:
