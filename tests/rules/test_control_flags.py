@@ -111,6 +111,31 @@ def test_data_decide_seldom(condition, by_default):
 
 
 @pytest.mark.parametrize(
+    ("before", "condition", "by_default"),
+    [
+        ("bad = torch.isnan(outputs['loss'])", "bad", True),
+        ("bad = torch.isnan(outputs['loss'])", "not bad", True),
+        ("current = outputs['loss'].item()", "current > 9", True),
+        ("current = outputs.get('loss')", "current > 9", True),
+        ("seen = outputs['loss']; current = seen.item(); bad = current > 9", "bad", True),
+        ("current = (outputs['loss'] + torch.rand(1)).item()", "current > 9", True),
+        ("current = batch['labels'].sum().item()", "current > 9", False),
+        ("current = batch['labels'].sum().item() - trainer.loss_scale", "current > 9", False),
+        ("current = batch['labels'].sum() if batch['loss_type'] else None", "current > 9", False),
+        ("current = outputs['loss'].item(); current = batch['labels'].sum()", "current > 9", False),
+        ("current = batch['labels'].sum()", "current > 9: trainer.should_stop = True; current = outputs['loss']\n"
+         "        if current is None", False),
+        ("loss = torch.rand(1); current = loss.item()", "current > 0.9", False),
+    ],
+)  # fmt: skip
+def test_a_loss_of_this_rank_by_another_name(before, condition, by_default):
+    """Which name a condition has for it does not decide; what is not known to be of its data does not count."""
+    body = f"{before}\n        if {condition}: trainer.should_stop = True"
+    finding = SNIPPETS.finding("import torch\n" + LIGHTNING.format(body=body))
+    assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize(
     ("body", "lines"),
     [
         ("if time.time() > 9: trainer.should_stop = True", [7]),

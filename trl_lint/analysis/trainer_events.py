@@ -19,7 +19,8 @@ class ControlFlagSet(Event):
 
     node: the assignment. flag: its target, as it is written. does: what these ranks do then; leaves: whether that is
     to leave the others. condition: what divides the ranks, and why (`origins`). holds: its result on
-    those that set the flag; None if its result is what the flag is set to.
+    those that set the flag; None if its result is what the flag is set to. on_own_loss: whether it is on a loss of
+    this rank, or on what is computed from one before.
     """
 
     mentions = (mentions.TELLS_TRAINER,)
@@ -31,3 +32,4 @@ class ControlFlagSet(Event):
     condition: Step
     holds: bool | None
     origins: Origin
+    on_own_loss: bool

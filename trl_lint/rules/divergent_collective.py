@@ -343,7 +343,7 @@ def _of_flag(event: ControlFlagSet) -> Violation:
     ranks = f"ranks where `{condition}` is {'false' if event.holds is False else 'true'}"
     waits = "the others wait for them" if event.leaves else "they wait for the others"
     by_data = not event.origins & ~(Origin.DATA | Origin.IO | Origin.RNG)
-    is_trained = Origin.DATA in event.origins and TRAINED_NUMBER.fits(condition)
+    is_trained = Origin.DATA in event.origins and (event.on_own_loss or TRAINED_NUMBER.fits(condition))
     return Violation(
         event=event,
         message=f"only {ranks} set `{event.flag}` and {event.does}: with several processes {waits} {_UNTIL}",

@@ -20,6 +20,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import inwards
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.trainer_events import ControlFlagSet
+from trl_lint.analysis.transfer.data.tested_numbers import is_on_own_loss
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.sync_points import place_of
@@ -48,8 +49,15 @@ class ControlFlags(Observer["Frame"]):
         for target, does in _flags(frame, statement):
             told = _told(frame, statement, before)
             if told is not None:
-                flag, leaves = frame.module.tree.code_for_node(target), target.attr.value in STOPS
-                frame.emit(ControlFlagSet, statement, flag=flag, does=does, leaves=leaves, **told._asdict())
+                frame.emit(
+                    ControlFlagSet,
+                    statement,
+                    flag=frame.module.tree.code_for_node(target),
+                    does=does,
+                    leaves=target.attr.value in STOPS,
+                    on_own_loss=is_on_own_loss(frame, told.condition.node),
+                    **told._asdict(),
+                )
 
 
 def _flags(frame: Frame, statement: cst.Assign) -> Iterator[tuple[cst.Attribute, str]]:
