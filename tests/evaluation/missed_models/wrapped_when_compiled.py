@@ -79,3 +79,21 @@ def replaced(rows):
     for x in rows:
         raw(x).mean().backward()
         optimizer.step()
+
+
+def under_its_own_name(rows):
+    dist.init_process_group("nccl")
+    raw = net = torch.nn.Linear(8, 8)
+    net = net.cuda()
+    net = DDP(net)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for x in rows:
+        (net(x).mean() + raw(x).std()).backward()
+        optimizer.step()
+
+
+def in_a_circle(net):
+    net = net.cuda()
+    first = torch.compile(second)
+    second = torch.compile(first)
+    return DDP(net), DDP(second)
