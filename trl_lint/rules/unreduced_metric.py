@@ -403,7 +403,7 @@ def _help_of_library(event: Logged, keyword: str, divergent: bool) -> str:
 def _logger(event: Logged) -> str:
     """The Accelerator or Fabric whose `log` it is; "" if there is none."""
     receiver = getattr(getattr(event.node, "func", None), "value", None)
-    has_one = event.sink in SHOWS_OF_FIRST or is_of_fabric(event.sink)
+    has_one = event.sink.startswith("accelerate.") or is_of_fabric(event.sink)
     is_method = has_one and receiver is not None and not isinstance(receiver, str)
     return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
