@@ -30,6 +30,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     is_replaced_hook,
     logged_part,
 )
+from trl_lint.analysis.interprocedural.recursion import BaseCases
 from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions import creations, templates, unit_tests
@@ -110,6 +111,7 @@ class Engine(Runs):
         """
         self.depth = 0
         self._running.clear()  # entries of an analysis that failed
+        self.base_cases = BaseCases()
         self.load(module)
         if module.gave_up:
             raise RecursionError
