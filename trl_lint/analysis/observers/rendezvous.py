@@ -25,6 +25,7 @@ from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
 from trl_lint.analysis.program.idioms.endless_loops import start_over
 from trl_lint.analysis.program.idioms.finished_steps import are_made_up_for
+from trl_lint.analysis.program.idioms.gathering_blocks import may_be_whole
 from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_rank
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
@@ -424,12 +425,14 @@ def _rank_dependent_parts(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:
-    """Whether a function handles sharded parameters: it tests for, or names, what shards them, or it gathers them.
+    """Whether a function handles sharded parameters: it tests for, or names, what shards them, or has gathered them.
 
     Gathering is sufficient where parameters are saved. A checkpoint is written by all ranks under each stage of ZeRO.
     """
-    gathers = any(each.kind == "parameters" for each in frame.sync_points)
-    return frame.asks_for_engine or (gathers and TrainingEngine.DEEPSPEED not in point.engines)
+    if frame.asks_for_engine or TrainingEngine.DEEPSPEED in point.engines:
+        return frame.asks_for_engine
+    gathering = [each for each in frame.sync_points if each.kind == "parameters"]
+    return any(not each.certain or may_be_whole(frame.root, each, point.node) for each in gathering)
 
 
 def _missing(frame: Frame, mismatch: Mismatch) -> tuple[SyncPoint, ...]:
