@@ -38,12 +38,12 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.idioms.repeated_exits import leave_together
 from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class, precedes
-from trl_lint.analysis.state.early_exits import ways_out
+from trl_lint.analysis.state.early_exits import ways_out, word_of
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives, waits_for_others
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.half_waits import is_matched_by_other_half, record_half_waits
-from trl_lint.analysis.state.observing import Branch, Exit, Observer
+from trl_lint.analysis.state.observing import Branch, End, Exit, Observer
 from trl_lint.analysis.state.point_sequences import (
     BranchPoints,
     but_made_again,
@@ -90,7 +90,7 @@ class Mismatch(NamedTuple):
     point: SyncPoint
     is_in_branch: bool
     also_missing: tuple[SyncPoint, ...] = ()
-    leaving: Exit | None = None
+    leaving: Exit | End | None = None
     by_buffers: bool = False
 
 
@@ -154,7 +154,7 @@ def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
         holds=side == 0,
         sync_point=point,
         after=after,
-        exit="" if leaving is None else type(leaving).__name__.lower(),
+        exit=word_of(leaving),
         may_stay=branch.through[side],
         by_buffers=mismatch.by_buffers,
         caught=branch.tried is not None and point.kind == "backward" and point not in mismatch.branch_points.arms[0],
@@ -218,7 +218,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     )
 
 
-def _but_forwards_before(frame: Frame, exits: Sequence[Exit]) -> Iterator[cst.CSTNode]:
+def _but_forwards_before(frame: Frame, exits: Sequence[Exit | End]) -> Iterator[cst.CSTNode]:
     """Where a run synchronises, without the forwards that a rank has run when it leaves."""
     for point in (each for each in frame.sync_points if not each.alone):
         if point.kind != "forward" or not any(precedes(frame.root, point.node, each) for each in exits):

@@ -20,7 +20,7 @@ import libcst as cst
 from trl_lint.analysis.program.blocks import ends_outside
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches, branch_of, comes_after
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.analysis.state.observing import Branch, Exit
+from trl_lint.analysis.state.observing import Branch, End, Exit
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.sync_points import UNSEEN, SyncPoint
 
@@ -28,8 +28,14 @@ from trl_lint.domain.sync_points import UNSEEN, SyncPoint
 class WayOut(NamedTuple):
     """A statement by which ranks leave a branch, and the points that they pass before that and at which others wait."""
 
-    leaving: Exit
+    leaving: Exit | End
     points: list[SyncPoint]
+
+
+def word_of(leaving: Exit | End | None) -> str:
+    """What ranks do at a statement by which they leave: `return`, or `exit` where it ends their process."""
+    is_end = isinstance(leaving, (cst.Expr, cst.Raise))
+    return "" if leaving is None else "exit" if is_end else type(leaving).__name__.lower()
 
 
 def ways_out(
@@ -47,7 +53,7 @@ def ways_out(
 
 
 def _passed(
-    root: cst.CSTNode, outer: cst.If, leaving: Exit, around: Sequence[cst.If], points: Sequence[SyncPoint]
+    root: cst.CSTNode, outer: cst.If, leaving: Exit | End, around: Sequence[cst.If], points: Sequence[SyncPoint]
 ) -> Iterator[SyncPoint]:
     """The points on the way to an exit, without those out of sight that other ranks pass, too, and then stay."""
     for point in points:

@@ -35,7 +35,7 @@ ResultT = TypeVar("ResultT")
 # process.
 Exit: TypeAlias = "cst.Break | cst.Continue | cst.Return"
 End: TypeAlias = "cst.Expr | cst.Raise"
-Exits: TypeAlias = tuple[Exit, ...]
+Exits: TypeAlias = "tuple[Exit | End, ...]"
 
 
 class CalleeRun(NamedTuple):
@@ -109,7 +109,7 @@ class Branch(NamedTuple):
         """The points of a run in the order in which ranks reach them from here: earlier ones in a later iteration."""
         return [*points[self.marks[2] :], *points[: self.marks[2]]]
 
-    def exit_of(self, index: int) -> Exit | None:
+    def exit_of(self, index: int) -> Exit | End | None:
         """The statement by which ranks leave a branch: the last one if all of them do."""
         exits = self.exits[index]
         return exits[0 if self.through[index] else -1] if exits else None

@@ -28,7 +28,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Exits
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.ranks import Origin
+from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import (
     ABORTS,
@@ -155,3 +155,11 @@ def raises_end(statement: cst.Raise) -> bool:
 def exits_in(frame: Frame, start: int, end: int | None = None) -> Exits:
     """The exits between two marks that lead to the code around: not those that end the process."""
     return tuple(each for each in frame.exits[start:end] if not isinstance(each, (cst.Expr, cst.Raise)))
+
+
+def exits_of_ranks(frame: Frame, rank: Rank, start: int, end: int | None = None) -> Exits:
+    """The exits between two marks in a branch of an `if`, and if the rank alone divides it, also the ends of a process.
+
+    Other conditions than those on the rank usually hold for all ranks or for none: no input, a wrong setting.
+    """
+    return tuple(frame.exits[start:end]) if rank.origins == Origin.RANK else exits_in(frame, start, end)
