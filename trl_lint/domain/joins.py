@@ -356,7 +356,7 @@ def _merged_parts(a: Value, b: Value, divided: Rank) -> Value:
         batch = None if a.batch is None or b.batch is None else join(a.batch, b.batch)
         return a.with_parts(batch, either_sampler(a.sampler, b.sampler))
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
-        instance = a.either(b)
+        instance = a.either(b) or b.either(a)
         if instance is not None:
             return instance
     if isinstance(a, StateDict) and isinstance(b, StateDict):

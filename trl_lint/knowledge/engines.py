@@ -297,12 +297,14 @@ _SOURCE = "deepspeed/runtime/engine.py::DeepSpeedEngine"
 _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 _SAVES = ("save_16bit_model", "save_fp16_model")
 _STATES = ("_consolidated_16bit_state_dict", "_zero3_consolidated_16bit_state_dict")
+# An engine also comes with the optimizer, the loader (with a DistributedSampler from `deepspeed_io`) and the scheduler,
+# if they are passed or configured. A value that is an engine on one branch, and a model on another, is unknown.
+INITIALIZED = items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.with_parts(LOADED_BATCH, None), UNKNOWN)
+# The argument of `initialize` that an engine runs.
+MODEL_OF_ENGINE = (1, "model")
 ROWS: tuple[Row, ...] = (
     Class(name=ENGINE, source=_SOURCE),
-    # It also returns the optimizer, the loader (with a DistributedSampler from `deepspeed_io`) and the scheduler, if
-    # they are passed or configured. A value that is an engine on one branch, and a model on another, is unknown.
-    Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize",
-             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.with_parts(LOADED_BATCH, None), UNKNOWN)),
+    Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize", returns="initialized"),
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
     Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=ALL_PROCESSES),
@@ -332,6 +334,15 @@ ROWS: tuple[Row, ...] = (
 OF_ENGINE = frozenset({"backward", "basic_optimizer", "get_global_grad_norm", "is_gradient_accumulation_boundary",
                        "lr_scheduler", "optimizer", "step", "train_micro_batch_size_per_gpu", "training_dataloader",
                        "zero_optimization_stage"})
+# Methods of its own, or of any module, that a model may have as well: of the engine, they are not those of its model,
+# as `DeepSpeedEngine.__getattr__` hands on only what the engine has not.
+HIDDEN = OF_ENGINE | frozenset({
+    "all_gather_scalar", "allreduce_gradients", "apply", "bfloat16", "compile", "cpu", "cuda", "destroy", "double",
+    "dump_state", "eval", "extra_repr", "float", "get_batch_info", "get_lr", "get_mom", "get_type", "half",
+    "load_checkpoint", "load_state_dict", "loss_scale", "module_state_dict", "named_parameters", "no_sync",
+    "parameters", "requires_grad_", "save_checkpoint", "scale", "state_dict", "to", "train", "train_batch_size",
+    "zero_grad", *_STATES, *_SAVES,
+})  # fmt: skip
 UNIQUE: dict[str, str] = {name: ENGINE for name in (*_STATES, *_SAVES)}
 # Methods that other objects have (trainers, classes of projects), but no other models.
 OF_MODELS = frozenset({"load_checkpoint", "save_checkpoint"})

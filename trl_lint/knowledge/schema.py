@@ -51,6 +51,7 @@ class Transfer(str, Enum):
     FIRST = "first"  # its first argument, unchanged
     FOR_TRAINING = "for training"  # its first argument, wrapped unless the argument `training` is false
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
+    INITIALIZED = "initialized"  # as `deepspeed.initialize`
     METRIC = "metric"  # a metric that is updated batch by batch
     MOVED = "moved"  # its first argument, on the device of this process
     PREPARED = "prepared"  # as `Accelerator.prepare`

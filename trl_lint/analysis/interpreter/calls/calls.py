@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter.calls import (
     unknown_calls,
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
-from trl_lint.analysis.interpreter.calls.model_calls import forward, output_of
+from trl_lint.analysis.interpreter.calls.model_calls import call_model, output_of
 from trl_lint.analysis.interpreter.objects import assignment, evaluated_batches, present_on_some, trained_losses
 from trl_lint.analysis.interpreter.operations import metrics, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
@@ -28,7 +28,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
 from trl_lint.analysis.transfer.data import own_shares
-from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.models import engine_models, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfClasses, OneOfFunctions, OneOfModules, OneOfProjectClasses
 from trl_lint.domain.heap import Memory, unknown_cell
@@ -53,7 +53,6 @@ from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
 from trl_lint.knowledge.lightning import is_module
 from trl_lint.knowledge.model_libraries import STEPS
 from trl_lint.knowledge.python import PASS_FIRST_ARGUMENT
-from trl_lint.knowledge.schema import SOME_MODEL
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -145,7 +144,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
             return join_all([call_value(frame, LibraryName(each), args, node) for each in sorted(names)])
         case ModelValue():
-            return _call_model(frame, callee, args, node)
+            return call_model(frame, callee, args, node)
         case InstanceValue():
             return _call_instance(frame, callee, args, node)
         case LoadedFiles():
@@ -177,12 +176,6 @@ def _completed(callee: PartialCall, args: Arguments) -> Arguments:
     return completed
 
 
-def _call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
-    for observe in frame.observers.model_call:
-        observe(frame, model, node)
-    return forward(frame, model, args, node)
-
-
 def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: cst.CSTNode) -> Value:
     if wrapped_models.redirects(callee):
         return wrapped_models.redirected(frame, args, node)
@@ -194,11 +187,11 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
             if is_module(cls.library_bases()):  # with a forward that is out of sight
                 return output_of(frame, args)
         case PreparedObject():
-            return _call_model(frame, callee, args, node)
+            return call_model(frame, callee, args, node)
         case LibraryInstance(name=evaluation.METRIC) if (of_batch := metrics.of_batch(frame, args, node)) is not None:
             return of_batch
         case LibraryInstance(name=engines.ENGINE):
-            return _call_model(frame, SOME_MODEL, args, node)
+            return call_model(frame, engine_models.model_of(callee), args, node)
         case LibraryInstance(name=evaluation.METRICS):
             return row_transfers.opened(frame, evaluation.RESULTS_OF_BATCH, node)
         case LibraryInstance(name=name) if name in STEPS and args.positional:

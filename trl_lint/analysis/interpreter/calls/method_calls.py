@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.calls import (
     collectives,
     container_methods,
     data_calls,
+    engine_calls,
     instantiation,
     library_calls,
     sinks,
@@ -382,6 +383,8 @@ def _call_on_library_instance(
         value = attributes.read(frame, receiver, name, callee_of(node), called=True)
         return _prepared_result(name, value, args)
     cls = library_name_of(receiver)
+    if cls == engines.ENGINE and (called := engine_calls.call(frame, receiver, name, args, node)) is not None:
+        return called
     if cls == ENVIRON:
         return environment_variables.environment(frame, args.positional[0]) if args.positional else SAME
     only_computes = cls.startswith("torch.nn.") or isinstance(receiver, PureObject)

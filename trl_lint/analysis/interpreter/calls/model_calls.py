@@ -51,6 +51,13 @@ _NOTHING_KNOWN = frozenset({State.BOTTOM, State.UNKNOWN})
 _MAX_NESTED = 3
 
 
+def call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
+    """A call of a model, which runs its forward."""
+    for observe in frame.observers.model_call:
+        observe(frame, model, node)
+    return forward(frame, model, args, node)
+
+
 def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a model: those that return the model, and those that compute."""
     callee = callee_of(node)

@@ -24,7 +24,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.data.own_samplers import deals_itself
-from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
+from trl_lint.analysis.transfer.models import engine_models, trained_apart, wrapped_models
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.wrapper_options import made_by_ddp
 from trl_lint.domain import ranks
@@ -54,7 +54,7 @@ from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import FullBatches, Prepared, WrappedHere
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import engines, library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN, PADS_SHARES
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
 from trl_lint.knowledge.lightning import ALONE, WRAPS_IN_DDP, WRAPS_OTHERWISE
@@ -147,6 +147,13 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if len(results) == 1:
         return results[0]
     return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
+
+
+def _initialized(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`deepspeed.initialize(model=model)`: an engine, which runs the model, and what comes with it."""
+    returned = transferred(frame, engines.INITIALIZED, args, node, "deepspeed.initialize")
+    engine, *others = returned.items
+    return returned.with_parts((engine_models.engine_of(args.get(*engines.MODEL_OF_ENGINE), engine), *others))
 
 
 def _shared_out(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -323,6 +330,7 @@ _TRANSFERS = {
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
     Transfer.FOR_TRAINING: _for_training,
+    Transfer.INITIALIZED: _initialized,
     Transfer.METRIC: metrics.new_metric,
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,

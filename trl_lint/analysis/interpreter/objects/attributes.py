@@ -45,7 +45,7 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
-from trl_lint.analysis.transfer.models import frozen_models, frozen_parts, paces, wrapped_models
+from trl_lint.analysis.transfer.models import engine_models, frozen_models, frozen_parts, paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
@@ -275,7 +275,8 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
                 return given_fields.read(frame, node) or other
             if receiver.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
-            return _library_attribute(frame, receiver.name, name, receiver) or UNKNOWN
+            of_module = engine_models.attribute(receiver, name)
+            return of_module or _library_attribute(frame, receiver.name, name, receiver) or UNKNOWN
     return SAME if isinstance(receiver, PureObject) else UNKNOWN
 
 

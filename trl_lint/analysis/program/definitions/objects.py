@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OwnInstance
-from trl_lint.domain.kinds import LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
+from trl_lint.domain.kinds import LibraryInstance, LibraryName, ModelRole, ModelValue, PreparedObject, ProjectName
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.engines import ENGINE
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -79,6 +80,21 @@ class PreparedModel(PreparedObject):
     def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
         super().__init__(ranks.SAME, **facts)
         self.cls = cls
+
+
+class EngineOfModel(LibraryInstance):
+    """An engine of DeepSpeed that runs a model of a project's class."""
+
+    __slots__ = ("cls",)
+    parts: ClassVar[dict[str, object]] = {"name": ENGINE, "cls": None}
+
+    def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
+        super().__init__(ENGINE, ranks.UNKNOWN, **facts)
+        self.cls = cls
+
+    def either(self, other: InstanceValue) -> InstanceValue | None:
+        is_engine = isinstance(other, LibraryInstance) and other.name == self.name
+        return self.as_a(LibraryInstance).with_parts(self.name) if is_engine else None
 
 
 def class_of(value: Value | None) -> ClassInfo | None:
