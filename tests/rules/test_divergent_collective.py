@@ -1819,6 +1819,39 @@ def test_a_backward_pass_of_fabric_in_a_method_of_its_own(before, call, is_found
     assert bool(SNIPPETS.findings(OF_FABRIC.format(before=before, call=call))) is is_found
 
 
+UNDER_DEEPSPEED = """
+import deepspeed
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(net, rows):
+    engine, *_ = deepspeed.initialize(model=net, config="ds.json")
+    for batch in DataLoader(rows, sampler=DistributedSampler(rows)):
+        loss = engine(batch).loss
+        {body}
+        engine.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("if dist.get_rank() == 0:\n            engine.backward(loss)", True),
+        ("if not torch.isfinite(loss):\n            continue\n        engine.backward(loss)", True),
+        ("engine.backward(loss)\n        if dist.get_rank() == 0:\n            print(loss)", False),
+        (
+            "bad = (~torch.isfinite(loss)).int()\n        dist.all_reduce(bad)\n        if bad > 0:\n"
+            "            continue\n        engine.backward(loss)",
+            False,
+        ),
+    ],
+)
+def test_a_backward_pass_of_an_engine(body, is_found):
+    assert bool(SNIPPETS.findings(UNDER_DEEPSPEED.format(body=body))) is is_found
+
+
 IN_EVALUATION = """
 import torch
 from {package} import DistributedDataParallel

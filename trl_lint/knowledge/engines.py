@@ -16,6 +16,7 @@ from trl_lint.domain.kinds import flag
 from trl_lint.knowledge.process_starts import START_RANKS
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
+    BACKWARD,
     GLOBAL_RANK_INDEX,
     LOADED_BATCH,
     LOADER,
@@ -316,6 +317,8 @@ ROWS: tuple[Row, ...] = (
         for name in ("gradient_accumulation_steps", "train_batch_size", "train_micro_batch_size_per_gpu",
                      "zero_optimization_stage")
     ),
+    # It reduces the gradients, at the last of the batches of a step; older releases return the loss.
+    Function(name=f"{ENGINE}.backward", source=f"{_SOURCE}.backward", returns=UNKNOWN, synchronises=BACKWARD),
     Function(name=f"{ENGINE}.save_checkpoint", source=f"{_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
     # The first of them calls the second, and fails where no parameters are spread.
