@@ -663,3 +663,32 @@ def test_what_is_not_proven_is_a_hint(body, reason):
     fix = FSDP.finding(text).fix
     assert fix.applicability is Applicability.DISPLAY
     assert reason in fix.reason
+
+
+GENERATED = """
+import deepspeed
+import torch.distributed as dist
+
+
+def main(net, loader, batch):
+    engine, *_ = deepspeed.initialize(model=net, config={{"zero_optimization": {{"stage": {stage}}}}})
+    for each in loader:
+        engine.backward(engine(each).mean())
+        engine.step()
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "stage", "is_found"),
+    [
+        ("if dist.get_rank() == 0:\n        print(engine.generate(batch))", 3, True),
+        ("if dist.get_rank() == 0:\n        print(engine.module.generate(batch))", 3, True),
+        ("if dist.get_rank() == 0:\n        print(engine.module.generate(batch))", 2, False),
+        ("tokens = engine.module.generate(batch)\n    if dist.get_rank() == 0:\n        print(tokens)", 3, False),
+        ("if dist.get_rank() == 0:\n        print(net.tokenizer.generate(batch))", 3, False),
+    ],
+)
+def test_an_engine_generates_on_all_ranks(body, stage, is_found, tmp_path):
+    text = GENERATED.format(body=body, stage=stage)
+    assert bool(shown_by(project(tmp_path, {}, text))) is is_found

@@ -40,6 +40,7 @@ from trl_lint.analysis.transfer.models.awaited_models import (
     is_wrapped,
     may_be_sharded,
 )
+from trl_lint.analysis.transfer.models.engine_models import is_run_by_engine
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
@@ -128,7 +129,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass, DDP reduces the gradients."""
-        if name in GENERATES and generates_with_shards(frame, receiver):
+        if name in GENERATES and (generates_with_shards(frame, receiver) or _generates_in_engine(frame, node)):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         if name in ASKS_FOR_STATE and gathers_its_state(frame, receiver):
             _note(frame, node, name, STATE_OF_BLOCK.kind, engines=frozenset({TrainingEngine.FSDP}), symmetric=True)
@@ -325,6 +326,11 @@ def _is_local(frame: Frame, row: Row, synchronises: Synchronisation, args: Argum
         return True
     loss = args.expression(0)
     return are_trained_unwrapped(frame) or (loss is not None and is_of_network_made_here(frame, loss))
+
+
+def _generates_in_engine(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether an engine of DeepSpeed or the module in one generates, where its parameters are not gathered already."""
+    return not frame.memory.control.parameters_gathered and is_run_by_engine(frame, callee_of(node))
 
 
 def _is_of_this_rank(frame: Frame, synchronises: Synchronisation, args: Arguments) -> bool:

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.program.definitions.objects import EngineOfModel, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
-from trl_lint.domain.kinds import BoundMethod
+from trl_lint.domain.kinds import BoundMethod, class_name_of
 from trl_lint.domain.values import Wrapping
-from trl_lint.knowledge.engines import HIDDEN
+from trl_lint.knowledge.engines import ENGINE, HIDDEN
 from trl_lint.knowledge.models import FORWARDS, INNER_MODEL
 from trl_lint.knowledge.schema import SOME_MODEL
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
 
 
@@ -48,6 +51,14 @@ def attribute(engine: Value, name: str) -> Value | None:
     if module is None or name == INNER_MODEL:
         return module
     return BoundMethod(module, name) if hands_on(engine, name) else None
+
+
+def is_run_by_engine(frame: Frame, method: cst.CSTNode) -> bool:
+    """Whether the object of a method is an engine or the module in one: `engine.generate`, `engine.module.generate`."""
+    owner = method.value if isinstance(method, cst.Attribute) else None
+    if isinstance(owner, cst.Attribute) and owner.attr.value == INNER_MODEL:
+        owner = owner.value
+    return owner is not None and class_name_of(frame.value_of(owner)) == ENGINE
 
 
 def hands_on(engine: Value, name: str) -> bool:
