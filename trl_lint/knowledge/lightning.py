@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.values import Value
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import (
@@ -41,6 +43,7 @@ from trl_lint.knowledge.schema import (
     Sink,
     Synchronisation,
     created,
+    instance,
     items,
 )
 
@@ -215,6 +218,18 @@ _COUNTS = ("current_epoch", "global_step")
 # Source: lightning/fabric/loggers/logger.py `_DummyExperiment`; the same in pytorch_lightning 1.7
 _LOGGERS = "lightning/pytorch/loggers/wandb.py"
 _RUN_OF_FIRST = "WandbLogger.experiment"
+# Its loggers, and what they write with, write on the first process only: what that one has is shown as if it was what
+# all have. Unlike `log`, they average nothing, so in a step it is the value of a batch.
+# Source: lightning/fabric/loggers/logger.py `rank_zero_experiment`; lightning/pytorch/loggers/ `log_metrics`, with
+# `rank_zero_only`; the same in pytorch_lightning 1.5.10 and 1.9.5
+_LOGGER = "lightning.pytorch.loggers.Logger"
+_EXPERIMENT = f"{_LOGGER}.experiment"
+_LOGGER_SOURCE = "lightning/pytorch/loggers/logger.py::Logger"
+_ENDS_OF_EVALUATION = frozenset({"validation_epoch_end", "on_validation_epoch_end", "on_validation_end"})
+_ENDS_OF_OTHERS = frozenset({
+    "on_test_end", "on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", "training_epoch_end",
+})  # fmt: skip
+_OF_A_BATCH = frozenset({"predict_step", _TEST, *_HOOKS}) - _ENDS_OF_EVALUATION - _ENDS_OF_OTHERS
 _OF_RUN = Effect("changes the run that only the first one has, and the others fail", consequence=Consequence.CRASH)
 # fmt: off
 ROWS: tuple[Row, ...] = (
@@ -313,9 +328,27 @@ ROWS: tuple[Row, ...] = (
     Collective(name=f"{_STRATEGY}.reduce_boolean_decision", source=f"{_STRATEGY_SOURCE}.reduce_boolean_decision",
                operand=(0, "decision"), result="reduced", lists=True, fails=""),
 
+    Class(name=_LOGGER, source=_LOGGER_SOURCE),
+    Class(name=_EXPERIMENT, source=f"{_LOGGER_SOURCE}.experiment"),
+    Class(name=_RUN_OF_FIRST, source=f"{_LOGGERS}::WandbLogger.experiment", bases=(_EXPERIMENT,)),
+    Attribute(name=_EXPERIMENT, source=f"{_LOGGER_SOURCE}.experiment", value=instance(_EXPERIMENT)),
+    *(Attribute(name=f"{owner}.{name}", source=f"{source}.{name}", value=value)
+      for owner, source in ((_TRAINER, _TRAINER_SOURCE),
+                            *((f"{package}.LightningModule", _MODULE_SOURCE) for package in _PACKAGES))
+      for name, value in (("logger", instance(_LOGGER)),
+                          ("loggers", IterableValue(ranks.SAME, instance(_LOGGER), ranks.SAME)))),
+    *(Sink(name=name, source=_LOGGER_SOURCE, payload=payload, form=form, only_in=_ENDS_OF_EVALUATION,
+           also_in=_ENDS_OF_OTHERS, not_in=_OF_A_BATCH)
+      for name, payload, form in (
+          (f"{_LOGGER}.log_metrics", (0, "metrics"), "mapping"),
+          (f"{_EXPERIMENT}.log", (0, "data"), "mapping"),
+          (f"{_EXPERIMENT}.add_scalar", (1, "scalar_value"), "value"),
+          (f"{_EXPERIMENT}.add_scalars", (1, "tag_scalar_dict"), "below"),
+          (f"{_EXPERIMENT}.log_metrics", (0, "dic"), "mapping"),
+      )),
     *(row for package in ("lightning.pytorch", "pytorch_lightning")
       for row in (
-          Class(name=f"{package}.loggers.WandbLogger", source=f"{_LOGGERS}::WandbLogger"),
+          Class(name=f"{package}.loggers.WandbLogger", source=f"{_LOGGERS}::WandbLogger", bases=(_LOGGER,)),
           Attribute(name=f"{package}.loggers.WandbLogger.experiment", source=f"{_LOGGERS}::WandbLogger.experiment",
                     value=created(_RUN_OF_FIRST)),
       )),

@@ -50,8 +50,9 @@ values. With `rank_zero_only=True` it does not, whatever `sync_dist` is: the one
   an `Accelerator`.
 
 ## Limits
-What a `LightningModule` logs for the whole validation, without `sync_dist=True`, is in the default set only in files
-that show that they are for several processes, or whose base classes' files do, or if a program that runs it names a
+What a `LightningModule` logs for the whole validation, without `sync_dist=True` or past `self.log` with the loggers of
+its trainer (`self.logger.experiment.log(…)`, `self.logger.log_metrics(…)`), is in the default set only in files that
+show that they are for several processes, or whose base classes' files do, or if a program that runs it names a
 strategy like `"ddp"`: Lightning also trains on one. Nor is it in a project whose programs do other things, and where
 nothing runs Lightning's `Trainer` or `LightningCLI`, or where only programs that do not run them make objects of its
 class; nor if all Trainers that may run it have `limit_val_batches=0`, or no data to validate on. What it logs in its
@@ -97,7 +98,7 @@ from trl_lint.domain.ranks import METRIC, Origin, Rank
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import COST_OF_MODEL, METRIC_OF_ONE_RANK
-from trl_lint.knowledge.library import keeps_from_reducing, reduces
+from trl_lint.knowledge.library import keeps_from_reducing, reduces, shown_only_in
 from trl_lint.knowledge.lightning import KNOWS_PROCESSES, STEPS, is_of_fabric
 from trl_lint.knowledge.loggers import SHOWS_OF_FIRST
 from trl_lint.rules.base import Rule, Site, Violation
@@ -347,12 +348,12 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
 
 
 def _may_be_of_one_process(event: Logged) -> bool:
-    """Whether a library would reduce the metric, and nothing says that it is for several processes.
+    """Whether a library runs what logs the metric, and nothing says that it is for several processes.
 
     The file may say so, those of the classes that the one around it inherits from, and the programs that have the
     library run it.
     """
-    if not reduces(event.sink):
+    if not shown_only_in(event.sink)[0]:
         return False
     engines = event.module.engines()
     if not engines.lightning or engines.lightning_several:

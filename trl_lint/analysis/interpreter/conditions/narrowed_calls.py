@@ -7,7 +7,7 @@ For example:
     isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
     isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
     isinstance(task, Caption)          of several objects of the project those of this class; else the others
-    isinstance(self.logger, WandbLogger)   a logger of that class, if nothing was known of it
+    isinstance(self.logger, WandbLogger)   a logger of that class, if nothing more was known of it
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def _narrow_to_library(frame: Frame, subject: cst.BaseExpression, asked: cst.Bas
     cls = frame.known_value(asked)
     name = library.canonical(cls.name) if isinstance(cls, LibraryName) else ""
     value = frame.value_of(subject)
-    if not is_told_by_test(name) or value.kind is not Kind.UNKNOWN or value.rank.state is not State.UNKNOWN:
+    is_unknown = value.kind is Kind.UNKNOWN and value.rank.state is State.UNKNOWN
+    is_wider = isinstance(value, LibraryInstance) and library.is_subclass(name, value.name)
+    if not is_told_by_test(name) or not (is_unknown or is_wider):
         return
     known = LibraryInstance(name, value.rank) if outcome else value
     match subject:
