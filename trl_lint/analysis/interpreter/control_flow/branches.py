@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 import libcst as cst
@@ -104,8 +103,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     set_on_some = _set_on_some_ranks(frame, taken.memory, skipped.memory) if both_end and division.rank.differs else []
     known_after = _known_after_branches(frame, node, taken.memory, skipped.memory) if both_end else ({}, {})
     if division.rank.differs:
-        exits_in = partial(process_exits.exits_of_ranks, frame, division.rank)
-        leaving = (exits_in(exits, taken.exits), exits_in(taken.exits))
+        leaving = process_exits.exits_of_branches(frame, division.rank, exits, taken.exits)
         _report(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaving)
     elif not (frame.loops or taken.only_raises or skipped.only_raises):
         for note in frame.observers.fork:

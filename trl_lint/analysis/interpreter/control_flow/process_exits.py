@@ -157,9 +157,11 @@ def exits_in(frame: Frame, start: int, end: int | None = None) -> Exits:
     return tuple(each for each in frame.exits[start:end] if not isinstance(each, (cst.Expr, cst.Raise)))
 
 
-def exits_of_ranks(frame: Frame, rank: Rank, start: int, end: int | None = None) -> Exits:
-    """The exits between two marks in a branch of an `if`, and if the rank alone divides it, also the ends of a process.
+def exits_of_branches(frame: Frame, rank: Rank, start: int, middle: int) -> tuple[Exits, Exits]:
+    """The exits of both branches of an `if`, and where the rank alone divides it, also the ends of a process.
 
     Other conditions than those on the rank usually hold for all ranks or for none: no input, a wrong setting.
     """
-    return tuple(frame.exits[start:end]) if rank.origins == Origin.RANK else exits_in(frame, start, end)
+    if rank.origins == Origin.RANK:
+        return tuple(frame.exits[start:middle]), tuple(frame.exits[middle:])
+    return exits_in(frame, start, middle), exits_in(frame, middle)
