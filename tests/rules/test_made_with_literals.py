@@ -71,17 +71,19 @@ def defaults_in(folder, files):
 @pytest.mark.parametrize(
     ("test", "made", "method", "by_default"),
     [
-        ("local_rank != -1", "Runner(-1)", "update", [False]),
-        ("torch.cuda.is_available() and local_rank >= 0", "Runner(several=False, local_rank=-1)", "update", [False]),
-        ("not (local_rank == -1)", "Runner(-1)", "update", [False]),
+        ("local_rank != 9", "Runner(9)", "update", [False]),
+        ("torch.cuda.is_available() and local_rank > 0", "Runner(several=False, local_rank=0)", "update", [False]),
+        ("not (local_rank == 9)", "Runner(9)", "update", [False]),
         # The analysis itself tells such objects apart.
+        ("local_rank != -1", "Runner(-1)", "update", []),
+        ("torch.cuda.is_available() and local_rank >= 0", "Runner(several=False, local_rank=-1)", "update", []),
         ("local_rank is not None", "Runner(None)", "update", []),
         ("several", "Runner(0)", "update", []),
         # It is wrapped there, or may be.
         ("local_rank != -1", "Runner(0)", "update", [True]),
         ("several", "Runner(-1, True)", "update", [True]),
         ("local_rank >= 0 or several", "Runner(*given)", "update", [True]),
-        ("local_rank != -1", "Runner(-1) if given else Runner(rank)", "update", [True]),
+        ("local_rank != 9", "Runner(9) if given else Runner(rank)", "update", [True]),
         # The training calls it, too.
         ("local_rank != -1", "Runner(-1)", "infer", [True]),
         ("local_rank != -1", "Runner(-1)", "inner", [True]),
@@ -97,7 +99,7 @@ def test_a_method_of_objects_that_are_made_with_literals(test, made, method, by_
 
 
 def test_an_object_of_unknown_origin_may_have_a_wrapped_model(tmp_path):
-    measure = MEASURE.format(made="Runner(-1)") + "\n\ndef measured(model, rows):\n    return model.infer(rows)\n"
+    measure = MEASURE.format(made="Runner(9)") + "\n\ndef measured(model, rows):\n    return model.infer(rows)\n"
     files = {"train.py": TRAIN.format(method="update"), "measure.py": measure}
-    files["runner.py"] = RUNNER.format(test="local_rank != -1")
+    files["runner.py"] = RUNNER.format(test="local_rank != 9")
     assert defaults_in(tmp_path, files) == [True]

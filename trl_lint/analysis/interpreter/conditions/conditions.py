@@ -52,7 +52,6 @@ from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK
-from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -157,10 +156,8 @@ def compare(
         right = evaluate(frame, target.comparator)
         if type(target.operator) in number_tests.MIRROR:
             left, right = used(frame, node.left, left), used(frame, target.comparator, right)
-        if result is None and named_fields.is_field_of_rank(frame, node.left, left, right):
-            left = RANK_INDEX.replace(provenance=frame.step(node.left, "`{}` differs between ranks"))
-        if result is None and named_fields.is_field_of_world(node.left, left):
-            left = WORLD
+        if result is None:
+            left = named_fields.by_name(frame, node.left, left, right)
         part = _compare_once(frame, left, target.operator, right)
         if right.const is None and left.kind is Kind.CONTAINER and is_none_by_default(frame.function, node.left):
             part = part.replace(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
@@ -296,6 +293,8 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
         return flag(rank=ranks.UNKNOWN)  # it may be a key
     if right.kind is Kind.UNKNOWN and _may_be_mapping(left, right):
         return flag(rank=ranks.UNKNOWN)  # a batch, or what it holds
+    if isinstance(left.const, GivenNumber) and (items := containers.positions_of(frame, right)) is not None:
+        return flag(number_tests.is_among(left.const, operator, [item.const for item in items]))
     elements = _elements(frame, right)
     rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
     value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")

@@ -1,4 +1,7 @@
-"""Settings that are recognised by their names: `args.rank == 0`, `config["world_size"] > 1`, `if args.single_gpu:`."""
+"""Settings that are recognised by their names: `args.rank == 0`, `config["world_size"] > 1`, `if args.single_gpu:`.
+
+And a parameter for a rank that a call gives none: `rank == -1` holds in `make_loader(rows, rank=-1)`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,17 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import identifiers, last_name, of_class, precedes
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, WORLD_FALSE
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, GivenNumber
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import ONE_PROCESS_FIELD, RANK_FIELD, RANK_OF_MATRICES, SETTINGS_OBJECT, WORLD_FIELD
+from trl_lint.knowledge.heuristics import (
+    MAY_ASK_FOR_RANK,
+    ONE_PROCESS_FIELD,
+    RANK_FIELD,
+    RANK_OF_MATRICES,
+    SETTINGS_OBJECT,
+    WORLD_FIELD,
+)
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD
 
 
 def with_flag_of_one(node: cst.Attribute, value: Value) -> Value:
@@ -20,7 +31,25 @@ def with_flag_of_one(node: cst.Attribute, value: Value) -> Value:
     return value.replace(rank=ranks.SAME, const=WORLD_FALSE) if is_flag else value
 
 
-def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
+def by_name(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> Value:
+    """The left side of a comparison, or what its name shows it to be."""
+    if _is_field_of_rank(frame, expression, left, right):
+        left = RANK_INDEX.replace(provenance=frame.step(expression, "`{}` differs between ranks"))
+    if _is_field_of_world(expression, left):
+        return WORLD
+    return left.replace(const=GivenNumber(left.const)) if _is_no_rank(frame, expression, left) else left
+
+
+def _is_no_rank(frame: Frame, expression: cst.BaseExpression, value: Value) -> bool:
+    """Whether it is a parameter for a rank that this call gives a number below zero, which stands for none."""
+    if type(value.const) is not int or value.const >= 0 or value.rank.differs or frame.function is None:
+        return False
+    if not isinstance(expression, cst.Name) or not MAY_ASK_FOR_RANK.fits(expression.value):
+        return False
+    return any(each.name == expression.value for each in frame.function.parameters)
+
+
+def _is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
     """Whether `args.world_size` is the number of processes: an unknown number, or 1 until the launcher's is known."""
     is_open = value.const is MISSING and value.kind in (Kind.NUMBER, Kind.UNKNOWN)
     if value.rank.differs or not (is_open or (type(value.const) is int and value.const == 1)):
@@ -33,7 +62,7 @@ def is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
     return False
 
 
-def is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
+def _is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
     """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`).
 
     Not one that is the number of the node until then, though. Also one of several values, if the others are for runs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -45,3 +45,10 @@ def decided(left: Any, operator: type, right: Any) -> Any:
         holds = (left is WORLD_TRUE) is right
         return WORLD_TRUE if holds is (operator is cst.Equal) else WORLD_FALSE
     return MISSING
+
+
+def is_among(number: GivenNumber, operator: cst.CSTNode, consts: Sequence[object]) -> object:
+    """The constant result of asking whether a number is one of those in a display; MISSING if one is not known."""
+    if any(type(each) not in (float, int) for each in consts):
+        return MISSING
+    return (number.value in consts) is isinstance(operator, cst.In)
