@@ -45,6 +45,63 @@ def test_a_helper_whose_branches_both_communicate_is_for_all_ranks(received, fin
     assert [each for each in found if each == "send(x, source)"] == ["send(x, source)"] * is_reported
 
 
+FORKS = """\
+import torch
+import torch.distributed as dist
+
+
+def collect(part, path, on_gpu):
+    {body}
+
+
+def finish(part, path, on_gpu):
+    {finish}
+"""
+TWO_KINDS = "if on_gpu:\n        dist.all_reduce(part)\n        return part\n    dist.barrier()"
+IN_ELSE = "if on_gpu:\n        dist.all_reduce(part)\n    else:\n        dist.barrier()"
+ONE_KIND = "if on_gpu:\n        return dist.all_reduce(part)\n    dist.all_reduce(part.cpu())"
+COUNTED = """if dist.get_rank() == 0:
+        lines = open(path).readlines()
+        dist.broadcast(part, 0)
+        for line in lines:
+            dist.broadcast(part, 0)
+    else:
+        dist.broadcast(part, 0)
+        for _ in range(int(part)):
+            dist.broadcast(part, 0)"""
+TWO_TESTS = """if dist.get_rank() == 0:
+        dist.broadcast(part, 0)
+    if dist.get_rank() != 0:
+        dist.broadcast(part, 0)"""
+CALL = "collect(part, path, on_gpu)"
+BY_FIRST = f"if dist.get_rank() == 0:\n        {CALL}"
+
+
+@pytest.mark.parametrize(
+    ("body", "finish", "is_reported"),
+    [
+        (TWO_KINDS, BY_FIRST, True),
+        (IN_ELSE, BY_FIRST, True),
+        (ONE_KIND, BY_FIRST, True),
+        (COUNTED, BY_FIRST, True),
+        (TWO_TESTS, BY_FIRST, True),
+        # All ranks make the call, those that leave it out may meet the others, or it is one rank's way to nothing.
+        *((each, CALL, False) for each in (TWO_KINDS, IN_ELSE, ONE_KIND, COUNTED, TWO_TESTS)),
+        *((each, f"{BY_FIRST}\n    else:\n        {CALL}", False) for each in (TWO_KINDS, ONE_KIND, COUNTED)),
+        (TWO_KINDS, f"{BY_FIRST}\n    else:\n        dist.barrier()", False),
+        (TWO_KINDS.replace("dist.all_reduce(part)", "part.sum()"), BY_FIRST, False),
+        (ONE_KIND.replace("return ", ""), BY_FIRST, True),
+        (ONE_KIND.replace("return ", "").replace("    dist.all_reduce(part.cpu())", "    pass"), BY_FIRST, False),
+        (TWO_TESTS.replace("if dist", "if on_gpu and dist"), BY_FIRST, False),
+        (TWO_TESTS.replace("!= 0", "== 1"), BY_FIRST, False),
+    ],
+)
+def test_whichever_way_a_helper_takes_all_ranks_meet(body, finish, is_reported):
+    text = FORKS.format(body=body, finish=finish)
+    found = [text.splitlines()[each.start.line - 1].strip() for each in SNIPPETS.findings(text)]
+    assert [each for each in found if each == CALL] == [CALL] * is_reported
+
+
 GROUPS = """\
 import torch
 import torch.distributed as dist

@@ -48,6 +48,7 @@ class SyncPoint:
         certain: Whether it is known to be one; a helper may call a collective only under a condition.
         by_settings: If not certain, whether it is one under conditions on settings alone, which have the same result on
             all ranks, or in a loop with at least one iteration.
+        instead: If not certain, the kinds of which every rank reaches a point of one, this one's kind among them.
         via: Where it happens, if a helper does it.
     """
 
@@ -64,6 +65,7 @@ class SyncPoint:
     grad: bool = field(init=False)
     certain: bool = field(default=True, init=False)
     by_settings: bool = field(default=False, init=False)
+    instead: frozenset[str] = field(default=frozenset(), init=False)
     via: Step | None = field(default=None, init=False)
     _tests: frozenset[int] | None = field(default=None, init=False)
 

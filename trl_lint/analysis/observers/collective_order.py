@@ -178,6 +178,7 @@ class CollectiveOrder(Observer["Frame"]):
             )
             inner = [each for each in _inner_conditions(point.control, run.entry) if agreed.matters(point, each)]
             _describe(frame, copy, point, function, run.entry, inner, fills)
+            copy.instead = frozenset() if fills or copy.certain else agreed.instead_of(point, inner)
         left = run.trace.notes.of(LeftToCallers).points if run.trace is not frame.trace else {}
         for point in left.values():
             copy = SyncPoint(node, point.name, point.kind, frame.memory.control, frame.unroll_index)

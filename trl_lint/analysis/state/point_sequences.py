@@ -131,6 +131,7 @@ def _is_awaited(point: SyncPoint, opposite: Sequence[SyncPoint], branch: Branch)
     return not point.alone and (
         certainly_synchronises(point, branch.origins)
         or (point.by_settings and branch.asks_rank and not point.subgroup)
+        or (point.instead and branch.asks_rank and not any(each.kind in point.instead for each in opposite))
         or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
     )
 
