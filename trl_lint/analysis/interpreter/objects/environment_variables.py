@@ -63,7 +63,7 @@ def environment(frame: Frame, name: Value) -> Value:
     """The value of an environment variable; if its name is not known, it may be the rank."""
     if name.const is MISSING:
         return UNKNOWN
-    if name.const in RANK_VARIABLES or name.const in passed_ranks(frame.module).variables:
+    if name.const in RANK_VARIABLES or name.const in passed_ranks(frame.engine.project, frame.module).variables:
         provenance = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
         place = Device(GLOBAL_RANK, provenance) if name.const in GLOBAL_RANK_VARIABLES else ""
         return StringValue(ranks.RANK_LOCAL, provenance=provenance, device=place)

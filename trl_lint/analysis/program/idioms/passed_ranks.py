@@ -6,18 +6,21 @@
     dist.init_process_group("nccl", rank=args.node)                an option, by any name
     dist.init_process_group("nccl", rank=int(os.environ["ME"]))    an environment variable
     start(number)                                                  the number, if `start` passes its parameter on
+    from starts import start                                       also if it is a function of another file
 
 Nothing follows from what is bound several times: only one of the values need be the rank.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.import_lines import files_with_names, import_lines
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.syntax import (
@@ -32,9 +35,11 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.knowledge.process_starts import TAKE_RANK
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project.project import Module
+    from trl_lint.analysis.program.project.project import Module, Project
 
 _MENTIONS = rb"\b(?:%b)\b" % b"|".join(each.encode() for each in sorted(TAKE_RANK))
+# The files of functions that take the rank from others.
+_WANTED = re.compile(rb"\b(?:%b)\([^)]*\brank\s*=" % b"|".join(each.encode() for each in sorted(TAKE_RANK)))
 _DEEPEST = 4
 
 
@@ -53,14 +58,15 @@ class PassedRanks(NamedTuple):
 _NOTHING = PassedRanks()
 
 
-def passed_ranks(module: Module) -> PassedRanks:
+def passed_ranks(project: Project, module: Module) -> PassedRanks:
     """What a file passes as the rank of the process."""
-    return _find(module) if module.mentions(_MENTIONS) else _NOTHING
+    starts = _imported_starts(module, project)
+    return _find(module, starts) if starts or module.mentions(_MENTIONS) else _NOTHING
 
 
 @noted
-def _find(module: Module) -> PassedRanks:
-    found = {part for root, rank in _passed(module.tree) for part in _sources(module.tree, root, rank, _DEEPEST)}
+def _find(module: Module, starts: frozenset[_Start]) -> PassedRanks:
+    found = _all_sources(module.tree, starts)
     names = frozenset((each.owner, each.name) for each in found if each.kind == "name")
     attributes = frozenset((each.owner, each.name) for each in found if each.kind == "attribute")
     return PassedRanks(names, attributes, frozenset(each.name for each in found if each.kind == "variable"))
@@ -70,6 +76,64 @@ class _RankSource(NamedTuple):
     kind: str
     owner: str
     name: str
+
+
+class _Start(NamedTuple):
+    """A function that passes one of its parameters on as the rank. place: of an argument for it, if it has one."""
+
+    name: str
+    parameter: str
+    place: int | None
+
+
+@noted
+def _imported_starts(module: Module, project: Project) -> frozenset[_Start]:
+    """Those among the functions that a file imports from other files of the project, or that modules have there."""
+    names = {each for _, imported in import_lines(module.code) for each in imported}
+    files = sorted({*files_with_names(project, module.path)} - {module.path}) if names else []
+    asked = (path for path in files if _WANTED.search(project.text(path)))
+    others = [other for path in asked if (other := project.module(path)) is not None]
+    return frozenset(each for other in others for each in _starts_in(other) if module.mentions(_call_of(each)))
+
+
+@noted
+def _starts_in(module: Module) -> frozenset[_Start]:
+    """The functions of a file that are such."""
+    found = {(each.owner, each.name) for each in _all_sources(module.tree, frozenset()) if each.kind == "name"}
+    functions = [each for each in module.tree.body if isinstance(each, cst.FunctionDef)]
+    return frozenset(
+        _Start(each.name.value, parameter, _place_of(each, parameter))
+        for each in functions
+        for parameter in _parameters(each)
+        if (each.name.value, parameter) in found
+    )
+
+
+def _call_of(start: _Start) -> bytes:
+    return rb"\b%b\(" % start.name.encode()
+
+
+def _all_sources(tree: cst.Module, starts: frozenset[_Start]) -> set[_RankSource]:
+    """What holds the rank in a file. starts: the functions of other files that take it."""
+    passed = chain(_passed(tree), _passed_on(tree, starts))
+    return {part for root, rank in passed for part in _sources(tree, root, rank, _DEEPEST)}
+
+
+def _passed_on(
+    tree: cst.Module, starts: frozenset[_Start]
+) -> Iterator[tuple[cst.Module | cst.FunctionDef, cst.BaseExpression]]:
+    """The ranks passed to functions of other files, by their own names: `start(rank)`, `starts.start(rank)`."""
+    own = {each.name.value for each in of_class(tree, cst.FunctionDef)}
+    by_name = {each.name: each for each in starts if each.name not in own}
+    aliases = [*of_class(tree, cst.ImportAlias)] if by_name else []
+    modules = {each.evaluated_alias or each.evaluated_name for each in aliases}
+    for call in of_class(tree, cst.Call) if by_name else ():
+        owner = call.func.value if isinstance(call.func, cst.Attribute) else None
+        is_of_module = isinstance(owner, cst.Name) and owner.value in modules
+        start = by_name.get(last_name(call.func)) if is_of_module or isinstance(call.func, cst.Name) else None
+        rank = None if start is None else argument_at(call, start.place, start.parameter)
+        if rank is not None:
+            yield _around(tree, call), rank
 
 
 def _passed(tree: cst.Module) -> Iterator[tuple[cst.Module | cst.FunctionDef, cst.BaseExpression]]:
@@ -87,13 +151,17 @@ def _given(
     """What calls in the file give a function of the module for a parameter, each with the function around the call."""
     if not isinstance(function, cst.FunctionDef) or function not in tree.body:
         return
-    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
-    place = names.index(parameter) if parameter in names else None
+    place = _place_of(function, parameter)
     for call in of_class(tree, cst.Call):
         if isinstance(call.func, cst.Name) and call.func.value == function.name.value:
             value = argument_at(call, place, parameter)
             if value is not None:
                 yield _around(tree, call), value
+
+
+def _place_of(function: cst.FunctionDef, parameter: str) -> int | None:
+    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+    return names.index(parameter) if parameter in names else None
 
 
 def _around(tree: cst.Module, call: cst.Call) -> cst.Module | cst.FunctionDef:

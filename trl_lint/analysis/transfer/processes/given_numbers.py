@@ -27,7 +27,7 @@ def with_given_number(frame: Frame, node: cst.Attribute | cst.Name, value: Value
     """
     if value.kind not in _KINDS or value.rank.differs or value.const is not MISSING:
         return value
-    passed = passed_ranks(frame.module)
+    passed = passed_ranks(frame.engine.project, frame.module)
     if isinstance(node, cst.Name):
         is_local = node.value in frame.memory.names and isinstance(frame.root, cst.FunctionDef)
         owner = frame.root.name.value if isinstance(frame.root, cst.FunctionDef) and is_local else ""
