@@ -19,6 +19,12 @@ def test_what_starts_processes_is_found_in_a_text(name):
     assert any(word in code for word in SPAWN_WORDS)
 
 
+@pytest.mark.parametrize("code", ['f"--rank={i}"', '"--local_rank={}".format(i)', '"--local-rank=" + str(i)'])
+def test_a_rank_that_a_program_is_given_is_found_in_a_text(code):
+    assert SPAWNS.search(code.encode())
+    assert any(word in code.encode() for word in SPAWN_WORDS)
+
+
 @pytest.mark.parametrize("name", [row.name for row in STARTS])
 def test_what_sets_up_several_processes_mentions_a_library_for_them(name):
     assert any(word in name.encode() for word in mentions.LIBRARIES)

@@ -13,6 +13,14 @@ SPAWN = (
     "if __name__ == '__main__':\n    mp.spawn(train, nprocs=2)\n"
 )
 
+STARTER = """\
+import subprocess, sys, torch
+
+if __name__ == "__main__":
+    for i in range(torch.cuda.device_count()):
+        subprocess.Popen([sys.executable, *sys.argv[1:], {option}])
+"""
+
 
 @pytest.mark.parametrize(
     ("files", "by_default"),
@@ -32,6 +40,23 @@ SPAWN = (
 )
 def test_a_race_is_asked_for_where_only_others_are_started(files, by_default, tmp_path):
     files = {"other.py": OTHER, **files, "train.py": RACE}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+@pytest.mark.parametrize("command", ["python -m starter train.py", "python starter.py train.py --out x"])
+@pytest.mark.parametrize(
+    ("option", "by_default"),
+    [
+        ('"--rank={}".format(i)', True),
+        ('f"--local_rank={i}"', True),
+        ('"--local-rank=%d" % i', True),
+        # What it starts does not know of the others.
+        ('f"--fold={i}"', False),
+        ('f"--rank_by={i}"', False),
+    ],
+)
+def test_a_starter_of_the_project_that_gives_each_process_its_rank(option, by_default, command, tmp_path):
+    files = {"starter.py": STARTER.format(option=option), "README.md": f"```\n{command}\n```\n", "train.py": RACE}
     assert by_default_in(tmp_path, files, "train.py") is by_default
 
 

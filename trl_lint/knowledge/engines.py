@@ -83,12 +83,13 @@ STARTS = re.compile(
 # `spawn` of a seed or a generator of numpy makes others of them, as many as it is told.
 _STARTS_RANKS = rb"\b(?<!\brng\.)(?<!seq\.)(?<!seed\.)(?:%b)\((?!\s*\d+\s*\))" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
-# Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing.
+# Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing. Only
+# what starts a program writes an option with its value: `f"--rank={i}"`.
 SPAWNS = re.compile(
     _STARTS_RANKS + rb"|(?<!psutil\.)\bProcess\("
     rb"|^\s*(?:import|from)\s+(?:(?:pytorch_)?lightning(?![\w.]*\s+import\s+seed_everything\s*(?:#|$))"
     rb"|ray(?!\.(?:air|tune)\b|\s+import\s+tune\b)|composer|submitit)\b"
-    rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
+    rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b|--(?:local[_-])?rank=",
     re.MULTILINE,
 )
 # A Trainer of Lightning that starts a process per device, of which there may be several; no other one has `devices`.
@@ -101,7 +102,7 @@ STARTS_OF_LIGHTNING = re.compile(rb"\b(?:\w*Trainer|Fabric|\w*CLI)\b|\.(?:fit|la
 # The last line of every match of SPAWNS contains one of these; searching for them is many times faster.
 SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",
-    b"submitit", b"torchrun", b"launch", b"distributed.run",
+    b"submitit", b"torchrun", b"launch", b"distributed.run", b"rank=",
 )  # fmt: skip
 # Code that trains: a loop of its own, or a trainer of a library.
 TRAINING = (b".backward(", b"Trainer(")
