@@ -85,7 +85,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     Over models and names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) each element is kept.
     """
     saved = dict(frame.memory.names)
-    iterable = frame.engine.evaluate(frame, node.for_in.iter)
+    iterable = _iterated(frame, node.for_in)
     elements = _unrolled_elements(frame, node, iterable)
     if elements is not None:
         frame.memory.names = saved
@@ -108,6 +108,11 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     for refine in frame.domains.comprehension:
         created = refine(frame, selected, created)
     return created
+
+
+def _iterated(frame: Frame, loop: cst.CompFor) -> Value:
+    """What a comprehension goes over: that fails for None."""
+    return present_on_some.used(frame, loop.iter, frame.engine.evaluate(frame, loop.iter))
 
 
 def _picked(
@@ -176,7 +181,7 @@ def _is_name(value: Value) -> bool:
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     saved = dict(frame.memory.names)
     loop = node.for_in
-    iterable = containers.as_view(frame, frame.engine.evaluate(frame, loop.iter), loop.iter)
+    iterable = containers.as_view(frame, _iterated(frame, loop), loop.iter)
     cell = Cell("dict")
     outside, unrolled = frame.unroll_index, frame.unrolled
     entries = (
@@ -195,7 +200,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
                 present_on_some.note_presence(frame, test.test)
             cell = _with_entry(frame, cell, node.key, node.value)
     else:
-        _bind_comprehension(frame, loop, frame.engine.evaluate(frame, loop.iter))
+        _bind_comprehension(frame, loop, _iterated(frame, loop))
         cell = _with_entry(frame, cell, node.key, node.value)
     frame.memory.names = saved
     frame.unroll_index, frame.unrolled = outside, unrolled
@@ -218,6 +223,6 @@ def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tup
         present_on_some.note_presence(frame, test.test)
     if loop.inner_for_in is not None:
         inner = loop.inner_for_in
-        inner_length, inner_selected = _bind_comprehension(frame, inner, frame.engine.evaluate(frame, inner.iter))
+        inner_length, inner_selected = _bind_comprehension(frame, inner, _iterated(frame, inner))
         return ranks.combine(length, inner_length), ranks.combine(selected, inner_selected)
     return length, selected
