@@ -11,6 +11,7 @@ are several processes, a string that all ranks share, or a number that goes into
     self.args = args                             the other methods read the same from `self.args`
     alone = copy.deepcopy(args)
     alone.world_size = 1                         1, in the copy only
+    args = parse(); args.distributed = False     False in a program that sets it only there
 
 They are kept among the names of the state, under a key that is no identifier (`args.rank`), and among the attributes of
 a class. Assigning another value to a field drops what was known of it: then its own name may say more. With the object
@@ -19,13 +20,25 @@ they get into functions that are called, and out of them (`interprocedural.passe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import flags_by_rank
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import assignments, innermost, last_name, precedes, self_attribute
+from trl_lint.analysis.program.project.import_lines import files_with_names
+from trl_lint.analysis.program.project.notes import noted
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    innermost,
+    inwards,
+    is_main_guard,
+    last_name,
+    precedes,
+    self_attribute,
+)
 from trl_lint.analysis.state import changed_settings, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -37,8 +50,11 @@ from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import WORLD_FIELD
+from trl_lint.knowledge.heuristics import JOB_SETTING, WORLD_FIELD
 from trl_lint.knowledge.python import COPIES_WITH_FIELDS, DICTS_OF_ATTRIBUTES
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module, Project
 
 
 class Fields:
@@ -80,6 +96,9 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     elif (off := flags_by_rank.off_in_branch(frame, target, value)) is not None:
         owners.add(receiver)
         frame.memory.names[field] = off
+    elif value.const is False and _is_off_in_program(frame, target):
+        owners.add(receiver)
+        frame.memory.names[field] = value.replace(const=WORLD_FALSE)
     elif _is_number(value) and _is_set_in_copy(frame, target):
         owners.add(receiver)
         given = value.const if isinstance(value.const, bool) else GivenNumber(value.const)
@@ -122,6 +141,35 @@ def _is_set_in_copy(frame: Frame, target: cst.Attribute) -> bool:
         and _is_copy(frame, copied)
         for copied, each in zip(copies, targets, strict=True)
     )
+
+
+def _is_off_in_program(frame: Frame, target: cst.Attribute) -> bool:
+    """Whether a program runs as one process, whatever happens: it makes its settings and then switches a flag off that
+    describes how the job runs, `args.distributed = False`, which neither its file nor what that imports sets otherwise.
+    """
+    root, owner, field = frame.root, target.value, target.attr.value
+    if not JOB_SETTING.fits(field) or len(changed_settings.targets_of(root, target)) != 1:
+        return False
+    named = [name for name, _ in assignments(root) if isinstance(name, cst.Name) and name.deep_equals(owner)]
+    made = [
+        each for each in named if innermost(root, each, cst.FunctionDef) is innermost(root, target, cst.FunctionDef)
+    ]
+    around = [each for each, _ in inwards(root, target) if isinstance(each, cst.BaseCompoundStatement)]
+    if len(made) != 1 or not all(each is root or _is_main(each) for each in around):
+        return False
+    return not _is_set_otherwise(frame.module, frame.engine.project, field)
+
+
+def _is_main(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.If) and is_main_guard(node.test)
+
+
+@noted
+def _is_set_otherwise(module: Module, project: Project, field: str) -> bool:
+    """Whether a file, or one that it imports, sets a field to anything but False."""
+    wanted = re.compile(rb"\.%b\s*=(?!=|\s*False\b)" % field.encode())
+    files = (module.path, *files_with_names(project, module.path))
+    return any(wanted.search(project.code(path)) for path in files)
 
 
 def _is_of_rank(value: Value) -> bool:
