@@ -389,7 +389,7 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             const = WORLD_TRUE
         elif wrapper_questions.asks_for_model(frame, receiver, classes):
             const = WORLD_FALSE
-    elif wrapping_of(receiver) is Wrapping.UNWRAPPED and names == ["Module"]:
+    if names == ["Module"] and wrapper_questions.is_module(receiver):
         const = WORLD_TRUE
     if may_be_wrapped(receiver) and names and models.NO_MODELS.issuperset(names):
         const = False

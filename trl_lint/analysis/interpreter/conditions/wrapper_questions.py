@@ -8,6 +8,7 @@ For example:
     getattr(model, "module", None) is None                        the opposite
     inner = getattr(model, "module", None); if inner: ...         true if it is wrapped, until `model` is bound anew
     type(model).__name__ == "Net", "Net" in type(model).__name__  false if it is wrapped
+    type(models) is list, type(models) in (list, tuple)           false of every model, as isinstance(models, list) is
 
 No wrapper of torch is an object of a class that the project defines, unless that is a wrapper itself: of a model that
 is known to be wrapped, `isinstance(model, Net)` is false. Where it is false, the model need not be wrapped.
@@ -30,7 +31,7 @@ from trl_lint.analysis.program.syntax import (
     precedes,
 )
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
+from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped, narrowed_to_model
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.kinds import PreparedObject, flag
 from trl_lint.domain.model_roles import wrapping_of
@@ -120,6 +121,19 @@ def _of_class(frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarg
     return _of_one(subject, names, holds)
 
 
+def _of_no_model(frame: Frame, node: cst.Comparison) -> Value | None:
+    """The value of `type(models) is list` for what may be a wrapped model, and so is none; None for all others."""
+    operator = node.comparisons[0].operator
+    subject = object_of_class(node.left)
+    holds = type(operator) in _HOLDS_FOR
+    if subject is None or len(node.comparisons) != 1 or not (holds or type(operator) in _NEGATES):
+        return None
+    if not may_be_wrapped(frame.engine.evaluate(frame, subject)):
+        return None
+    names = class_names(frame.engine.evaluate(frame, node.comparisons[0].comparator))
+    return flag(not holds) if names and models.NO_MODELS.issuperset(names) else None
+
+
 def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> Question | None:
     if not models.WRAPPER_CLASSES.isdisjoint(names):
         return subject, holds
@@ -127,11 +141,11 @@ def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> Quest
 
 
 def decided(frame: Frame, node: cst.Comparison) -> Value | None:
-    """The value of `type(model) == DDP` for a model that is known to be wrapped; None for all other comparisons."""
+    """The value of `type(model) == DDP` or `== list` for a model that is wrapped; None for all other comparisons."""
     by_name = _of_class_name(frame, node)
     tested = by_name or wrapper_test(frame, node)
     if tested is None:
-        return None
+        return _of_no_model(frame, node)
     model = frame.engine.evaluate(frame, tested[0])
     if isinstance(model, PreparedObject):
         model = narrowed_to_model(model)  # only models are tested like this
@@ -168,6 +182,12 @@ def _named_by_class(node: cst.BaseExpression) -> cst.BaseExpression | None:
         case cst.Attribute(value=cls, attr=cst.Name("__name__")):
             return object_of_class(cls)
     return None
+
+
+def is_module(model: Value) -> bool:
+    """Whether a value is a model that had a wrapper or has one of a library's, and so is an `nn.Module` either way."""
+    has_one = may_be_wrapped(model) and not isinstance(model, PreparedObject) and not _is_wrapped_by_project(model)
+    return has_one or wrapping_of(model) is Wrapping.UNWRAPPED
 
 
 def asks_for_model(frame: Frame, model: Value, classes: Value) -> bool:
