@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
     subscripts,
     trained_losses,
 )
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.syntax import assigned_once, assignments, nonlocal_names, of_class
 from trl_lint.analysis.state import containers, own_dicts
@@ -206,11 +207,13 @@ def _is_kept(frame: Frame, target: cst.CSTNode) -> bool:
     """Whether a dict can take the place of a variable's value: of a name, or of a part of a result that all ranks have.
 
     output.metrics["rows"] = rows
+    self.state["round"] = 0          also of an object's attribute, here with a model's outputs
     """
     if not isinstance(target, cst.Attribute) or not isinstance(target.value, cst.Name):
         return isinstance(target, cst.Name)
     owner = frame.engine.evaluate(frame, target.value)
-    return owner.kind in (Kind.BATCH, Kind.CONTAINER) and owner.rank == ranks.SAME
+    is_result = owner.kind in (Kind.BATCH, Kind.CONTAINER) and owner.rank == ranks.SAME
+    return is_result or isinstance(owner, ProjectInstance)
 
 
 def _is_whole(target: cst.Subscript) -> bool:
