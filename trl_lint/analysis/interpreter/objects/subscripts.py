@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, model_outputs, named_ranks, sequences
+from trl_lint.analysis.interpreter.objects import (
+    attributes,
+    chosen_names,
+    model_outputs,
+    named_ranks,
+    picked_lists,
+    sequences,
+)
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state import own_dicts
@@ -119,6 +128,8 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     result = by_name(frame, container, key, result)
     if key is MISSING and is_of_some_entry(frame, container, index):
         return result.replace(rank=ranks.UNKNOWN)
+    if key is MISSING and index.rank.is_by_rank:
+        result = picked_lists.own(frame, node, result, partial(chosen_by, index))
     return chosen_by(index, result)
 
 
