@@ -185,7 +185,7 @@ class Operation(NamedTuple):
         shares: Whether the result has the memory of the tensor, so that what changes one in place changes the other.
         grows: Whether one element becomes several.
         takes_batches: Whether batches and strings have it as well, and keep their kind.
-        is_method: Whether the function of this name does something else (`re.split`).
+        is_method: Whether a function of this name that is not one of arrays does something else (`re.split`).
         repeatable: Whether it only computes, whichever object's method of that name it is, so that evaluating it again
             gives the same result.
         repeats: Whether it commutes with gathering, and is repeated on the gathered values.

@@ -10,6 +10,8 @@ partial(sum)
 shard
 >>> after("torch.tensor", count)
 partial(count)
+>>> after("torch.split", x, count)  # in parts of as many rows
+shard
 >>> after("torch.zeros", count)  # the same number in each element
 same
 >>> after("torch.randn_like", x)
@@ -53,7 +55,8 @@ def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mappi
         return maker(row, args, keywords).replace(device=place)
     if not library.is_pure(dotted):
         return None
-    value = _pure(row, args, keywords)
+    has_subject = not row.is_method or dotted.startswith(_OF_ARRAYS)
+    value = _pure(row, args, keywords, has_subject)
     if dotted.startswith(table.FIND_PARTS) and value.rank.differs and value.rank.origins == ranks.Origin.RANK:
         return value.replace(rank=ranks.UNKNOWN)
     if dotted.startswith(("math.", "statistics.")):
@@ -61,11 +64,15 @@ def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mappi
     return value.replace(device=place) if place == "host" and value.rank.differs else value
 
 
-def _pure(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+# Where a function of a method's name does what the method does to its first argument: `torch.split(x, sizes)`.
+_OF_ARRAYS = ("numpy.", "torch.")
+
+
+def _pure(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value], has_subject: bool) -> Value:
     if row.rank in _WITHOUT_SUBJECT:
         return tensors.filled_like(row, TensorValue(ranks.SAME), args, keywords)
     transfer = _OF_SUBJECT.get(row.rank)
-    if transfer is not None and args and args[0].kind is not Kind.MODULE and not row.is_method:
+    if transfer is not None and args and args[0].kind is not Kind.MODULE and has_subject:
         return transfer(row, args[0], args[1:], keywords)
     values = (*args, *keywords.values())
     rank = ranks.combine_all(value.rank for value in values)
