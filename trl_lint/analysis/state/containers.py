@@ -201,11 +201,11 @@ def _row_count_fact(tensor: Value) -> Rank:
     """Whether a tensor that differs has as many rows on all ranks: one per sample, unless selected by a mask."""
     if tensor.rank.origins == Origin.RNG:
         return ranks.SAME  # each rank draws the same number
-    is_ragged = _are_rows_ragged(tensor)
+    is_ragged = are_rows_ragged(tensor)
     return rows_of_full_batches(tensor) or Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
 
 
-def _are_rows_ragged(tensor: Value) -> bool:
+def are_rows_ragged(tensor: Value) -> bool:
     shape = shape_of(tensor)
     return shape is not None and RAGGED in shape.dims[:1]
 
@@ -218,7 +218,7 @@ def rows_of_full_batches(value: Value) -> Rank | None:
     step = value.provenance
     while step is not None and not isinstance(step, FullBatches):
         step = step.before
-    if step is None or _are_rows_ragged(value):
+    if step is None or are_rows_ragged(value):
         return None
     return ranks.SAME if step is value.provenance and role_of(value) is not None else ranks.UNKNOWN
 

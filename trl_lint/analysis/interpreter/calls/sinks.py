@@ -8,6 +8,7 @@ from itertools import islice
 import libcst as cst
 
 from trl_lint.analysis.events import Logged
+from trl_lint.analysis.interpreter.calls import rows_of_batches
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
@@ -129,6 +130,8 @@ def report(
             continue
         if value.rank.differs and value.kind in NUMERIC and not are_trained_unwrapped(frame):
             marked = frame.written(value, what, expression if value is payload else None)
+            if rows_of_batches.is_alike(frame, sink, marked):
+                continue
             writes = frozenset(each.named(what) for each in marked.writes) if what != (key or named) else marked.writes
             frame.emit(
                 Logged,
