@@ -40,6 +40,17 @@ def test_a_finding_says_what_where_why_and_how():
     assert finding.fix.applicability is SAFE
 
 
+def test_a_list_as_long_as_own_data_differs_because_of_the_data():
+    lines = (
+        "outputs = model(**inputs).logits",
+        "weights = torch.Tensor([0.5 for _ in range(len(outputs))])",
+        "self.log({'aux': (weights * 2).sum().item()})",
+        "return loss",
+    )
+    finding = SNIPPETS.finding("import torch\n" + hook("\n".join(lines)))
+    assert [step.text for step in finding.because] == ["`inputs` is this rank's own data"]
+
+
 @pytest.mark.parametrize(
     ("logs", "named"),
     [

@@ -22,6 +22,7 @@ from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
 from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state import own_dicts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -106,8 +107,18 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
 
 def _explained(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if value.rank.differs and value.provenance is None:
-        return value.replace(provenance=frame.step(node, "`{}` differs between ranks"))
+        return value.replace(provenance=_of_part(frame, value, node))
     return value
+
+
+def _of_part(frame: Frame, value: Value, node: cst.CSTNode) -> Step:
+    """Why the result of a call differs, by what an argument is made of: `[0.5 for _ in range(len(rows))]`."""
+    parts = (frame.value_of(each) for each in below(node) if each is not node)
+    alike = (each.provenance for each in parts if each.rank.differs and each.rank.origins & value.rank.origins)
+    found = next(filter(None, alike), None)
+    if found is None:
+        return frame.step(node, "`{}` differs between ranks")
+    return Step(found.module, found.node, found.text, found.before)
 
 
 def call_method(frame: Frame, receiver: Value, cls: str, name: str, args: Arguments, node: cst.CSTNode) -> Value:
