@@ -3,6 +3,7 @@ import contextlib
 import functools
 
 import torch.distributed as dist
+from accelerate import Accelerator
 from datasets import load_dataset
 
 
@@ -41,6 +42,34 @@ def aloud(function):
     return inner
 
 
+def main_process_first(function):
+    @functools.wraps(function)
+    def inner(accelerator, *args):
+        with accelerator.main_process_first():
+            return function(*args)
+
+    return inner
+
+
+def accumulating(function):
+    @functools.wraps(function)
+    def inner(accelerator, *args):
+        with accelerator.accumulate():
+            return function(*args)
+
+    return inner
+
+
+@main_process_first
+def ordered_by_library(path, encode):
+    return load_dataset("json", data_files=path, split="train").map(encode)
+
+
+@accumulating
+def not_ordered_by_library(path, encode):
+    return load_dataset("json", data_files=path, split="train").map(encode)  # expect: TRL012
+
+
 @in_order
 def ordered(path, encode):
     return load_dataset("json", data_files=path, split="train").map(encode)
@@ -69,6 +98,9 @@ def _through(path, encode):
 
 def main(path, encode):
     dist.init_process_group("nccl")
+    accelerator = Accelerator()
+    ordered_by_library(accelerator, path, encode)
+    not_ordered_by_library(accelerator, path, encode)
     ordered(path, encode)
     at_once(path, encode)
     if dist.get_rank() == 0:

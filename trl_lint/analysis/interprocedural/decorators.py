@@ -46,11 +46,15 @@ from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.python import CHOOSES_BY_TYPE, HARMLESS_DECORATORS, KEEP_RESULTS, PASS_SETTINGS, RANK_DECORATORS
-from trl_lint.knowledge.schema import Collective
+from trl_lint.knowledge.schema import Collective, Function
 
 # The names of collectives that exchange data, without their module.
 _COLLECTIVES = frozenset(
     row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier"
+)
+# The names of the libraries' contexts that one rank runs before the others, without their module.
+_ORDERED_CONTEXTS = frozenset(
+    row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Function) and row.first_rank
 )
 # Nodes that may skip a part of the expression or the statement.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
@@ -191,11 +195,14 @@ def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
 
 
 def _may_order(frame: Frame, decorator: cst.FunctionDef) -> bool:
-    """Whether the wrapper of a decorator calls in a context that may let in one rank after the other: it has an `if`.
+    """Whether the wrapper of a decorator calls in a context that may let in one rank after the other.
 
-    frame: of the decorator's file. `with main_first(): return f(*args)`, where main_first waits if this is not rank 0.
+    frame: of the decorator's file. `with main_first(): return f(*args)`, where main_first has an `if`: it may wait if
+    this is not rank 0. Or `with accelerator.main_process_first():`.
     """
-    contexts = (item.item for each in of_class(decorator, cst.With) for item in each.items)
+    contexts = [item.item for each in of_class(decorator, cst.With) for item in each.items]
+    if any(last_name(callee_of(each)) in _ORDERED_CONTEXTS for each in contexts):
+        return True
     return any(any(of_class(code, cst.If)) for each in contexts for code in _code_of_context(frame, each))
 
 
