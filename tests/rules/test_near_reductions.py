@@ -222,3 +222,58 @@ def main(model, rows, several):
 def test_what_is_put_into_a_dict_may_be_reduced_with_it(end, is_there):
     text = STORED.format(textwrap.indent(end, 8 * " "))
     assert [each.by_default for each in SNIPPETS.findings(text)] == [is_there]
+
+
+KEPT = """\
+from collections import defaultdict
+import torch
+from ranking import ranked
+from transformers import Trainer
+
+class Mine(Trainer):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.kept = defaultdict(list)
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        out = model(**inputs)
+        self.kept["top"].append((out.logits.argmax(-1) == 0).float().mean())
+        return out.loss
+
+    def log(self, logs, *args, **kwargs):
+        {}
+        super().log(logs, *args, **kwargs)
+
+    def evaluate(self, *args, **kwargs):
+        self.log(self.measured("eval"))
+
+    def measured(self, prefix):
+        rows = [self.accelerator.gather_for_metrics(self.model(**each).logits) for each in self.get_eval_dataloader()]
+        return {{f"{{prefix}}_score": ranked(torch.cat(rows))}}
+
+    def show_kept(self):
+        logs = {{key: torch.stack(each).mean().item() for key, each in self.kept.items()}}
+        logs = self.exchanged(logs)
+        self.log(logs)
+
+    def exchanged(self, logs):
+        if self.args.few:
+            return logs
+        numbers = torch.tensor([float(each) for each in logs.values()])
+        torch.distributed.all_reduce(numbers)
+        return dict(zip(logs, numbers.tolist()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_there"),
+    [
+        ('logs["top"] = torch.stack(self.kept["top"]).mean().item()', True),
+        ("logs |= {key: torch.stack(each).mean().item() for key, each in self.kept.items()}", True),
+        # It only comes with the call, and some call passes what has been reduced.
+        ("self.kept.clear()", False),
+        ("self.kept = defaultdict(list)", False),
+    ],
+)
+def test_what_some_call_passes_is_not_what_the_function_gets_from_an_attribute(body, is_there):
+    assert [each.by_default for each in SNIPPETS.findings(KEPT.format(body))] == [is_there]

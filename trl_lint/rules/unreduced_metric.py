@@ -305,15 +305,17 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
 def _passed_on(event: Logged, write: Write, stored: CSTNode) -> Iterator[tuple[Caller, CSTNode]]:
     """The calls in the file of a value by which it may come to the function that logs it.
 
-    If it is written in one of them, that is the one: `log({"accuracy": hits / total})`.
+    If it is written in one of them, that is the one: `log({"accuracy": hits / total})`. There are none if the function
+    gets it from an attribute.
     """
     from libcst import Call
 
-    from trl_lint.analysis.program.idioms.near_reductions import Caller
+    from trl_lint.analysis.program.idioms.near_reductions import Caller, is_kept_for
     from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
 
     logs, module = event.function, cast("Module", write.module)
-    if logs is None or _function(event, write) is logs:
+    writer = Caller(module, _function(event, write))
+    if logs is None or writer.function is logs or is_kept_for(writer, stored, Caller(event.module, logs)):
         return
     methods = (each for cls in module.classes for each in cls.methods.values())
     functions = {id(each.node): each for each in (*module.functions, *methods)}

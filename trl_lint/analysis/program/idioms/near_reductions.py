@@ -34,6 +34,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     parts_of_target,
     precedes,
+    self_attribute,
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import EXCHANGES
@@ -49,6 +50,7 @@ _ANY = "*"
 _OF_SELF = "self."
 # Not in torch_ops: methods that add their argument to a container.
 _ADDS = frozenset({"append", "extend", "update"})
+_EMPTIES = "clear"
 # Attributes that are another view of the same numbers.
 _VIEWS = frozenset({"data", "T"})
 # How many calls are followed from one function into the next.
@@ -106,6 +108,22 @@ def is_reduced_after(caller: Caller, stored: cst.CSTNode, called: Called) -> boo
         if len(made.place) > 1 and _OF_SELF not in made.place[0] and any(each in around for each in made.parts):
             return _is_only_reduced(caller, made, called)
     return False
+
+
+def is_kept_for(caller: Caller, stored: cst.CSTNode, reader: Caller) -> bool:
+    """Whether a function puts a value into an attribute of its object that another one reads.
+
+    stored: the code of that value.
+    """
+    around = (*ancestors(caller.root, stored), stored)
+    kept = {each.place[0] for each in _made(caller.root) if any(part in around for part in each.parts)}
+    read = (each for each in of_class(reader.root, cst.Attribute) if f"{_OF_SELF}{self_attribute(each)}" in kept)
+    return any(not _is_emptied(_parents(reader.root, each)[0]) for each in read)
+
+
+def _is_emptied(around: cst.CSTNode | None) -> bool:
+    """Whether what is around an attribute empties it or sets it: `self.logs.clear()`, `self.logs = {}`."""
+    return isinstance(around, cst.AssignTarget) or last_name(around) == _EMPTIES
 
 
 def _is_only_reduced(caller: Caller, made: _Made, called: Called) -> bool:
