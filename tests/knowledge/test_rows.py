@@ -164,6 +164,10 @@ def fault(source: Library, row: Row) -> str:
             return "no such class"
         above = {base for each in source.family(name) for base in each.bases}
         bases = {base.rpartition(".")[2] for base in row.bases}
+        for parameter, place in row.places.items():
+            inits = [each.methods["__init__"] for each in found if "__init__" in each.methods]
+            if any(parameter in each.parameters and not each.has(place, parameter) for each in inits):
+                return f"`{parameter}` is at another place of its parameters"
         return "" if bases <= above or row.name in BASES_AT_RUN_TIME else f"its bases are {sorted(above - {name})}"
     if isinstance(row, (Attribute, Store)):
         return "" if assigned(source, row) is not None else f"no such attribute of {cls}"

@@ -358,6 +358,34 @@ def test_functions_that_a_trainer_is_given_are_run_by_all(library, name, paramet
     assert SNIPPETS.findings("from accelerate import PartialState\n" + guarded) == []
 
 
+@pytest.mark.parametrize(
+    ("init", "arguments", "is_there"),
+    [
+        ("", '"m", rate', True),
+        ("", '"m", [rate]', True),
+        # In the place of the settings.
+        ("", '"m", [], rate', False),
+        ("def __init__(self, model, shown, rewards): super().__init__(model, rewards)", '"m", rate, []', False),
+        (
+            "def __init__(self, model, shown, **given): super().__init__(model, **given)",
+            '"m", 0, reward_funcs=rate',
+            True,
+        ),
+    ],
+)
+def test_reward_functions_come_second_without_their_name(init, arguments, is_there):
+    given = GIVEN.format(
+        library="trl", name="GRPOTrainer", parameters="completions", given="reward_funcs", file="x.json", result="[]"
+    )
+    text = (
+        given.partition("def main")[0]
+        + f"class Mine(GRPOTrainer):\n    {init or 'pass'}\n\nMine({arguments}).train()\n"
+    )
+    assert len(SNIPPETS.findings(text)) == is_there
+    if not init:
+        assert len(SNIPPETS.findings(text.replace('Mine("m"', 'GRPOTrainer("m"'))) == is_there
+
+
 def test_an_override_that_saves_is_asked_to_on_each_rank():
     text = trainer("""
         def save_model(self, output_dir=None, _internal_call=False):

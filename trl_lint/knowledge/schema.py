@@ -317,6 +317,8 @@ class Class(Row):
     fills: Parameter | None = None
     # Constructor arguments that are functions the library calls, with the facts of their parameters.
     callbacks: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    # Where in its signature those of them are that are usually passed without their names.
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 # --- values for rows ------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ returns are rank-local up to 0.13 in DPO, CPO and ORPO; they are the same on all
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Value
 from trl_lint.findings import Consequence
@@ -69,26 +71,30 @@ _WITH_REWARDS = transformers.CALLBACKS | {
     "reward_funcs": _REWARD_FUNCTION, "rollout_func": {"prompts": BATCH,
                                                        "trainer": instance("trl.GRPOTrainer")},
 }
+_NO_PLACES: Mapping[str, int] = {}
+# After the model, wherever it has them.
+_REWARDS_SECOND = {"reward_funcs": 1}
 
 
 def _trainer(
     name: str, file: str, *, since: str, until: str = "", base: str = _TRAINER,
-    callbacks: dict[str, dict[str, Value]] = transformers.CALLBACKS,
+    callbacks: dict[str, dict[str, Value]] = transformers.CALLBACKS, places: Mapping[str, int] = _NO_PLACES,
 ) -> Class:
     return Class(name=f"trl.{name}", source=f"{file}::{name}", since=since, until=until, bases=(base,),
-                 callbacks=callbacks)
+                 callbacks=callbacks, places=places)
 
 
 def _generations(
     name: str, file: str, *, since: str, until: str = "",
-    callbacks: dict[str, dict[str, Value]] = transformers.CALLBACKS,
+    callbacks: dict[str, dict[str, Value]] = transformers.CALLBACKS, places: Mapping[str, int] = _NO_PLACES,
 ) -> tuple[Class, ...]:
     """A trainer that existed before 0.24: one row for each class that it derived from."""
-    rows = [_trainer(name, file, since=since, until="0.24", callbacks=callbacks)]
+    rows = [_trainer(name, file, since=since, until="0.24", callbacks=callbacks, places=places)]
     if until != "0.24":
         rows.append(_trainer(name, file, since="0.24", until="1.0", base="trl.BaseTrainer",
-                             callbacks=callbacks))
-        rows.append(_trainer(name, file, since="1.0", until=until, base=_BASE, callbacks=callbacks))
+                             callbacks=callbacks, places=places))
+        rows.append(_trainer(name, file, since="1.0", until=until, base=_BASE, callbacks=callbacks,
+                             places=places))
     return tuple(rows)
 
 
@@ -121,7 +127,8 @@ _CLASSES: tuple[Row, ...] = (
     _trainer("GMPOTrainer", "experimental/gmpo/gmpo_trainer.py", since="1.7", base="trl.GRPOTrainer",
              callbacks=_WITH_REWARDS),
     _trainer("GOLDTrainer", "experimental/gold/gold_trainer.py", since="0.25", base="trl.SFTTrainer"),
-    *_generations("GRPOTrainer", "trainer/grpo_trainer.py", since="0.14", callbacks=_WITH_REWARDS),
+    *_generations("GRPOTrainer", "trainer/grpo_trainer.py", since="0.14", callbacks=_WITH_REWARDS,
+                  places=_REWARDS_SECOND),
     _trainer("GRPOWithReplayBufferTrainer",
              "experimental/grpo_with_replay_buffer/grpo_with_replay_buffer_trainer.py", since="0.24",
              until="1.14", base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
@@ -141,7 +148,8 @@ _CLASSES: tuple[Row, ...] = (
     _trainer("PPOv2Trainer", "trainer/ppov2_trainer.py", since="0.9", until="0.12"),
     _trainer("PPOv2Trainer", "trainer/ppov2_trainer.py", since="0.12", until="0.13", base="trl.PPOTrainer"),
     *_generations("PRMTrainer", "trainer/prm_trainer.py", since="0.13", until="1.14"),
-    *_generations("RLOOTrainer", "trainer/rloo_trainer.py", since="0.9", callbacks=_WITH_REWARDS),
+    *_generations("RLOOTrainer", "trainer/rloo_trainer.py", since="0.9", callbacks=_WITH_REWARDS,
+                  places=_REWARDS_SECOND),
     *_generations("RewardTrainer", "trainer/reward_trainer.py", since="0.4"),
     Class(name="trl.RunningMoments", source=f"{_UTILS}::RunningMoments", since="0.6", until="1.14"),
     *(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -22,14 +22,17 @@ from trl_lint.knowledge.schema import Class
 
 # A function, the class of its receiver, and its `functools.partial` keyword arguments.
 _Callback: TypeAlias = tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]
+_T = TypeVar("_T")
 
 
 def enter_callbacks(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
     """Enter the functions passed to a project trainer, which its library base calls."""
+    # An `__init__` of its own may have other parameters before the one of that name.
+    named = args if cls.find("__init__") is None else Arguments(keywords=args.keywords)
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
-            enter_callbacks_of(frame, row, args, node)
+            enter_callbacks_of(frame, row, args if row.fills else named, node)
 
 
 def enter_callbacks_of(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
@@ -42,8 +45,10 @@ def enter_callbacks_of(frame: Frame, row: Class, args: Arguments, node: cst.CSTN
         cls = class_of(frame.engine.settle(made))
         if cls is not None:
             filled_classes.complete(frame, cls, node)
-    for parameter, facts_of in _callbacks(frame, row).items():
-        value = args.keywords.get(parameter)
+    rows = _rows(frame, row)
+    places = _merged(each.places for each in rows)
+    for parameter, facts_of in _merged(each.callbacks for each in rows).items():
+        value = args.get(places.get(parameter, -1), parameter)
         if value is not None:
             for function, cls, named in _functions(frame, value):
                 given = _given(frame, function, node)
@@ -64,13 +69,18 @@ def _preceded(facts_of: Mapping[str, Value], given: Step | None) -> Mapping[str,
     return {name: value.replace(provenance=given) if value.rank.differs else value for name, value in facts_of.items()}
 
 
-def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
-    merged: dict[str, Mapping[str, Value]] = {}
-    for name in library.mro(row.name, frame.engine.versions):
-        each = frame.engine.class_row(name)
-        if each is not None:
-            for parameter, facts_of in each.callbacks.items():
-                merged.setdefault(parameter, facts_of)
+def _rows(frame: Frame, row: Class) -> list[Class]:
+    """The rows of a class and of its bases, the nearest first."""
+    found = map(frame.engine.class_row, library.mro(row.name, frame.engine.versions))
+    return [each for each in found if each is not None]
+
+
+def _merged(tables: Iterable[Mapping[str, _T]]) -> dict[str, _T]:
+    """What the tables say of each parameter; the first one that does so decides."""
+    merged: dict[str, _T] = {}
+    for table in tables:
+        for parameter, said in table.items():
+            merged.setdefault(parameter, said)
     return merged
 
 
