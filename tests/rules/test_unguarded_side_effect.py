@@ -386,6 +386,44 @@ def test_reward_functions_come_second_without_their_name(init, arguments, is_the
         assert len(SNIPPETS.findings(text.replace('Mine("m"', 'GRPOTrainer("m"'))) == is_there
 
 
+DECORATED = """\
+import functools
+import json
+from accelerate import PartialState
+from trl import GRPOTrainer
+
+def kept(function):
+    @functools.wraps(function)
+    def inner(prompts, completions, **columns):
+        scores = function(prompts, completions, **columns)
+        {guard}
+            json.dump(scores, open({path}, "w"))
+        return scores
+    return inner
+
+@{decorator}
+def rate(prompts, completions, **columns):
+    return [len(each) for each in completions]
+
+GRPOTrainer("m", {given}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "guard", "path", "given", "is_there"),
+    [
+        ("kept", "if True:", '"x.json"', "reward_funcs=[rate]", True),
+        ("kept", "if PartialState().is_main_process:", '"x.json"', "reward_funcs=[rate]", False),
+        ("kept", "if True:", 'f"{PartialState().process_index}.json"', "reward_funcs=[rate]", False),
+        ("functools.wraps(print)", "if True:", '"x.json"', "reward_funcs=[rate]", False),
+        ("kept", "if True:", '"x.json"', "reward_funcs=[]", False),
+    ],
+)
+def test_a_decorator_of_a_function_that_a_trainer_is_given(decorator, guard, path, given, is_there):
+    text = DECORATED.format(decorator=decorator, guard=guard, path=path, given=given)
+    assert len(SNIPPETS.findings(text)) == is_there
+
+
 def test_an_override_that_saves_is_asked_to_on_each_rank():
     text = trainer("""
         def save_model(self, output_dir=None, _internal_call=False):

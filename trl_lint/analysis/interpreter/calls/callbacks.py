@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.calls import filled_classes
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.given_functions import GivenFunction
@@ -18,6 +19,7 @@ from trl_lint.domain.kinds import BoundMethod, ContainerValue, PartialCall, Tupl
 from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
+from trl_lint.knowledge.python import HARMLESS_DECORATORS
 from trl_lint.knowledge.schema import Class
 
 # A function, the class of its receiver, and its `functools.partial` keyword arguments.
@@ -90,6 +92,7 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Callback]:
     match value:
         case FunctionValue():
             yield value.function, None, {}
+            yield from _wrappers(frame, value)
         case PartialCall() if not value.positional:
             for function, cls, _ in _functions(frame, value.callee):
                 yield function, cls, dict(value.keywords)
@@ -110,6 +113,20 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Callback]:
             for cell in frame.memory.cells(value):
                 for item in cell.values():
                     yield from _functions_of_element(frame, item)
+
+
+def _wrappers(frame: Frame, value: FunctionValue) -> Iterable[_Callback]:
+    """The functions that decorators of the project put in the place of one."""
+    inside = Frame(frame.engine, value.function.module)
+    for each in getattr(value.function.node, "decorators", ()):
+        decorator = each.decorator
+        if last_name(callee_of(decorator)) in HARMLESS_DECORATORS:
+            continue
+        applied = frame.engine.settle(frame.engine.evaluate(inside, decorator))
+        if isinstance(applied, FunctionValue):
+            wrapper = frame.engine.settle(frame.engine.call_value(inside, applied, Arguments([value]), decorator))
+            if isinstance(wrapper, FunctionValue) and wrapper.function is not value.function:
+                yield wrapper.function, None, {}
 
 
 def _functions_of_element(frame: Frame, item: Value) -> Iterable[_Callback]:
