@@ -622,6 +622,38 @@ def test_a_helper_uses_the_group_of_the_trainer_that_calls_it(base: str, made: s
     assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
 
 
+HOOKS = """\
+import torch
+import torch.distributed as dist
+from {library} import {base}
+
+def largest(step):
+    step = torch.tensor(int(step){device})
+    dist.all_reduce(step, op=dist.ReduceOp.MAX)
+    return step.item()
+
+class Stops({base}):
+    def on_step_end(self, args, state, control, **kwargs):
+        control.should_training_stop = largest(state.global_step) > 100
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "base", "device", "speaks"),
+    [
+        ("transformers", "TrainerCallback", "", True),
+        ("transformers", "TrainerCallback", ", device='cuda'", False),
+        ("somewhere", "TrainerCallback", "", False),
+    ],
+)
+def test_callbacks_use_the_group_of_the_trainer_that_runs_them(
+    library: str, base: str, device: str, speaks: bool, tmp_path: Path
+):
+    (tmp_path / "hooks.py").write_text(HOOKS.format(library=library, base=base, device=device))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [each.start.line for each in findings] == [7] * speaks
+
+
 # --- the fix --------------------------------------------------------------------------------------------
 
 

@@ -19,8 +19,8 @@ ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed
 RANK_IN_GROUP = "rank"
 # Libraries that start the process group themselves, with nccl where there are GPUs: by the first part of a name …
 CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
-# … and by classes, which may be base classes.
-START_NCCL = ("transformers.Trainer", "transformers.TrainingArguments")
+# … and by classes, which may be base classes: also those whose objects a trainer runs.
+START_NCCL = ("transformers.Trainer", "transformers.TrainerCallback", "transformers.TrainingArguments")
 # Keywords that keep them on the CPU, and that name the backend.
 STAY_ON_CPU = ("cpu", "no_cuda", "use_cpu")
 NAMES_BACKEND = ("ddp_backend",)
