@@ -817,6 +817,27 @@ def test_what_others_may_still_read_is_not_written_by_one_rank(before, is_left):
 
 
 @pytest.mark.parametrize(
+    ("before", "is_left"),
+    [
+        ("if path.exists():\n    shutil.rmtree(path)", True),
+        ("shutil.rmtree(path, ignore_errors=True)", True),
+        ("if path.exists():\n    shutil.rmtree(path)\naccelerator.wait_for_everyone()", False),
+        ("if accelerator.is_main_process and path.exists():\n    shutil.rmtree(path)", False),
+        ("if path.exists():\n    shutil.rmtree(other)", False),
+        # It is fixed itself.
+        ("shutil.rmtree(path)", False),
+    ],
+)
+def test_what_others_may_still_remove_is_not_written_by_one_rank(before, is_left):
+    text = "import shutil\nfrom pathlib import Path\npath = Path('best')\n" + loop(
+        f"{before}\nshutil.copytree('last', path)"
+    )
+    (found,) = (each for each in SNIPPETS.findings(text) if shown(text, each).startswith("shutil.copytree"))
+    assert found.fix is not None
+    assert ("is removed just before" in found.fix.reason) is is_left
+
+
+@pytest.mark.parametrize(
     ("call", "is_left"),
     [
         ('unwrapped.save_pretrained("x")', True),

@@ -6,7 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS
 from trl_lint.domain.kinds import library_name_of
@@ -17,8 +17,8 @@ from trl_lint.fixes.support.file_blocks import file_block
 from trl_lint.fixes.support.main_process import MainProcess, main_process
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of, sole_binding
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
-from trl_lint.knowledge.effects import COPIES, OF_MODELS, OF_PATHS
-from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE, READS_FILE
+from trl_lint.knowledge.effects import COPIES, OF_MODELS, OF_PATHS, REMOVALS
+from trl_lint.knowledge.heuristics import MAIN_PROCESS, MAY_SYNCHRONISE, READS_FILE
 from trl_lint.wording import said
 
 # Modules whose objects are passed to a tracker: creating them involves no collective.
@@ -83,6 +83,11 @@ def _needs_all(event: SideEffect) -> NoFix | None:
         return NoFix(f"under {ENGINE_NAMES[shown.engine]} ({shown.evidence}) each process has a part only", _GATHERED)
     if not event.effect.shown and _is_read_just_before(event):
         return NoFix("it is read just before, so the main process would have to wait until the others have read it")
+    if not event.effect.shown and _is_removed_just_before(event):
+        return NoFix(
+            "what was there is removed just before, and another process may do so once the main process has written",
+            f"remove what is there and write on the main process only: {said('main', event)}",
+        )
     return None
 
 
@@ -168,6 +173,29 @@ def _is_read_just_before(event: SideEffect) -> bool:
     return last is not None and not any(is_before(root, last, each) for each in meets)
 
 
+def _is_removed_just_before(event: SideEffect) -> bool:
+    """Whether the function removes the same path above, on all processes, in a way that no fix of this rule changes:
+    if something is there, or without an error if there is nothing.
+    """
+    root, path = scope_of(event.function, event.module), _path_of(event)
+    if not path:
+        return False
+    above = [each for each in nodes(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
+    removals = [each for each in above if last_name(each.func) in REMOVALS and _mentions_path(each, path)]
+    if not removals or any(
+        MAY_SYNCHRONISE.fits(last_name(each.func)) for each in above if is_before(root, removals[-1], each)
+    ):
+        return False
+    conditions = _conditions(root, removals[-1]) - _conditions(root, event.node)
+    if any(MAIN_PROCESS.fits(each) for test in conditions for each in names_in(test)):
+        return False
+    return any(_mentions_path(each, path) for each in conditions) or any(map(keyword_of, removals[-1].args))
+
+
+def _conditions(root: cst.CSTNode, node: cst.CSTNode) -> set[cst.BaseExpression]:
+    return {each.test for each in ancestors(root, node) if isinstance(each, cst.If)}
+
+
 def _opens_to_write(call: cst.Call) -> bool:
     """Whether one of the arguments is the mode of a file that is written, and not read as well."""
     modes = (arg.value.raw_value for arg in call.args if isinstance(arg.value, cst.SimpleString))
@@ -214,7 +242,7 @@ def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleState
 
 
 def _mentions_path(test: cst.BaseExpression, path: str) -> bool:
-    """Whether a condition asks about a path; parentheses around it do not matter."""
+    """Whether a condition, or a call, is about a path; parentheses around it do not matter."""
     parts = (node for node in nodes(test) if isinstance(node, cst.BaseExpression))
     return any(text_of(part.with_changes(lpar=[], rpar=[])) == path for part in parts)
 

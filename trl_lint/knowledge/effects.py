@@ -82,6 +82,8 @@ MAKE_PATHS = frozenset(
 )  # fmt: skip
 # Functions of shutil that only read their first argument.
 COPIES = frozenset({"copy", "copy2", "copyfile", "copytree"})
+# Functions and methods that remove a file or a folder.
+REMOVALS = frozenset({"remove", "removedirs", "rmdir", "rmtree", "unlink"})
 ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})
 LIST_FOLDERS = frozenset({"glob", "iterdir", "rglob"})
 # Methods of a path that return what is in its file.

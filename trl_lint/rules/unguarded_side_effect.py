@@ -47,8 +47,9 @@ ranks read the file again, they wait for it first.
 - A *hint* if each rank writes data of its own, or what a function out of sight makes of each of its own rows, which a
   guard would lose, if the call is part of a larger statement (but for `with open(…) as file:` around lines that only
   write it), if the file, or one with the same text in its name, is read again where not all ranks could wait, or just
-  before, while others may still read it, if other code under a condition on it is meant for all ranks, if the weights
-  of a model are saved that FSDP or DeepSpeed ZeRO-3 shards, and if there is no condition for the main process.
+  before, while others may still read it, if all ranks remove what is there just before, if other code under a condition
+  on it is meant for all ranks, if the weights of a model are saved that FSDP or DeepSpeed ZeRO-3 shards, and if there
+  is no condition for the main process.
 
 ## Limits
 Pure waste, such as all ranks saving the same model at the end of a script, is not in the default set;
