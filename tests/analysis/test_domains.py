@@ -56,6 +56,7 @@ class MyTrainer(Trainer):
         self.width = width                           # stored
         rows, tokens = width                         # size
         mask = torch.stack([ids, ids]) > 0           # function, comparison
+        first, second = mask                         # unpacked
         count = len([x for x in ids if x.sum() > 0])  # builtin, comprehension
         out = model(**inputs)                        # forward
         tokens = model.generate(**inputs)            # generated

@@ -81,6 +81,22 @@ def test_every_mean_over_this_rank_s_own_count(mean: str):
 
 
 @pytest.mark.parametrize(
+    ("sums", "is_there"),
+    [
+        ("torch.stack([(kl * mask).sum(), mask.sum()])", True),
+        ("torch.stack([(kl * mask).sum(), mask.sum()]).unbind()", True),
+        # The sums of all ranks; means of which each has the same number of elements; those of each sample.
+        ('accelerator.reduce(torch.stack([(kl * mask).sum(), mask.sum()]), "sum")', False),
+        ("torch.stack([kl.mean(), kl.std()])", False),
+        ("torch.stack([(kl * mask).sum(-1), mask.sum(-1)])", False),
+    ],
+)
+def test_sums_that_are_unpacked(sums: str, is_there: bool):
+    lines = f"total, count = {sums}\nown = total / count\nvalue = accelerator.gather(own).mean()"
+    assert found(lines) == ["accelerator.gather(own).mean()"] * is_there
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         "value = accelerator.gather(kl.mean()).mean()",

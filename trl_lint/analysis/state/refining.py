@@ -154,6 +154,10 @@ class Domain(Generic[FrameT]):
         """`x[i]`."""
         return value
 
+    def unpacked(self, frame: FrameT, container: Value, value: Value) -> Value:
+        """`total` of `total, count = sums`, where the entries are not known one by one."""
+        return value
+
     def size(self, frame: FrameT, sizes: Value, index: Value, value: Value) -> Value:
         """`rows` of `rows, tokens = x.shape`."""
         return value
@@ -198,6 +202,7 @@ class Domains(Generic[FrameT]):
         self.operator = self._of(Domain.operator)
         self.comparison = self._of(Domain.comparison)
         self.subscript = self._of(Domain.subscript)
+        self.unpacked = self._of(Domain.unpacked)
         self.size = self._of(Domain.size)
         self.text = self._of(Domain.text)
         self.comprehension = self._of(Domain.comprehension)

@@ -141,8 +141,14 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
         else:
             name = element.value
             is_learned = isinstance(name, cst.Name) and model_outputs.is_learned_scale(value, name.value)
-            item = model_outputs.LEARNED if is_learned else containers.item_of(frame, value)
-            bind_target(frame, name, item)
+            bind_target(frame, name, model_outputs.LEARNED if is_learned else _entry_of(frame, value))
+
+
+def _entry_of(frame: Frame, value: Value) -> Value:
+    item = containers.item_of(frame, value)
+    for refine in frame.domains.unpacked:
+        item = refine(frame, value, item)
+    return item
 
 
 def _size_at(frame: Frame, shape: SizesValue, index: int, dimensions: int) -> Value:

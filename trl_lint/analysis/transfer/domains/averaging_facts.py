@@ -70,6 +70,9 @@ class AveragingDomain(Domain["Frame"]):
             return averages_of_entries.of_entry(frame, container, node, value)
         return tensor_averages.of_index(frame, container, node, value)
 
+    def unpacked(self, frame: Frame, container: Value, value: Value) -> Value:
+        return tensor_averages.of_entry(container, value)
+
     def comprehension(self, frame: Frame, taken: Rank, value: Value) -> Value:
         return tensor_averages.of_comprehension(taken, value)
 

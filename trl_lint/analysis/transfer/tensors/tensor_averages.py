@@ -137,8 +137,16 @@ def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value)
     if any(_selects(frame, index) for index in indices):
         fact = fact._replace(selected=True)
     elif len(indices) == 1 and isinstance(indices[0], cst.Integer):
-        return _with(result, fact._replace(selected=False, total=fact.totals, totals=False))
+        return of_entry(container, result)
     return _with(result, fact._replace(total=False, totals=False))
+
+
+def of_entry(container: Value, result: Value) -> Value:
+    """`sums[0]`, and `total` of `total, count = sums`."""
+    if not is_data(container):
+        return result
+    fact = container.averaging or NOTHING
+    return _with(result, fact._replace(selected=False, total=fact.totals, totals=False))
 
 
 def of_comprehension(selected: ranks.Rank, result: Value) -> Value:
