@@ -193,6 +193,27 @@ def test_what_a_step_returns_is_found_where_it_is_made():
 
 
 @pytest.mark.parametrize(
+    ("logits", "place"),
+    [
+        ("(out.first, out.second.cpu())", "out.second.cpu()"),
+        ("tuple(each.cpu() for each in out[:2])", "each.cpu()"),
+        ("tuple([each.cpu() for each in out[:2]])", "each.cpu()"),
+        ("[each.cpu() for each in out[:2]]", "each.cpu()"),
+        ('{"first": out.first.cpu()}', "out.first.cpu()"),
+        ("tuple(each.detach() for each in out[:2])", ""),
+        ("[len(each.cpu()) for each in out[:2]]", ""),
+    ],
+)
+def test_a_step_returns_several_of_a_kind(logits: str, place: str):
+    text = trainer(f"""
+        def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+            out = model(**inputs)
+            return out.loss, {logits}, inputs["labels"]
+    """)
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ([place] if place else [])
+
+
+@pytest.mark.parametrize(
     ("code", "index"),
     [
         ("torch.cuda.set_device(dist.get_rank())", " (`dist.get_rank()`)"),

@@ -52,7 +52,6 @@ from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.schema import Hook
@@ -373,7 +372,8 @@ class Engine(Runs):
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)
         for what, value in (part for each in summary.returned for part in zip(row.gathered, each.items, strict=False)):
-            for part in items_or_itself(value):
+            frame.memory.load(value, summary.final)
+            for part in frame.memory.contents(value) or (value,):
                 event = StepReturned(
                     module=method.module,
                     node=method.node,
