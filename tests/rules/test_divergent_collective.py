@@ -2134,3 +2134,51 @@ def test_what_all_ranks_have_made_before_is_not_missed_later(before, after, work
     text = LAZY.replace("WORK", work).replace("LATER", later).replace(before or "WORK", after)
     findings = SNIPPETS.findings(text)
     assert [each.message.partition("do not reach `")[2].partition("`")[0] for each in findings] == named
+
+
+APPLIED = """\
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+
+class Everyone(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, group):
+        parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, x{group})
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx, gradient, group):
+        return gradient, None
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, group):
+        return x * 2
+
+def main(args):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(args.model, args.loader)
+    gather = Everyone.apply
+    for batch in loader:
+        x = model(**batch)
+        {body}
+        accelerator.backward(x.sum())
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "group", "is_there"),
+    [
+        ("if dist.get_rank() == 0: x = Everyone.apply(x, None)", "", True),
+        ("if dist.get_rank() == 0: x = gather(x, None)", "", True),
+        ("if dist.get_rank() == 0: x = Own.apply(x, None)", "", False),
+        ("if dist.get_rank() in (0, 1): x = Everyone.apply(x, args.group)", ", group=group", False),
+        ("x = Everyone.apply(x, None)", "", False),
+        ("if dist.get_world_size() > 1: x = Everyone.apply(x, None)", "", False),
+    ],
+)
+def test_a_function_of_autograd_calls_the_collectives_of_its_forward(body: str, group: str, is_there: bool):
+    text = APPLIED.format(body=body, group=group)
+    assert [each.message.count("all_gather") for each in SNIPPETS.findings(text)] == [1] * is_there

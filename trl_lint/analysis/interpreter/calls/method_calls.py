@@ -107,6 +107,7 @@ def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node:
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
+_FUNCTION = "torch.autograd.Function"
 
 
 def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -410,8 +411,22 @@ def _call_on_class(frame: Frame, receiver: ClassValue, name: str, args: Argument
         return frame.engine.call(frame, method, args, node, receiver if is_class_method else None)
     if name in ("from_pretrained", "from_config"):
         return instantiation.instance_of(receiver.cls)
+    if name == APPLY:
+        _run_forward(frame, receiver.cls, args, node)
     result = frame.engine.unresolved(frame, args, node)
     return result.replace(rank=ranks.AGREED) if name == APPLY and is_reduced(receiver.cls) else result
+
+
+def _run_forward(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
+    """A function of autograd is applied: the collectives of its `forward` are called here.
+
+    Of its result nothing is known that its `backward` does not have a part in.
+    """
+    forward = cls.find("forward")
+    if forward is not None and forward.is_static and _FUNCTION in cls.library_bases():
+        passed = Arguments([UNKNOWN, *args.positional], args.keywords)
+        passed.star, passed.double = args.star, args.double
+        frame.engine.call(frame, forward, passed, node, None)
 
 
 def _own_object(frame: Frame, base: ClassInfo, method: FunctionInfo, args: Arguments) -> ProjectInstance | None:
