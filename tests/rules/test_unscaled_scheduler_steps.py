@@ -311,6 +311,24 @@ def test_a_loop_that_counts_batches_is_not_one_that_counts_steps():
     assert findings(text.replace("if accelerator.sync_gradients:", "if True:")) == []
 
 
+@pytest.mark.parametrize(
+    ("left", "number"),
+    [
+        ("not accelerator.sync_gradients", 1),
+        ("global_step % 4 != 0", 1),
+        # These turns are no others.
+        ("accelerator.sync_gradients", 0),
+        ("not batch", 0),
+    ],
+)
+def test_turns_that_are_left_before_the_step_is_counted(left, number):
+    text = ACCUMULATED.replace("WARMUP", "0").replace("LENGTH", "args.max_steps")
+    counted = f"if {left}:\n            continue\n        global_step += 1\n"
+    text = text.replace("if accelerator.sync_gradients:\n            global_step += 1\n", counted)
+    assert "continue" in text
+    assert len(findings(text)) == number
+
+
 def test_the_fix_multiplies_the_warmup_as_well():
     made = "get_linear_schedule_with_warmup(optimizer, {}, {})"
     for warmup, new in (("10", f"10 * {COUNT}"), ("args.warmup", f"args.warmup * {COUNT}"), ("0", "0"),

@@ -270,7 +270,24 @@ def _names(tree: cst.Module, root: Scope, number: cst.CSTNode) -> frozenset[str]
 
 def _is_on_last(loop: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a statement of a loop is only run with the last of the batches that are accumulated."""
-    return any(_is_last(each.test) for each in ancestors(loop, node) if isinstance(each, cst.If))
+    around = ancestors(loop, node)
+    if any(_is_last(each.test) for each in around if isinstance(each, cst.If)):
+        return True
+    above = (each for each in of_class(loop, cst.If) if each not in around and precedes(loop, each, node))
+    return any(_skips_others(loop, each) for each in above)
+
+
+def _skips_others(loop: cst.CSTNode, branch: cst.If) -> bool:
+    """Whether a branch leaves the turns that are not the last: `if not accelerator.sync_gradients: continue`."""
+    ways = [each for each in of_class(branch.body, cst.Continue) if innermost(loop, each, *LOOPS) in (None, loop)]
+    if not ways or innermost(loop, branch, *LOOPS) not in (None, loop):
+        return False
+    match branch.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=asked):
+            return LAST_OF_THEM in identifiers(asked)
+        case cst.Comparison(left=counted, comparisons=[cst.ComparisonTarget(operator=cst.NotEqual())]):
+            return _is_last(counted)
+    return False
 
 
 def _is_last(test: cst.BaseExpression) -> bool:
