@@ -375,6 +375,15 @@ def test_words_that_say_where_a_file_is(path: str, read: str):
     assert len(SNIPPETS.findings(text)) == 1
 
 
+@pytest.mark.parametrize("saves", ["Accelerator().save(", "accelerate.utils.save("])
+def test_what_saves_for_accelerate(saves: str):
+    imports = "import accelerate.utils\nfrom accelerate import Accelerator\n"
+    text = imports + filed(NET, READ, WRAPPED, SAVE.replace("torch.save(", saves))
+    assert len(SNIPPETS.findings(text)) == 1
+    assert SNIPPETS.findings(text.replace("model.state", "model.module.state")) == []
+    assert SNIPPETS.findings(text.replace("torch.load(path)", "torch.load(other)")) == []
+
+
 def test_a_helper_that_saves():
     helper = "def save(what, where):\n    torch.save(what, where)\n\n\n"
     text = filed(NET, READ, WRAPPED, SAVE.replace("torch.save", "save"), before=helper)

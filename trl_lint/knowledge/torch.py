@@ -201,8 +201,9 @@ KEEP_NAMES = frozenset({
     TAKES_WEIGHTS, "append", "copy", "deepcopy", "dict", "id", "isinstance", "len", "print", "put", "save", "save_file",
     "type",
 })
-# Functions that save weights to a file, with the parameters for these and for the file, and that read them.
+# What saves weights to a file, with the parameters for these and for the file, and functions that read them.
 SAVES_WEIGHTS = {
+    "accelerate.Accelerator.save": ((0, "obj"), (1, "f")), "accelerate.utils.save": ((0, "obj"), (1, "f")),
     "safetensors.torch.save_file": ((0, "tensors"), (1, "filename")), "torch.save": ((0, "obj"), (1, "f")),
 }
 READS_WEIGHTS = frozenset({"safetensors.torch.load_file", "torch.load"})

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import CalleeRun
+    from trl_lint.knowledge.schema import Row
 
 # How deep the dicts are nested that are saved.
 _DEEPEST = 2
@@ -79,15 +80,13 @@ class RestoredStates(Observer["Frame"]):
     emits = frozenset({StateLoaded})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        parameters = SAVES_WEIGHTS.get(name)
-        value = None if parameters is None else args.get(*parameters[0])
-        if parameters is None or value is None or is_test(frame.function):
-            return
-        place, parameter = parameters[1]
-        path = args.expression(parameter) or args.expression(place)
-        words = frozenset[str]() if path is None else words_of(_scopes(frame, node), path)
-        for keys, state in _states_in(frame, value):
-            _note(frame, node, Saved(keys, state, frame.step(node, "it is saved here"), words, path is None))
+        _note_saved(frame, name, args, node)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
+    ) -> None:
+        if receiver is not None:
+            _note_saved(frame, name, args, node)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         saved = run.trace.notes.of(SavedStates).saved
@@ -117,6 +116,19 @@ def _scopes(frame: Frame, node: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 # --- what is saved --------------------------------------------------------------------------------------
+
+
+def _note_saved(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    """Note the state dicts that a call saves, if it is one of a function, or a method, that saves."""
+    parameters = SAVES_WEIGHTS.get(name)
+    value = None if parameters is None else args.get(*parameters[0])
+    if parameters is None or value is None or is_test(frame.function):
+        return
+    place, parameter = parameters[1]
+    path = args.expression(parameter) or args.expression(place)
+    words = frozenset[str]() if path is None else words_of(_scopes(frame, node), path)
+    for keys, state in _states_in(frame, value):
+        _note(frame, node, Saved(keys, state, frame.step(node, "it is saved here"), words, path is None))
 
 
 def _states_in(frame: Frame, value: Value, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StateDict]]:
