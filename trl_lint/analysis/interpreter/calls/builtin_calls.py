@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.calls import attribute_calls
+from trl_lint.analysis.interpreter.calls.first_elements import first_of
 from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests, wrapper_questions
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
 from trl_lint.analysis.interpreter.objects import (
@@ -338,11 +339,6 @@ def _iter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return IterableValue(ranks.SAME, *containers.iterate(frame, value))
 
 
-def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    element = containers.item_of(frame, args.positional[0])
-    return join(element, args.positional[1]) if len(args.positional) > 1 else element
-
-
 def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """Whether a value has an attribute. A wrapped model only has those of the wrapper."""
     receiver = args.positional[0]
@@ -435,7 +431,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "map": _map,
     "max": _extreme("max"),
     "min": _extreme("min"),
-    "next": _next,
+    "next": first_of,
     "range": ranges.new_range,
     "reversed": _sequence("list"),
     "set": _sequence("set"),
