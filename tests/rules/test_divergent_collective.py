@@ -2182,3 +2182,50 @@ def main(args):
 def test_a_function_of_autograd_calls_the_collectives_of_its_forward(body: str, group: str, is_there: bool):
     text = APPLIED.format(body=body, group=group)
     assert [each.message.count("all_gather") for each in SNIPPETS.findings(text)] == [1] * is_there
+
+
+LEFT_BEFORE = """\
+import time
+from accelerate import Accelerator
+
+def main(args):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(args.model, args.loader)
+    step, end = 0, time.monotonic() + 3600
+    for epoch in range(args.epochs):
+        for batch in loader:
+            accelerator.backward(model(**batch).loss)
+            step += 1
+            if step % args.every == 0:
+                accelerator.gather(step)
+            {leaves}
+"""
+
+
+@pytest.mark.parametrize(
+    ("leaves", "expected"),
+    [
+        (
+            "if time.monotonic() > end: break",
+            "let the ranks agree on `time.monotonic() > end` first (gather, reduce or broadcast it), by which some of "
+            "them have left before",
+        ),
+        (
+            "if time.monotonic() > {**args.ends}['a']: break",
+            "let the ranks agree on `time.monotonic() > {**args.ends}['a']` first (gather, reduce or broadcast it), by "
+            "which some of them have left before",
+        ),
+        (
+            "if not accelerator.is_main_process: break",
+            "let no rank leave before it by `not accelerator.is_main_process`, which makes the condition differ",
+        ),
+        (
+            "if time.monotonic() > end: step += 1",
+            "call it on every rank, and use its result inside the condition, or let the ranks agree on the condition "
+            "first (gather, reduce or broadcast it)",
+        ),
+    ],
+)
+def test_the_help_names_the_exit_that_makes_a_condition_differ(leaves: str, expected: str):
+    found = SNIPPETS.findings(LEFT_BEFORE.format(leaves=leaves))
+    assert [each.help for each in found if "reach `gather`" in each.message] == [expected]

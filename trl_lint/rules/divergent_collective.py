@@ -121,6 +121,8 @@ if TYPE_CHECKING:
 
 # The help, by what divides the ranks. {} says how they agree on a value.
 _AGREE = "let the ranks agree on the condition first ({})"
+_AGREE_BEFORE = "let the ranks agree on `<left>` first ({}), by which some of them have left before"
+_STAY = "let no rank leave before it by `<left>`, which makes the condition differ"
 _SKIP_TOGETHER = (
     "let all ranks skip the step together: after the `try`, let them agree on a flag that says whether it worked ({})"
 )
@@ -392,4 +394,23 @@ def _under_condition(event: Divergence) -> str:
         first = "call it on every rank, outside the condition"
     else:
         first = "call it on every rank, and use its result inside the condition"
+    left = _exit_behind(event)
+    if left is not None:
+        shown = source_of(left).replace("{", "{{").replace("}", "}}")
+        return (_STAY if event.origins == Origin.RANK else _AGREE_BEFORE).replace("<left>", shown)
     return first if event.origins == Origin.RANK else f"{first}, or {_AGREE}"
+
+
+def _exit_behind(event: Divergence) -> Step | None:
+    """The test of an earlier exit that makes the condition differ: its ranks have counted fewer steps, for example."""
+    from libcst import Break, Continue, If, Return
+
+    from trl_lint.analysis.program.blocks import last_statement
+    from trl_lint.analysis.program.syntax import ancestors
+
+    for step in steps(event.condition)[:-1]:
+        match ancestors(step.module.tree, step.node):
+            case (*_, If(test=test, body=body)) if test is step.node:
+                if isinstance(last_statement(body), (Break, Continue, Return)):
+                    return step
+    return None
