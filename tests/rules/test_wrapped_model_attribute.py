@@ -2010,3 +2010,27 @@ if __name__ == "__main__":
 def test_a_program_on_one_gpu_wraps_nothing_unless_several_processes_run_it(launch, is_reported, tmp_path):
     found = findings_in(tmp_path, {"run.sh": f"{launch}\n", "train.py": ON_ONE_GPU}, "train.py", "TRL002")
     assert bool(found) is is_reported
+
+
+READ_IN_BOTH = """\
+from transformers import Trainer
+
+class Mine(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        outputs = model(**inputs)
+        loss = outputs.loss / BODY
+        return (loss, outputs) if return_outputs else loss
+
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+        loss, outputs = self.compute_loss(model, inputs, return_outputs=True)
+        return loss / OTHER, None, None
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "other", "where"),
+    [("model.head.size", "2", "DDP and DataParallel"), ("2", "model.head.size", "DataParallel")],
+)
+def test_what_is_also_read_in_an_evaluation_fails_in_the_training(body: str, other: str, where: str):
+    finding = SNIPPETS.finding(READ_IN_BOTH.replace("BODY", body).replace("OTHER", other))
+    assert finding.message.endswith(f": AttributeError under {where}")

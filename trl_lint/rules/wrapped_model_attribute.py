@@ -199,6 +199,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
             provenance=event.model.provenance,
             help=_help(event, bare),
             by_default=False if is_left_out else None,
+            in_doubt=evaluated,  # what is also read in a training fails under DDP as well
             # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
             cause=(id(event.function), event.module.path, model, event.called or name),
         )
