@@ -13,7 +13,7 @@ from trl_lint.knowledge import mentions
 from trl_lint.knowledge.mentions import LIBRARIES
 
 if TYPE_CHECKING:
-    from libcst import Call
+    from libcst import Call, For, While
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,3 +56,22 @@ class DealtTwice(Event):
     loader: Call | None = None
     sampler: Call | None = None
     evaluates: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochsAlike(Event):
+    """A loop over epochs (`node` is of its head) trains on the batches of a loader in the same order each time.
+
+    sampler: where its sampler is made; setter: the expression for it in the loop, "" if none is known to be there.
+    batches: the loop over the batches. generator: whether it yields them, so that its user trains. again: whether the
+    node is where a pass begins by hand after the last one has ended. loader: where that is made.
+    """
+
+    anywhere = True  # a generator of batches may be in a file of its own
+    loop: For | While
+    sampler: Step
+    setter: str
+    batches: Step
+    generator: bool = False
+    again: bool = False
+    loader: Step | None = None

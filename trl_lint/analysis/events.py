@@ -22,7 +22,7 @@ from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
-    from libcst import Arg, BaseExpression, Call, CSTNode, For, FunctionDef, While
+    from libcst import Arg, BaseExpression, Call, CSTNode, FunctionDef
 
     from trl_lint.analysis.program.idioms.step_counts import CountedSchedule
     from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
@@ -334,22 +334,6 @@ class DatasetDrawn(Event):
     names: frozenset[str] = frozenset()
     is_apart: bool = False
     needs_group: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochsAlike(Event):
-    """A loop over epochs (`node` is of its head) trains on the batches of a loader in the same order each time.
-
-    sampler: where its sampler is made; setter: the expression for it in the loop, "" if none is known to be there.
-    batches: the loop over the batches. generator: whether it yields them, so that its user trains.
-    """
-
-    anywhere = True  # a generator of batches may be in a file of its own
-    loop: For | While
-    sampler: Step
-    setter: str
-    batches: Step
-    generator: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

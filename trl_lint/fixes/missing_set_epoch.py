@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import EpochsAlike
+from trl_lint.analysis.data_events import EpochsAlike
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import certainly_bound
@@ -21,6 +21,8 @@ class MissingSetEpochFix(RuleFix[EpochsAlike]):
 
     def plan(self, event: EpochsAlike) -> FixPlan | NoFix:
         """The plan to call `set_epoch` first in the loop, or why that is left to the author."""
+        if event.again:
+            return NoFix("nothing here counts the epochs")
         epoch = _variable(event.loop)
         if not epoch:
             return NoFix("the loop has no variable that counts the epochs")

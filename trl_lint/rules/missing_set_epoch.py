@@ -5,6 +5,10 @@ Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `Dis
 does by default), in a program that calls `set_epoch` nowhere. The loop over the batches may be in a function that the
 loop over epochs calls, or in a generator: `while True: yield from loader`.
 
+Also reported is where a loop over steps starts such a loader over: `batches = iter(loader)` after `StopIteration`,
+after `next(batches, None)` has given nothing, or after `len(loader)` steps. `next(iter(loader))` gets the same batch
+each time.
+
 ## Why is this bad?
 A `DistributedSampler` shuffles with a generator of its own, which it seeds with `seed + epoch`, so that all ranks draw
 the same order. It does not count the epochs: without `set_epoch`, each of them is epoch 0. The model sees the rows in
@@ -44,7 +48,10 @@ rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelera
 `set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
 taken to be for this sampler. What is imported from a package is looked for where its `__init__` has it from.
 Not in the default set: loops over as many epochs as an option says, if all known launches train for one.
-Iterators made by hand (`next(iterator)`) are not followed.
+Of batches that code asks for (`next(batches)`), only those count from which something is computed that computes
+gradients. Not reported: `itertools.cycle`, which repeats the first epoch on one process, too; iterators that one method
+makes and another asks, unless the latter makes them anew; conditions that do not show the end of an epoch
+(`if batches is None`).
 
 ## References
 - https://pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler: "calling the `set_epoch()`
@@ -60,7 +67,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import EpochsAlike
+from trl_lint.analysis.data_events import EpochsAlike
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 
@@ -88,7 +95,11 @@ class MissingSetEpoch(Rule[EpochsAlike]):
                 "has the same order of the rows, and the same batches"
             ),
             provenance=event.sampler,
-            help=f"call `{setter}.set_epoch(epoch)` at the start of each epoch",
+            help=(
+                f"count the epochs, and call `{setter}.set_epoch(epoch)` before this"
+                if event.again
+                else f"call `{setter}.set_epoch(epoch)` at the start of each epoch"
+            ),
             by_default=False if _is_one_epoch(event) else None,
             cause=id(event.sampler.node),
         )

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.data_events import DatasetPrepared, DealtTwice
+from trl_lint.analysis.data_events import DatasetPrepared, DealtTwice, EpochsAlike
 from trl_lint.analysis.events import (
     DatasetDrawn,
-    EpochsAlike,
     Event,
     Logged,
     MetricShown,

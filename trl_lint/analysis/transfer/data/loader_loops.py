@@ -48,9 +48,9 @@ def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterat
                 yield from loaders_in(frame, each.value, depth - 1)
 
 
-def traces_called_in(frame: Frame, loop: cst.For) -> dict[int, list[EventTrace]]:
-    """What each call of a function of the project in a loop leads to, by the id of the call."""
-    inside = {id(each) for each in of_class(loop.body, cst.Call)}
+def traces_called_in(frame: Frame, code: cst.CSTNode) -> dict[int, list[EventTrace]]:
+    """What each call of a function of the project in a piece of code leads to, by the id of the call."""
+    inside = {id(each) for each in of_class(code, cst.Call)}
     found: dict[int, list[EventTrace]] = {}
     for edge, summary in frame.trace.calls.items():
         if edge[0] in inside:
@@ -59,39 +59,41 @@ def traces_called_in(frame: Frame, loop: cst.For) -> dict[int, list[EventTrace]]
 
 
 def trains(frame: Frame, loop: cst.For) -> bool:
-    """Whether a loop trains, whatever is passed to the function around it.
+    """Whether a loop trains, whatever is passed to the function around it."""
+    return bool(training_calls(frame, loop.body, _bound_in(loop.target)))
 
-    Gradients alone may be for something else, such as the importance of heads, if the file takes no step.
+
+def training_calls(frame: Frame, code: cst.CSTNode, bound: frozenset[str] = frozenset()) -> list[cst.Call]:
+    """The calls that compute gradients each time that a piece of code is run, whatever is passed to its function.
+
+    Gradients alone may be for something else, such as the importance of heads, if the file takes no step. bound: names
+    that are bound for the code, besides those that it binds itself.
     """
     is_for_steps = frame.module.mentions(TAKES_STEP)
-    by_call = traces_called_in(frame, loop)
-    training = {
-        id(call)
-        for call in of_class(loop.body, cst.Call)
+    by_call = traces_called_in(frame, code)
+    found = [
+        call
+        for call in of_class(code, cst.Call)
         if (is_for_steps and COMPUTES_GRADIENTS.fits(last_name(call.func)) and id(call) in frame.node_values)
         or any(each.backward for each in by_call.get(id(call), ()))
-    }
-    bound = _bound_in(loop)
-    return any(
-        _is_always_run(frame, loop, call, training, bound)
-        for call in of_class(loop.body, cst.Call)
-        if id(call) in training
-    )
+    ]
+    training, names = {id(call) for call in found}, bound | _bound_by(code)
+    return [call for call in found if _is_always_run(frame, code, call, training, names)]
 
 
-def _is_always_run(frame: Frame, loop: cst.For, call: cst.Call, training: set[int], bound: set[str]) -> bool:
-    """Whether no condition on something from outside of a loop, such as a flag, may skip a call in it.
+def _is_always_run(frame: Frame, code: cst.CSTNode, call: cst.Call, training: set[int], bound: frozenset[str]) -> bool:
+    """Whether no condition on something from outside, such as a flag, may skip a call in a piece of code.
 
     One that is known may: in the turns of a loop around it for which it is false.
     """
-    for each, holds in ifs_around(loop.body, call):
+    for each, holds in ifs_around(code, call):
         known = frame.value_of(each.test).const
         if isinstance(known, bool):
             if known is not holds:
                 return False
             continue
-        is_of_loop = not bound.isdisjoint(names_in(each.test))
-        if not is_of_loop and not _on_both(each, training):
+        is_of_code = not bound.isdisjoint(names_in(each.test))
+        if not is_of_code and not _on_both(each, training):
             return False
     return True
 
@@ -102,9 +104,13 @@ def _on_both(statement: cst.If, training: set[int]) -> bool:
     return all(each is not None and any(id(call) in training for call in of_class(each, cst.Call)) for each in branches)
 
 
-def _bound_in(loop: cst.For) -> set[str]:
-    """The names that a loop binds, itself or in its body."""
-    targets: list[cst.CSTNode] = [loop.target, *(each.target for each in of_class(loop.body, cst.For))]
-    targets += [target for target, _ in assignments(loop.body)]
-    targets += [each.target for each in of_class(loop.body, cst.AugAssign)]
-    return {part.value for each in targets for part in (each, *below(each)) if isinstance(part, cst.Name)}
+def _bound_by(code: cst.CSTNode) -> frozenset[str]:
+    """The names that a piece of code binds."""
+    targets: list[cst.CSTNode] = [each.target for each in of_class(code, cst.For)]
+    targets += [target for target, _ in assignments(code)]
+    targets += [each.target for each in of_class(code, cst.AugAssign)]
+    return frozenset().union(*map(_bound_in, targets))
+
+
+def _bound_in(target: cst.CSTNode) -> frozenset[str]:
+    return frozenset(part.value for part in (target, *below(target)) if isinstance(part, cst.Name))

@@ -114,14 +114,21 @@ def _seeds_by_epoch(cls: ClassInfo) -> bool:
 
     def __iter__(self):
         generator.manual_seed(self.epoch)      seeded; not if the class sets `self.epoch` itself
+        while True: ...                        not if there is one epoch without an end
     """
     gives = cls.find("__iter__")
     seeds = [] if gives is None else [each for each in of_class(gives.node, cst.Call) if last_name(each.func) == SEEDS]
     if gives is not None and not any(self_attribute(each) == EPOCH for call in seeds for each in below(call)):
         return False
+    if gives is not None and any(_is_endless(each) for each in of_class(gives.node, cst.While)):
+        return False
     values = (name for base in cls.project_lineage() for name, _ in attribute_values(base.node))
     counted = (each.target for base in cls.project_lineage() for each in of_class(base.node, cst.AugAssign))
     return EPOCH not in values and not any(self_attribute(each) == EPOCH for each in counted)
+
+
+def _is_endless(loop: cst.While) -> bool:
+    return isinstance(loop.test, cst.Name) and loop.test.value == "True"
 
 
 def _shuffles(frame: Frame, call: cst.Call) -> bool:
