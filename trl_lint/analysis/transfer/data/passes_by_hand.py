@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 _BEGINS = "iter"
 _ASKS = "next"
+# In files without these, no call has to be looked at.
+_BEGINS_PASSES = rb"\biter\("
+_ASKS_FOR_BATCHES = rb"\bnext\(|__next__"
 _LENGTH = "len"
 _ENDS = frozenset({"BaseException", "Exception", "StopIteration"})
 _ASKS_ITSELF = frozenset({"__next__", "next"})
@@ -46,7 +49,7 @@ _ASKS_ITSELF = frozenset({"__next__", "next"})
 
 def begun_in(frame: Frame, code: cst.CSTNode) -> Iterator[tuple[LoaderValue, cst.Call, tuple[cst.Call, ...]]]:
     """The passes that a piece of code begins over loaders that shuffle: the loader, the call, who asks it."""
-    for call in of_class(code, cst.Call):
+    for call in of_class(code, cst.Call) if frame.module.mentions(_BEGINS_PASSES, _BEGINS) else ():
         if not (isinstance(call.func, cst.Name) and call.func.value == _BEGINS and len(call.args) == 1):
             continue
         loader = frame.value_of(call)
@@ -104,7 +107,7 @@ def asked_of(call: cst.Call) -> cst.BaseExpression | None:
 
 def loaders_asked(frame: Frame) -> Iterator[tuple[cst.CSTNode, list[Step]]]:
     """Where this function gets batches of a generator, with the steps from the loader that this goes through."""
-    for call in of_class(frame.root, cst.Call):
+    for call in of_class(frame.root, cst.Call) if frame.module.mentions(_ASKS_FOR_BATCHES, _ASKS) else ():
         asked = asked_of(call)
         if asked is not None and (found := _origin(frame, asked)):
             yield call, found
