@@ -119,7 +119,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     frame.memory.names.update({**of_some_ranks, **known_after[0]})
     frame.memory.attributes.update(known_after[1])
     _note_differing(frame, node, absent, set_on_some, division, (before, taken, skipped))
-    lacking.note(frame.memory)
+    lacking.note(frame)
     if is_reached:
         _note_leader(frame, before.control, branches, (start, taken.end), division)
     return is_reached

@@ -173,8 +173,10 @@ class Lacking(NamedTuple):
     attributes: dict[_AttributeKey, Absence]
     entries: dict[tuple[Identity, Hashable], Absence]
 
-    def note(self, memory: Memory) -> None:
-        """Note them in the memory after the branch."""
+    def note(self, frame: Frame) -> None:
+        """Note them in the memory after the branch. What was published within it did not say so: that is done again."""
+        memory = frame.memory
+        frame.objects.dirty.update(key for key in self.attributes if key in frame.objects.attribute_writes)
         for name, absence in self.names.items():
             memory.names[name] = memory.names[name].replace(absence=absence)
         for key, absence in self.attributes.items():
