@@ -1816,3 +1816,27 @@ if {condition}:
 wandb.log({{"size": settings.size}})
 """
     assert SNIPPETS.finding(text).consequence is consequence
+
+
+def test_a_guard_that_is_asked_before_the_group_is_started_says_where_that_is():
+    text = """
+import torch.distributed as dist
+import wandb
+
+def is_main_process():
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+def main(args):
+    if is_main_process():
+        wandb.init(project="x")
+    dist.init_process_group("nccl")
+    if is_main_process():
+        wandb.log({"x": 1})
+"""
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == 'wandb.init(project="x")'
+    assert [step.text for step in finding.because] == [
+        "the process group is started only here, and `is_main_process()` holds on all ranks, as it asks before"
+    ]
+    assert finding.help == "start the process group before the condition asks for it"
+    assert SNIPPETS.mended(text, unsafe=True) == text

@@ -48,6 +48,11 @@ class Step:
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class StartedLater(Step):
+    """The process group is started here, after a condition that asks for it and holds on all ranks until then."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Evaluated(Step):
     """Rank-local batches are iterated over, in `loop`, without training."""
 

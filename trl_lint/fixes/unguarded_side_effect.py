@@ -10,6 +10,7 @@ from trl_lint.analysis.program.syntax import ancestors, last_name, names_in
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS
 from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.provenance import StartedLater
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, Insert, NoFix, Replace
@@ -52,6 +53,8 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return _for_all(event)
         if event.looked and event.effect.fails:
             return NoFix("it can't be told to go on if something is there already")
+        if isinstance(event.called, StartedLater):
+            return NoFix("a condition for the main process holds on all ranks here")
         if event.own:
             return NoFix("each process writes data of its own, which would be lost")
         found = _statement(event)

@@ -179,6 +179,10 @@ OF_NO_GROUP = frozenset({"BaseException", "Exception", "RuntimeError", "ValueErr
 STARTS_OF_GROUP = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 # Of these, those with a name that no other library gives to something else, as apex does: `amp.initialize(model)`.
 DISTINCT_STARTS = STARTS_OF_GROUP - {"initialize", "launch"}
+# The one of torch, which raises if there is a group already, and what ends a group.
+# Source: torch/distributed/distributed_c10d.py `init_process_group`
+STARTED_ONCE = "init_process_group"
+END_GROUP = frozenset({"destroy_process_group"})
 # Of these, those that take the rank of the process as `rank`.
 TAKE_RANK = frozenset({"init_distributed", "init_process_group"})
 COUNT_DEVICES = {row.name: row.devices for row in STARTS if row.devices}

@@ -73,6 +73,8 @@ such as a callback, is not reported, nor what follows a use of a value that the 
 
 - conditions on a rank's own data (`if loss < best_loss`), which may hold on several ranks; the finding names them;
 - guards before a call in which all ranks synchronise;
+- a guard that asks if there is a process group (`not is_initialized() or get_rank() == 0`, or a helper that does) above
+  the `init_process_group` of the same function, or the call that leads there: until then, it lets all ranks in;
 - `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in; so does that of `not
   args.spawned or args.rank == 0` if `--spawned` is off by default, and none of the project's commands gives it, of
   which some start several processes;
@@ -112,6 +114,7 @@ import sys
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import SideEffect
+from trl_lint.domain.provenance import StartedLater
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.effects import APPENDED
 from trl_lint.rules.base import Rule, Violation
@@ -176,6 +179,8 @@ def _outcome(event: SideEffect) -> str:
 
 
 def _help(event: SideEffect) -> str:
+    if isinstance(event.called, StartedLater):
+        return "start the process group before the condition asks for it"
     if event.effect.instead:
         return event.effect.instead
     if event.effect.fetches:

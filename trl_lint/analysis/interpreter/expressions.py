@@ -40,7 +40,7 @@ from trl_lint.analysis.state import containers, own_texts, settings
 from trl_lint.analysis.state.changed_settings import is_switched_by_rank
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
-from trl_lint.analysis.transfer.processes import absences, first_rank, given_numbers, job_flags
+from trl_lint.analysis.transfer.processes import absences, before_group, first_rank, given_numbers, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
@@ -248,7 +248,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         frame.node_values[id(link)] = value
     frame.memory.names = saved
     tested.forget()
-    return value
+    return before_group.as_asked(frame, node, value)
 
 
 def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperation]:
@@ -379,7 +379,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
             note(frame, node.test, (start, middle, len(frame.sync_points)), (True, True))
     frame.memory.names = saved
     if len(results) == 1:
-        return results[0]
+        return before_group.as_asked(frame, node, results[0])
     one, other = results
     if before is not None:
         note_held((one, frame.memory.heap), (other, frame.memory.heap), before)
@@ -417,7 +417,7 @@ def _await(frame: Frame, node: cst.Await) -> Value:
 
 
 def _call(frame: Frame, node: cst.Call) -> Value:
-    return calls.call(frame, node)
+    return before_group.as_asked(frame, node, calls.call(frame, node))
 
 
 HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {

@@ -36,6 +36,7 @@ from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reach
 from trl_lint.analysis.state.point_sequences import on_way_to
 from trl_lint.analysis.transfer.processes import (
     before_fits,
+    before_group,
     done_before,
     first_rank,
     job_flags,
@@ -164,7 +165,8 @@ class SideEffects(Observer["Frame"]):
             return event if reached.launched else None
         if event.is_done() or (event.if_called_back and not reached.called_back):
             return None
-        return replace(event, called=reached.called, called_back=reached.called_back)
+        called = event.called.preceded_by(reached.called) if event.called is not None else reached.called
+        return replace(event, called=called, called_back=reached.called_back)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
@@ -313,6 +315,7 @@ def _emit(
         without=without,
         has_run=any(_tests_run(frame, each) for each in conditions),
         is_done=_making(frame),
+        called=before_group.start_after_condition(frame, node),
     )
 
 
