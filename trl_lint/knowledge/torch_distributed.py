@@ -50,6 +50,9 @@ GROUP_OF_WRAPPER = "process_group"
 ASYNCHRONOUS = "async_op"
 # The same for FSDP, and the mesh that says who shares the shards.
 GROUPS_OF_FSDP = ((1, GROUP_OF_WRAPPER), (-1, "device_mesh"))
+# The keyword by which FSDP broadcasts the states of one rank where it wraps a model (`_sync_module_states`); without it
+# ranks wait only in the first forward.
+SENDS_STATES = "sync_module_states"
 # The parameter of DDP that keeps its forward from broadcasting the model's buffers (`_pre_forward`). A layer that
 # averages over the ranks in its own forward makes them wait all the same.
 BUFFERS_OF_WRAPPER = "broadcast_buffers"

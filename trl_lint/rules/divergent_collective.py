@@ -9,11 +9,12 @@ Reports a call at which all ranks synchronise and that some of them may not reac
 
 Such calls are collectives (`gather`, `reduce`, `broadcast`, `barrier`, `wait_for_everyone`, …), functions that contain
 one (`Trainer.evaluate`, `main_process_first`, your own helpers), wrapping a model (`prepare`,
-`DistributedDataParallel`), and its forward and backward passes, including those in `super().compute_loss(model, …)`.
-An `except` that goes on after an out-of-memory error in a step, or after an exception that a `forward` of the project
-raises over its input, skips the backward pass that the other ranks wait in, or the rest of it: DDP reduces gradients
-while it runs. So does a `training_step` of Lightning that returns None on some ranks; recent releases of Lightning
-raise there. Calls that are collectives only under FSDP and DeepSpeed, such as `save_state`, are TRL016's.
+`DistributedDataParallel`, `FSDP` with `sync_module_states=True`), and its forward and backward passes, including those
+in `super().compute_loss(model, …)`. An `except` that goes on after an out-of-memory error in a step, or after an
+exception that a `forward` of the project raises over its input, skips the backward pass that the other ranks wait in,
+or the rest of it: DDP reduces gradients while it runs. So does a `training_step` of Lightning that returns None on some
+ranks; recent releases of Lightning raise there. Calls that are collectives only under FSDP and DeepSpeed, such as
+`save_state`, are TRL016's.
 
 The finding is at the `return`, `continue` or `break` by which ranks leave, otherwise at the call. Its chain names the
 condition and the missed call. A `# noqa` at the condition silences the former too.
@@ -75,10 +76,11 @@ Not in the default set, because they depend on the data, chance, the disk or the
 
 Conditions on settings, `global_step` and `sync_gradients`, gathered or broadcast values, and the number of ranks are
 the same everywhere. So is whether a list that all ranks fill in the same places is empty (`if len(rows):`). Conditions
-that are not known to differ are not reported, nor are those that combine the rank with something unknown. Branches
-that call the same collectives in the same order are correct, and a branch that raises ends the job. One that starts an
-endless loop over (`continue` in a `while True` without an exit) misses nothing if no collective comes before it there,
-nor does one that skips a batch in a loop that ends after a number of finished steps, if nothing else synchronises.
+that are not known to differ are not reported, nor are those that combine the rank with something unknown and leave no
+rank out for certain. Branches that call the same collectives in the same order are correct, and a branch that raises
+ends the job. One that starts an endless loop over (`continue` in a `while True` without an exit) misses nothing if no
+collective comes before it there, nor does one that skips a batch in a loop that ends after a number of finished steps,
+if nothing else synchronises.
 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
 within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its

@@ -72,9 +72,12 @@ from trl_lint.knowledge.schema import (
 )
 from trl_lint.knowledge.torch_distributed import (
     ASKS_FOR_STATE,
+    FSDP,
     GROUP_OF_WRAPPER,
+    GROUPS_OF_FSDP,
     LOADS_STATE,
     POINT_TO_POINT,
+    SENDS_STATES,
 )
 from trl_lint.knowledge.transformers import LOSSES
 
@@ -148,6 +151,9 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, "forward", "forward", alone=sends_gradients_only(model))
         if name in POINT_TO_POINT:
             _note(frame, node, name, SENT)
+        if name == FSDP and args.keywords.get(SENDS_STATES, UNKNOWN).const is True:
+            is_of_all = all(is_of_all_ranks(args.get(*each) or NONE) for each in GROUPS_OF_FSDP)
+            _note(frame, node, name.rpartition(".")[2], WRAP.kind, subgroup=not is_of_all)
 
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
