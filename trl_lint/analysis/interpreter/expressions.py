@@ -31,11 +31,11 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     on_single_process,
     truth,
 )
+from trl_lint.analysis.interpreter.conditions.one_rank_tests import selects_one_rank
 from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, registries, subscripts
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.syntax import last_name, resolved
 from trl_lint.analysis.state import containers, own_texts, settings
 from trl_lint.analysis.state.changed_settings import is_switched_by_rank
 from trl_lint.analysis.state.frame import Frame
@@ -50,7 +50,7 @@ from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, String
 from trl_lint.domain.numbers import with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import JOB_SETTING, RANK_FIELD, RANK_NUMBER
+from trl_lint.knowledge.heuristics import JOB_SETTING
 
 
 def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
@@ -284,7 +284,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         rank_test, part = (left, link.left) if left.rank.origins == Origin.RANK else (right, link.right)
         # Whatever the other side is, one rank (or all but one) gets false; the same for an engine that is not used.
-        if (is_and and _selects_one_rank(frame, part, rank_test)) or _is_combined_with_engine(frame, link, left, right):
+        if (is_and and selects_one_rank(frame, part, rank_test)) or _is_combined_with_engine(frame, link, left, right):
             return derived(rank_test.rank, Kind.NUMBER, rank_test, dtype="bool")
         return value.replace(rank=ranks.GUARDED)
     for setting, test in ((left, right), (right, left)):
@@ -293,25 +293,6 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     is_mixed = value.kind is Kind.UNKNOWN or value.kind not in (left.kind, right.kind)
     return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value
-
-
-def _selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
-    """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
-    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(resolved(frame.root, node))):
-        return True
-    if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
-        return False
-    sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
-    return any(known is not None and _selects_one_rank(frame, side, known) for side, known in sides)
-
-
-def _is_of_one_rank(node: cst.BaseExpression) -> bool:
-    """Whether a condition on the rank is written as one for a single rank: `manager.rank == 0`."""
-    match node:
-        case cst.Comparison(left, [cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer())]):
-            name = last_name(left)
-            return RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)
-    return False
 
 
 def _is_always(node: cst.BaseExpression, answer: bool) -> bool:

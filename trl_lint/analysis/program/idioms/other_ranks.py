@@ -33,7 +33,8 @@ def _without(parts: list[cst.CSTNode], others: list[cst.CSTNode]) -> list[cst.CS
 def _divide(first: cst.CSTNode, others: cst.CSTNode) -> bool:
     match first, others:
         case (
-            cst.Comparison(left, [cst.ComparisonTarget(cst.Equal(), cst.Integer("0"))]),
+            cst.Comparison(left, [cst.ComparisonTarget(cst.Equal(), cst.Integer("0"))])
+            | cst.UnaryOperation(cst.Not(), left),
             cst.Comparison(same, [cst.ComparisonTarget(operator, ranks)]),
         ):
             return left.deep_equals(same) and isinstance(operator, _OTHERS) and _names_first(ranks)

@@ -1,0 +1,53 @@
+"""Parts of a condition that tell one rank from all others.
+
+Whatever the other parts are, some rank gets false:
+
+    ready and rank == 0          all but rank 0
+    rank and policy              rank 0, whose number is false
+    not rank and policy          all but rank 0
+    rank in members and ready    nothing is known: all may be members
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
+from trl_lint.analysis.program.syntax import last_name, resolved
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
+
+
+def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
+    """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
+    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(resolved(frame.root, node))):
+        return True
+    if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER and _is_truth_of_rank(node):
+        return True
+    if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
+        return False
+    sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
+    return any(known is not None and selects_one_rank(frame, side, known) for side, known in sides)
+
+
+def _is_of_one_rank(node: cst.BaseExpression) -> bool:
+    """Whether a condition on the rank is written as one for a single rank: `manager.rank == 0`."""
+    match node:
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal(), cst.Integer())]):
+            return _is_number_of_rank(left)
+    return False
+
+
+def _is_truth_of_rank(node: cst.BaseExpression) -> bool:
+    """Whether a condition asks for the truth of a rank's number, which is false on rank 0 alone: `rank`, `not rank`."""
+    match node:
+        case cst.UnaryOperation(cst.Not(), operand):
+            return _is_number_of_rank(operand)
+    return _is_number_of_rank(node)
+
+
+def _is_number_of_rank(node: cst.BaseExpression) -> bool:
+    name = last_name(node)
+    return RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)
