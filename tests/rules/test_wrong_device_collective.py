@@ -338,6 +338,51 @@ def test_a_program_whose_launches_say_so_is_on_one_node(launches: str, speaks: b
     assert bool(findings_of_job(tmp_path, "torch.cuda.set_device(dist.get_rank())", launches)) is speaks
 
 
+STARTER = """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, main, size):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500", world_size=size, rank=rank)
+    main()
+
+def start(main, size):
+    mp.spawn(worker, args=(main, size), nprocs=size)
+"""
+STARTED = """
+import torch
+import torch.distributed as dist
+from starter import start
+
+def main():
+    torch.cuda.set_device(dist.get_rank())
+
+if __name__ == "__main__":
+    start(main, 8)
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "size", "more", "launch", "speaks"),
+    [
+        ("tcp://127.0.0.1", "size", "", "", False),
+        ("tcp://127.0.0.1", "size", "", "CUDA_VISIBLE_DEVICES=0,1 python job.py", False),
+        ("tcp://127.0.0.1", "size", "", "torchrun --nproc_per_node 8 job.py", True),
+        ("tcp://10.0.0.1", "size", "", "", True),
+        ("tcp://127.0.0.1", "size * num_nodes", "", "", True),
+        ("tcp://127.0.0.1", "size", "def other():\n    dist.init_process_group('nccl')\n", "", True),
+    ],
+)
+def test_a_program_that_starts_its_processes_with_another_file_is_on_one_node(
+    address: str, size: str, more: str, launch: str, speaks: bool, tmp_path: Path
+):
+    starter = STARTER.replace("tcp://127.0.0.1", address).replace("world_size=size", f"world_size={size}")
+    (tmp_path / "starter.py").write_text(starter)
+    (tmp_path / "job.py").write_text(STARTED.replace("if __name__", f"{more}\nif __name__"))
+    (tmp_path / "run.sh").write_text(f"{launch}\n")
+    assert bool(api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))) is speaks
+
+
 @pytest.mark.parametrize(("divisor", "speaks"), [("dist.get_world_size()", True), ("torch.cuda.device_count()", False)])
 def test_a_rank_modulo_all_processes_is_still_the_rank_in_the_job(divisor: str, speaks: bool, tmp_path: Path):
     lines = f"global SIZE\n    SIZE = {divisor}\n    local = dist.get_rank() % SIZE\n    torch.cuda.set_device(local)"

@@ -84,7 +84,8 @@ class EnginesInUse(NamedTuple):
     Attributes:
         shown: The engines that it is shown to run under, empty if unknown.
         only: Whether no other engine is possible.
-        one_node: Whether each launch of a program says that it is on one machine.
+        one_node: Whether each launch of a program says that it is on one machine, or the program starts all processes
+            there itself.
         launched: Whether a launch is known; at_once: one that starts all processes before the program runs.
         one_process: Whether all programs that run the file are started by known commands, each of which starts one
             process.

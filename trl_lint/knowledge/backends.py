@@ -46,6 +46,14 @@ LOCAL_ADDRESS = (
     rb"""(?<!get\(['"])(?<!getenv\(['"])MASTER_ADDR['"]?(?:[\]\s:=,(]+|\],[^=\n]+=\s*\(?)['"](?:localhost|127\.0\.0\.1)"""
     rb"""|tcp://(?:localhost|127\.0\.0\.1)"""
 )
+# Code that starts the process group, or has a library do so, wherever the processes are. `deepspeed.initialize` takes
+# the group that there is.
+STARTS_ANY_GROUP = (
+    rb"(?m)\b(?:init_dist|init_distributed|init_process_group|\w*TrainingArguments)\("
+    rb"|^\s*(?:import|from)\s+(?:accelerate|(?:pytorch_)?lightning)\b"
+)
+# Names in code that starts processes on several machines.
+COUNTS_NODES = rb"(?i)(?:machine|node)s?(?:\b|_|\d)"
 # A program that sees one GPU, however it is started, is one process, and so is one that serves a page.
 SEES_ONE_GPU = rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
 SINGLE_PROCESS = SEES_ONE_GPU + rb"|^(?:import|from) (?:gradio|streamlit)\b"

@@ -39,9 +39,10 @@ are left to you. So is replacing `process_index` and `$RANK` with `local_process
 ## Limits
 The global rank as a device index is not in the default set, because it only fails on a second node;
 `--extend-select TRL011` reports it, with all uses of one rank in one finding. It is not reported in code that runs on
-one node: pytest tests, files that name this machine as the master address, and programs that are only launched on one
-node (`--nnodes=1`, `--standalone`), unless the function asks the launcher for the local rank (`LOCAL_RANK`) as well, or
-the rank is taken modulo the number of all processes, in place of those on its node.
+one node: pytest tests, files that name this machine as the master address, programs that start their processes with
+such a file and in no other way, and programs that are only launched on one node (`--nnodes=1`, `--standalone`), unless
+the function asks the launcher for the local rank (`LOCAL_RANK`) as well, or the rank is taken modulo the number of all
+processes, in place of those on its node.
 
 A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
+from trl_lint.knowledge.backends import COUNTS_NODES, LOCAL_ADDRESS, STARTS_ANY_GROUP
 from trl_lint.knowledge.engines import (
     ACCELERATE,
     ASKING_FOR_GROUP,
@@ -59,6 +60,17 @@ class Group(str, Enum):
     STARTS = "starts"
 
 
+class Reach(str, Enum):
+    """Where the processes may be whose group code starts.
+
+    NONE: it starts none. HERE: it starts the processes itself, with an address that only their machine can reach.
+    """
+
+    NONE = ""
+    HERE = "here"
+    ANYWHERE = "anywhere"
+
+
 @dataclass(frozen=True, slots=True)
 class FileEngines:
     """What a file shows: engines outside of launches, in the order of TrainingEngine, and its launches.
@@ -76,6 +88,7 @@ class FileEngines:
         own_stage: How code that starts DeepSpeed chooses its stage.
         spread: The programs that Python code starts as several processes.
         spawns_if: The options without which code creates no processes.
+        reach: Where the processes may be whose group code starts.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -92,6 +105,7 @@ class FileEngines:
     own_stage: OwnStage = OwnStage.NONE
     spread: frozenset[str] = frozenset()
     spawns_if: frozenset[str] = frozenset()
+    reach: Reach = Reach.NONE
 
     @property
     def is_silent(self) -> bool:
@@ -107,6 +121,9 @@ class FileEngines:
 _NOTHING = FileEngines()
 # The key by which Accelerate's settings refer to DeepSpeed's settings file.
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
+_STARTS_ANY_GROUP = re.compile(STARTS_ANY_GROUP)
+_LOCAL_ADDRESS = re.compile(LOCAL_ADDRESS)
+_COUNTS_NODES = re.compile(COUNTS_NODES)
 # How much of the text before a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
 
@@ -132,7 +149,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         engines = _of_code(data) | ({TrainingEngine.DEEPSPEED_ZERO3} if stage is OwnStage.SHARDED else set())
         shown = FileEngines(_in_order(engines), launches, program, bare | more_bare, spawns, ranks)
         behind = spawn_options(data) if ranks else frozenset[str]()
-        return replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
+        shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
+        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks))
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
         return FileEngines(launches=launches, bare=bare)
@@ -167,6 +185,13 @@ def _group_of(data: bytes) -> Group:
     if not needs and not (ASKING_FOR_GROUP in data and ASKS_FOR_GROUP.search(data) is not None):
         return Group.NONE
     return Group.STARTS if may_start_group(data) else Group.NEEDS if needs else Group.ASKS
+
+
+def _reach_of(data: bytes, *, spawns_ranks: bool) -> Reach:
+    if _STARTS_ANY_GROUP.search(data) is None:
+        return Reach.NONE
+    is_here = spawns_ranks and _LOCAL_ADDRESS.search(data) is not None and not _COUNTS_NODES.search(code_of(data))
+    return Reach.HERE if is_here else Reach.ANYWHERE
 
 
 def may_start_group(data: bytes) -> bool:

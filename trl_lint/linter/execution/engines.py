@@ -25,6 +25,7 @@ from trl_lint.linter.execution.known_launches import are_all_known, as_started_a
 from trl_lint.linter.execution.lightning_code import LightningCode
 from trl_lint.linter.execution.lightning_use import with_lightning
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
+from trl_lint.linter.execution.on_one_node import is_on_one_node
 from trl_lint.linter.execution.one_process_starts import (
     bare_starts,
     is_one_process,
@@ -221,7 +222,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     own = started if is_program else launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
     shown = _nearest(project, asks, own, found)
-    one_node = bool(own) and all(launch.one_node for launch in own)
+    one_node = is_on_one_node(project, programs, own)
     launched = any(each.shown.launches for each in found)
     at_once = any(not launch.by_program for each in found for launch in each.shown.launches)
     users = project.importers.programs_of(str(asks))
