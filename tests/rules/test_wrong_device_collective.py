@@ -473,11 +473,59 @@ def test_a_rank_is_one_finding_wherever_it_is_asked_for():
 def test_a_device_that_another_function_says_is_found_there():
     text = (
         "from accelerate import Accelerator\n\n\ndef device():\n    index = Accelerator().process_index\n"
-        "    return index\n\n\ndef load(model):\n    return model.to(device())\n"
+        "    return f'cuda:{index}'\n\n\ndef load(model):\n    return model.to(device())\n"
     )
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "index = Accelerator().process_index"
     assert [step.text for step in finding.because] == ["the device is chosen here"]
+
+
+RANKS = """
+import torch
+import torch.distributed as dist
+
+NODE = None
+
+def rank():
+    return dist.get_rank()
+
+def of_node():
+    return dist.get_rank(group=NODE)
+
+def modulo():
+    return dist.get_rank() % dist.get_world_size()
+
+def device():
+    return f"cuda:{rank()}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "place"),
+    [
+        ("ranks.rank()", ("job.py", 5)),
+        ("f'cuda:{ranks.rank()}'", ("job.py", 5)),
+        # These are written to choose a device.
+        ("ranks.device()", ("ranks.py", 17)),
+        ("ranks.modulo()", ("ranks.py", 14)),
+        ("ranks.of_node()", ("ranks.py", 11)),
+    ],
+)
+def test_a_function_that_tells_the_rank_is_right_where_it_is_used_as_an_index(
+    used: str, place: tuple[str, int], tmp_path: Path
+):
+    (tmp_path / "ranks.py").write_text(RANKS)
+    main = "import ranks, torch\nif ranks.rank() == 0:\n    print(1)\ndef start():\n    torch.ones(1, device={})\n"
+    (tmp_path / "job.py").write_text(main.format(used))
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    # A text that is returned is the name of a device, whoever uses it.
+    assert {(Path(each.path).name, each.start.line) for each in found} == {place, ("ranks.py", 17)}
+
+
+def test_a_rank_that_is_kept_is_right_where_it_is_used_as_an_index():
+    text = "import torch\nimport torch.distributed as dist\n\nRANK = dist.get_rank()\n\n\n"
+    text += "def moved(x):\n    return x.to(RANK)\n"
+    assert shown(text, SNIPPETS.finding(text)) == "x.to(RANK)"
 
 
 ENVIRONMENT = """\

@@ -257,6 +257,12 @@ class OneByOne(Step):
     __slots__ = ()
 
 
+class NamedByRank(Step):
+    """A rank, read in another function, is put into the name of a device."""
+
+    __slots__ = ()
+
+
 class RemainderOfRank(Step):
     """The rank in the whole job is taken modulo the number of all processes, which leaves it as it is."""
 

@@ -72,7 +72,7 @@ from trl_lint.analysis.observers.backends import (
 from trl_lint.analysis.program.definitions.unit_tests import is_one_process
 from trl_lint.analysis.transfer.tensors.tensor_devices import is_known
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.provenance import RemainderOfRank, Step
+from trl_lint.domain.provenance import NamedByRank, RemainderOfRank, Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
@@ -163,7 +163,7 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 def _is_on_one_node(event: DeviceChosen) -> bool:
     if is_on_one_node(event.module):
         return True
-    if isinstance(event.provenance, RemainderOfRank):
+    if isinstance(_read(event.provenance), RemainderOfRank):
         return False  # whoever takes a remainder thinks of several nodes
     return event.module.engines().one_node and not tells_nodes_apart(event.module, event.function)
 
@@ -171,8 +171,8 @@ def _is_on_one_node(event: DeviceChosen) -> bool:
 def _chosen(event: DeviceChosen) -> Violation:
     site = here = Site(event.module, event.node, event.function)
     provenance = event.provenance
-    if provenance is not None and not _is_inside(provenance.node, event) and not _tells_more(provenance):
-        # Report it in another function that determines the device, unless that returns other numbers as well.
+    if provenance is not None and not _is_inside(provenance.node, event) and _tells_device(event, provenance):
+        # Report it in another function that determines the device. One that only tells the rank is right.
         site = Site(provenance.module, provenance.node, event.function)
     index = "" if event.expression is None else f" (`{shown_source(event.module, event.expression)}`)"
     return Violation(
@@ -187,8 +187,25 @@ def _chosen(event: DeviceChosen) -> Violation:
         else Step(event.module, here.node, "the device is chosen here"),
         help=f"use the rank on this node: {said('local rank', event)}",
         by_default=False,  # most train on one node
-        cause=id(event.node if provenance is None else provenance.node),
+        cause=id(event.node if (read := _read(provenance)) is None else read.node),
     )
+
+
+def _tells_device(event: DeviceChosen, provenance: Step) -> bool:
+    """Whether what another place gives is the name of a device, or a number that is meant for one.
+
+    That is the rank in a group, which turns out to be that of all ranks, or modulo the number of processes.
+    """
+    if event.index.kind is Kind.STRING or isinstance(provenance, RemainderOfRank):
+        return True
+    from libcst import Attribute, Name
+
+    return any(isinstance(each.value, (Attribute, Name)) for each in getattr(provenance.node, "args", ()))
+
+
+def _read(provenance: Step | None) -> Step | None:
+    """Where the rank is read with which a device is chosen."""
+    return provenance.before if isinstance(provenance, NamedByRank) else provenance
 
 
 def _is_inside(node: Any, event: DeviceChosen) -> bool:
@@ -197,10 +214,3 @@ def _is_inside(node: Any, event: DeviceChosen) -> bool:
 
     function = event.function.node if event.function is not None else event.module.tree
     return node is function or bool(ancestors(function, node))
-
-
-def _tells_more(provenance: Step) -> bool:
-    """Whether the function around a step returns several values at once."""
-    from trl_lint.analysis.program.idioms.result_uses import returns_several
-
-    return returns_several(provenance.module.tree, provenance.node)

@@ -20,7 +20,6 @@ from trl_lint.analysis.program.syntax import (
     assigned_once,
     below,
     contexts_around,
-    innermost,
     inwards,
     is_literal_none,
     names_in,
@@ -425,10 +424,3 @@ def _mentions(root: cst.CSTNode, name: str, statement: cst.CSTNode) -> dict[cst.
         elif isinstance(each, cst.Name) and each.value == name and each not in inside:
             found[each] = is_later
     return found
-
-
-def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:
-    """Whether the innermost function around a node returns a tuple display."""
-    function = innermost(tree, node, cst.FunctionDef)
-    found = of_class(function, cst.Return) if function is not None else ()
-    return any(isinstance(each.value, cst.Tuple) for each in found)

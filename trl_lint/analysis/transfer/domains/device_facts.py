@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import innermost
 from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer.tensors import tensor_devices
-from trl_lint.domain.devices import GLOBAL_RANK, GLOBAL_SIZE, HOST, Device
-from trl_lint.domain.provenance import RemainderOfRank
+from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK, GLOBAL_SIZE, HOST, Device
+from trl_lint.domain.provenance import NamedByRank, RemainderOfRank
 from trl_lint.knowledge import torch_ops
 
 if TYPE_CHECKING:
@@ -61,7 +62,20 @@ class DeviceDomain(Domain["Frame"]):
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts, value)
+        if place == BY_RANK:
+            place = _chosen_here(frame, place)
         return value.replace(device=place) if place else value
+
+
+def _chosen_here(frame: Frame, place: str) -> str:
+    """The device of a text with a rank, which is chosen in this function if another one only says its rank."""
+    read = getattr(place, "provenance", None)
+    if read is None:
+        return place
+    function = None if frame.function is None else frame.function.node
+    if read.module is frame.module and innermost(frame.module.tree, read.node, cst.FunctionDef) is function:
+        return place
+    return Device(place, NamedByRank(frame.module, frame.statement, "the rank is put into the name of a device", read))
 
 
 def _located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
