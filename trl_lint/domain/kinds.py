@@ -329,26 +329,6 @@ class GradientSwitch(InstanceValue):
         self.on = on
 
 
-class ProcessGroup(InstanceValue):
-    """A process group. of_all: all ranks are in it."""
-
-    __slots__ = ("of_all",)
-    of_all: bool
-    parts: ClassVar[dict[str, object]] = {"of_all": False}
-
-
-class GpuGroup(ProcessGroup):
-    """A process group that takes tensors on GPUs only."""
-
-    __slots__ = ()
-
-
-class LikeAllRanks(ProcessGroup):
-    """A process group with the same backend as the group of all ranks."""
-
-    __slots__ = ()
-
-
 class FirstRankContext(Value):
     """A context manager in which one rank of the "job", or of each "node", runs before the others, or a "lock"."""
 

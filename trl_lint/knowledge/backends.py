@@ -11,10 +11,9 @@ from __future__ import annotations
 # The layout of a table is by hand: one line per row.
 # fmt: off
 # The parameters of `new_group` that list its ranks (default: all) and name its backend (default: that of the group of
-# all ranks), and the names of that group.
+# all ranks).
 NEW_GROUP_RANKS = (0, "ranks")
 NEW_GROUP_BACKEND = (2, "backend")
-ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})
 # The method of a process group that gives the number of this process in it (torch/_C/_distributed_c10d.pyi).
 RANK_IN_GROUP = "rank"
 # Libraries that start the process group themselves, with nccl where there are GPUs: by the first part of a name …

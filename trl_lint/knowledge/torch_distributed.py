@@ -8,6 +8,7 @@ from trl_lint.domain.control import Pace
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.pace_switches import PaceSwitch
+from trl_lint.domain.process_groups import LikeAllRanks
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
     DISTRIBUTED,
@@ -243,6 +244,9 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=WORLD),
     Attribute(name="torch.utils.data.DistributedSampler.rank", source=f"{_SAMPLER}.__init__",
               value=RANK_INDEX),
+    *(Attribute(name=f"torch.distributed.{name}.WORLD", source=f"{_C10D}::_WorldMeta.WORLD",
+                value=SAME.as_a(LikeAllRanks).with_parts(True))
+      for name in ("GroupMember", "group")),
 )
 
 # A state dict that is assembled from the parts of all ranks; with DDP each rank has all of it.

@@ -29,6 +29,12 @@ class Job:
         self.listed = dist.new_group([i for i in range(world_size)])
         self.named = dist.new_group(everyone)
         self.counted = dist.new_group(list(range(dist.get_world_size())))
+        if dist.get_backend() == "nccl":
+            self.objects = dist.new_group(backend="gloo")
+            self.near = dist.new_group(half)
+        else:
+            self.objects = dist.group.WORLD
+            self.near = dist.group.WORLD
 
     def some_of_all(self):
         if self.rank == 0:
@@ -64,6 +70,14 @@ class Job:
         if self.rank == 0:
             dist.barrier(dist.group.WORLD)  # expect: TRL006
 
+    def group_of_either_backend(self):
+        if self.rank == 0:
+            dist.gather_object(1, [], group=self.objects)  # expect: TRL006
+
+    def group_of_some_or_all(self):
+        if self.rank == 0:
+            dist.gather_object(1, [], group=self.near)
+
     def met_by_all(self):
         if self.rank == 0:
             print("first")
@@ -82,6 +96,8 @@ def main():
     job.named_group()
     job.counted_group()
     job.group_of_torch()
+    job.group_of_either_backend()
+    job.group_of_some_or_all()
     job.met_by_all()
 
 

@@ -24,11 +24,11 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes.groups import is_for_gpus
-from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
+from trl_lint.domain.kinds import DeviceValue, LibraryName, NoneValue, library_name_of
+from trl_lint.domain.process_groups import GpuGroup, LikeAllRanks
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import (
-    ALL_RANKS,
     CHOOSE_GPU,
     CHOOSE_NCCL,
     LOCAL_ADDRESS,
@@ -207,7 +207,7 @@ def stays_on_cpu(module: Module) -> bool:
 
 
 def _is_of_all_ranks(group: Value) -> bool:
-    return isinstance(group, (NoneValue, LikeAllRanks)) or library_name_of(group) in ALL_RANKS
+    return isinstance(group, (NoneValue, LikeAllRanks))
 
 
 def _is_chooser(value: Value) -> bool:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.kinds import ProcessGroup, library_name_of
+from trl_lint.domain.process_groups import ProcessGroup
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import ALL_RANKS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -27,14 +26,12 @@ def groups_of(row: Collective, args: Arguments) -> list[Value]:
 
 def is_of_all_ranks(group: Value) -> bool:
     """Whether all ranks are in a group that a collective is passed: None is the default group."""
-    if group.kind is Kind.NONE or library_name_of(group) in ALL_RANKS:
-        return True
-    return isinstance(group, ProcessGroup) and group.of_all
+    return group.kind is Kind.NONE or (isinstance(group, ProcessGroup) and group.of_all)
 
 
 def is_known(value: Value) -> bool:
     """Whether a value is a process group: one that was made here, or that of all ranks, `dist.group.WORLD`."""
-    return isinstance(value, ProcessGroup) or library_name_of(value) in ALL_RANKS
+    return isinstance(value, ProcessGroup)
 
 
 def is_for_gpus(backend: Value | None, default: bool = False) -> bool:

@@ -18,7 +18,8 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.groups import is_for_gpus
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
-from trl_lint.domain.kinds import GpuGroup, LikeAllRanks, ProcessGroup, is_none
+from trl_lint.domain.kinds import is_none
+from trl_lint.domain.process_groups import GpuGroup, LikeAllRanks, ProcessGroup
 from trl_lint.domain.values import SAME
 from trl_lint.knowledge.backends import NEW_GROUP_BACKEND, NEW_GROUP_RANKS
 from trl_lint.knowledge.heuristics import WORLD_FIELD
