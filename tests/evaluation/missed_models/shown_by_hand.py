@@ -160,6 +160,37 @@ def once():
             file.write(str(mean))
 
 
+def train_and_evaluate(batches, optimizer):
+    for step, (x, y) in enumerate(batches):
+        loss = torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        if step % args.every == 0:
+            shown = loss.detach().clone()
+            dist.all_reduce(shown, op=dist.ReduceOp.AVG)
+            print0(step, shown.item())
+    hits = torch.zeros(2, device="cuda")
+    with torch.no_grad():
+        for x, y in val:
+            hits[0] += (model(x.cuda()).argmax(-1) == y.cuda()).sum()
+            hits[1] += len(y)
+    print0((hits[0] / hits[1]).item())  # expect: TRL003
+
+
+def train_and_reduce(batches, optimizer):
+    for x, y in batches:
+        torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+    hits = torch.zeros(2, device="cuda")
+    with torch.no_grad():
+        for x, y in val:
+            hits[0] += (model(x.cuda()).argmax(-1) == y.cuda()).sum()
+            hits[1] += len(y)
+    if args.distributed:
+        dist.all_reduce(hits)
+    print0((hits[0] / hits[1]).item())
+
+
 evaluate_tokens(1)
 evaluate_for_log()
 evaluate_by_name()
@@ -169,3 +200,5 @@ to_json()
 to_text()
 to_table(1)
 once()
+train_and_evaluate(loader, args.optimizer)
+train_and_reduce(loader, args.optimizer)

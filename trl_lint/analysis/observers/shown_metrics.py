@@ -32,7 +32,7 @@ from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, shown_in
 from trl_lint.analysis.program.idioms.written_files import path_of
 from trl_lint.analysis.program.project.passed_arguments import by_position, parameter_for
-from trl_lint.analysis.program.syntax import ancestors, below, last_name
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, precedes
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import for_other_ranks
 from trl_lint.domain.kinds import PathValue
@@ -168,7 +168,7 @@ def _emit(
         loop = None if value is None else next(_loops(value), None)
         if value is None or loop is None or any(each is node for each in below(loop)):
             continue
-        if _is_reduced_conditionally(frame, loop):
+        if _may_be_reduced(frame, loop, node):
             continue
         what = _text(frame, expression)
         said = {"sink": sink, "what": what, "value": value, "loop": loop, "in_file": in_file, "of_main": of_main}
@@ -260,10 +260,16 @@ def _loops(value: Value) -> Iterator[cst.CSTNode]:
             yield step.loop
 
 
-def _is_reduced_conditionally(frame: Frame, loop: cst.CSTNode) -> bool:
-    """Whether the function around a loop reduces something under a condition, perhaps for several ranks only."""
+def _may_be_reduced(frame: Frame, loop: cst.CSTNode, shown: cst.CSTNode) -> bool:
+    """Whether the function around a loop reduces something under a condition, perhaps for several ranks only.
+
+    What it reduces before the loop is not what it shows after it: the loss of the training, say.
+    """
+    is_shown_after = precedes(frame.root, loop, shown)
     for point in frame.sync_points:
         places = [point.node, *(step.node for step in steps(point.via))]
+        if is_shown_after:
+            places = [place for place in places if not precedes(frame.root, place, loop)]
         if point.kind in _EXCHANGES and any(_is_conditional_outside(frame, loop, place) for place in places):
             return True
     return False
