@@ -1,4 +1,5 @@
 # A loader asks a sampler of the project for the order, in each process: each rank cuts its share of another order.
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Sampler
@@ -45,6 +46,13 @@ class Seeded(Drawn):
         return iter(order[self.rank :: self.size])
 
 
+class ShortOnesFirst(Drawn):
+    def __iter__(self):
+        lengths = np.random.default_rng(0).integers(8, 512, len(self.rows))
+        order = np.random.default_rng().permutation(np.argsort(lengths))  # expect: TRL015
+        return iter(order[self.rank :: self.size].tolist())
+
+
 def main(rows):
     dist.init_process_group("nccl")
     drawn = DataLoader(rows, sampler=Drawn(rows))
@@ -52,7 +60,8 @@ def main(rows):
     seeded = DataLoader(rows, batch_sampler=Seeded(rows))
     listed = DataLoader(rows, sampler=CutAndListed(rows))
     alike = DataLoader(rows, sampler=SeededAndListed(rows))
-    print([*drawn, *by_rank, *seeded, *listed, *alike])
+    short = DataLoader(rows, sampler=ShortOnesFirst(rows))
+    print([*short, *drawn, *by_rank, *seeded, *listed, *alike])
 
 
 main(list(range(10)))

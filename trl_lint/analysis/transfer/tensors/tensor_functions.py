@@ -30,9 +30,10 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import NumberValue, TensorValue
 from trl_lint.domain.numbers import with_source
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.random_draws import UNSEEDED_GENERATORS
 from trl_lint.knowledge.schema import GRADIENT_NORM
 from trl_lint.knowledge.torch_ops import Operation, RankTransfer, ShapeTransfer
 
@@ -44,7 +45,7 @@ def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mappi
         return tensors.drawn(row, (*args, *keywords.values()))
     origin = library.origin(dotted)
     if origin is not None:
-        return _of_origin(origin)
+        return UNKNOWN if _may_be_alike(dotted, (*args, *keywords.values())) else _of_origin(origin)
     if dotted in table.SAME_FUNCTIONS:
         return Value(ranks.SAME)
     if dotted in table.GRADIENT_NORMS:
@@ -62,6 +63,12 @@ def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mappi
     if dotted.startswith(("math.", "statistics.")):
         return value.as_a(NumberValue, scalar=True)
     return value.replace(device=place) if place == "host" and value.rank.differs else value
+
+
+def _may_be_alike(dotted: str, seeds: Sequence[Value]) -> bool:
+    """Whether a separate generator gets a seed that may be the same on all ranks: `numpy.random.default_rng(0)`."""
+    given = [each for each in seeds if each.kind is not Kind.NONE]
+    return dotted in UNSEEDED_GENERATORS and bool(given) and not any(each.rank.differs for each in given)
 
 
 # Where a function of a method's name does what the method does to its first argument: `torch.split(x, sizes)`.
