@@ -545,6 +545,53 @@ def test_a_wrapper_that_is_thrown_away(statement, where):
     assert all(each.fix is None or each.fix.applicability is Applicability.DISPLAY for each in findings)
 
 
+NEVER_READ = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Trainer:
+    def __init__(self, model, device):
+        self.model = model.to(device)
+
+    def setup(self):
+        WRAP
+
+    def train(self, loader):
+        for batch in loader:
+            self.loss_of(batch).backward()
+            self.optimizer.step()
+
+    def loss_of(self, batch):
+        return CALL(batch).mean()
+
+
+class Counting(Trainer):
+    def reset(self):
+        RESET
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrap", "call", "reset", "where"),
+    [
+        ("self.ddp = DDP(self.model)", "self.model", "pass", ["DDP(self.model)"]),
+        ("self.ddp = DDP(module=self.model)", "self.model", "self.ddp = None", ["DDP(module=self.model)"]),
+        ("self.ddp = DDP(self.model)", "self.ddp", "pass", []),
+        ("self.ddp = DDP(self.model)", "self.model", "self.model = self.ddp", []),
+        ("self.ddp = DDP(self.model)", "self.model", "return getattr(self, 'ddp')", []),
+        ("self.ddp = DDP(self.model)", "self.encoder", "pass", []),  # the model may be frozen
+        ("self.model = DDP(self.model)", "self.model", "pass", []),
+        ("self.ddp = torch.nn.DataParallel(self.model)", "self.model", "pass", []),
+    ],
+)
+def test_a_wrapper_in_an_attribute_that_nothing_reads(wrap, call, reset, where):
+    text = NEVER_READ.replace("WRAP", wrap).replace("CALL", call).replace("RESET", reset)
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each) for each in findings] == where
+    assert all(each.message.startswith("the wrapper is kept in `self.ddp`, which nothing reads") for each in findings)
+
+
 @pytest.mark.parametrize(
     ("body", "statement", "where"),
     [

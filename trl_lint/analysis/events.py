@@ -144,13 +144,17 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A wrapper is discarded, or kept only in a loop's variable (`in_loop`); `is_list`: `prepare` returns its list."""
+    """A wrapper is discarded, or kept only in a loop's variable (`in_loop`); `is_list`: `prepare` returns its list.
+
+    kept: the attribute that has it, and that nothing reads.
+    """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 
     node: Call
     in_loop: bool = False
     is_list: bool = False
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

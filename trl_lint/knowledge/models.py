@@ -19,6 +19,16 @@ MODULE_CLASSES = frozenset(
 )
 # The module of torch's own layers, and of lists of layers.
 LAYERS = "torch.nn."
+# What is in that module and is a tensor: nothing wraps one (accelerate/accelerator.py, `_prepare_one`).
+TENSORS_BESIDE_LAYERS = frozenset(
+    {
+        "torch.nn.Buffer",
+        "torch.nn.Parameter",
+        "torch.nn.UninitializedBuffer",
+        "torch.nn.UninitializedParameter",
+        "torch.nn.parameter.Parameter",
+    }
+)
 # Of the classes, the ones without a forward of their own. `prepare` does not wrap such a module without parameters.
 WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 # Classes by which an `isinstance` tests whether something is a model at all.
@@ -270,3 +280,8 @@ PIPELINE_MODELS = frozenset({
     "prior", "prior_prior", "prior_text_encoder", "projection_model", "text_encoder", "text_encoder_2",
     "text_encoder_3", "text_encoder_4", "transformer", "transformer_2", "unet", "vae", "vocoder", "vqvae",
 })  # fmt: skip
+
+
+def is_layer(name: str) -> bool:
+    """Whether a class, by its canonical name, is one of torch's own layers or lists of layers."""
+    return name.startswith(LAYERS) and name not in TENSORS_BESIDE_LAYERS

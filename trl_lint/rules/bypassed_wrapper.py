@@ -10,7 +10,8 @@ nothing calls the wrapper. It also reports
 - a method of a library's trainer that runs the module that it is passed, as in
   `self._get_per_token_logps(self.model, ids, mask, keep)`;
 - `model.module if distributed else model`, where the model is wrapped on that path;
-- a `DistributedDataParallel(model)` whose result is discarded, also if a function of the project returns it;
+- a `DistributedDataParallel(model)` whose result is discarded, also if a function of the project returns it, or is
+  kept in an attribute of `self` that nothing reads, while the model in another attribute is called;
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
 - `accelerator.prepare([model, optimizer])`, which returns the list unchanged.
 
@@ -151,10 +152,11 @@ def _dropped(event: WrapperDropped) -> Violation:
     if event.is_list:
         return Violation(event=event, message=_IN_A_LIST, help=_ONE_BY_ONE, by_hand=_WHERE_TO_KEEP)
     called = shown_source(event.module, event.node.func)
+    what = f"kept in `{event.kept}`, which nothing reads" if event.kept else "created and discarded"
     return Violation(
         event=event,
         message=(
-            "the wrapper is created and discarded: the model itself is unchanged, DDP does not see its forward, "
+            f"the wrapper is {what}: the model itself is unchanged, DDP does not see its forward, "
             "and on several GPUs each rank trains its own model"
         ),
         help=_KEEP_EACH.format(called) if event.in_loop else _KEEP,

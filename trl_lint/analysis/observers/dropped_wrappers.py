@@ -7,6 +7,7 @@ Events of a script:
     def wrapped(model):
         return DDP(model)
     wrapped(model)                  WrapperDropped
+    self.ddp = DDP(self.model)      WrapperDropped, if the program calls `self.model`, and never names `ddp` again
     for model in models:
         model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not used
         model = DDP(model)          the same
@@ -19,27 +20,41 @@ Events of a script:
 
 from __future__ import annotations
 
+import re
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import WrapperDropped
+from trl_lint.analysis.events import ModelCalled, WrapperDropped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop, is_only_returned
 from trl_lint.analysis.program.project.passed_arguments import parameter_for
-from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class, precedes
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    callee_of,
+    last_name,
+    of_class,
+    precedes,
+    self_attribute,
+)
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import LibraryInstance, TupleValue
+from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT, PREPARED_MODEL
 from trl_lint.knowledge.schema import Function, Transfer
-from trl_lint.knowledge.torch_distributed import DDP
+from trl_lint.knowledge.torch_distributed import DDP, TAKES_STEP
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import CalleeRun
     from trl_lint.domain.values import Value
@@ -66,6 +81,8 @@ class DroppedWrappers(Observer["Frame"]):
                 frame.emit(WrapperDropped, node)
         elif is_lost_in_loop(frame.root, node, args.expression(0) or args.expression("module")):
             frame.emit(WrapperDropped, node, in_loop=True)
+        elif kept := _never_read(frame, args.expression(0) or args.expression("module"), node):
+            frame.emit(WrapperDropped, node, kept=kept)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         if frame.discarded is not node or not isinstance(node, cst.Call) or is_test(frame.function):
@@ -74,6 +91,16 @@ class DroppedWrappers(Observer["Frame"]):
         model = None if parameter is None else _passed(function, parameter, node)
         if model is not None and _is_read_after(frame.root, model, node):
             frame.emit(WrapperDropped, node)
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """Remove wrappers that nothing reads if the model inside is known to be trained: that is the same cause."""
+        if not any(isinstance(each, WrapperDropped) and each.kept for each in events):
+            return events
+        calls = [each for each in events if isinstance(each, ModelCalled) and each.trains]
+        told = {id(step.node) for each in calls for step in steps(each.model.provenance)}
+        return [
+            each for each in events if not (isinstance(each, WrapperDropped) and each.kept and id(each.node) in told)
+        ]
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -114,6 +141,26 @@ def _is_read_after(root: cst.CSTNode, name: cst.Name, call: cst.CSTNode) -> bool
     """Whether a name is read again after a call, such as that of a model which is trained then."""
     later = (each for each in of_class(root, cst.Name) if each.value == name.value and precedes(root, call, each))
     return any(not isinstance(ancestors(root, each)[-1], cst.AssignTarget) for each in later)
+
+
+def _never_read(frame: Frame, model: cst.CSTNode | None, call: cst.CSTNode) -> str:
+    """The attribute of `self` that keeps a wrapper, and that nothing reads, while the bare model in another is called.
+
+    A step has to be taken in the same file: a wrapper may be there for the first weights only.
+    """
+    inner = "" if model is None else self_attribute(model)
+    around = ancestors(frame.root, call)
+    match around[-1] if around else None:
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if value is call and inner:
+            name = self_attribute(target)
+        case _:
+            return ""
+    if not name or name == inner or not frame.module.mentions(TAKES_STEP):
+        return ""
+    calls = of_class(frame.module.tree, cst.Call)
+    is_called = any(self_attribute(each.func) == inner for each in calls)
+    is_read = frame.module.program_mentions(rb"\b%b\b(?!\s*=[^=])" % re.escape(name.encode()))
+    return f"self.{name}" if is_called and not is_read else ""
 
 
 def _is_frozen_after(root: cst.CSTNode, call: cst.CSTNode) -> bool:

@@ -44,7 +44,7 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer.data.batch_uses import Use, use_of
-from trl_lint.analysis.transfer.data.loader_loops import loaders_in, trains
+from trl_lint.analysis.transfer.data.loader_loops import loaders_in, loaders_kept_by_some, trains
 from trl_lint.analysis.transfer.data.mixed_rows import may_mix
 from trl_lint.analysis.transfer.data.passes_by_hand import begun_in, is_begun_again, loaders_asked
 from trl_lint.domain.kinds import LoaderValue
@@ -251,7 +251,8 @@ def _setter(frame: Frame, sampler: ShufflingSampler) -> str:
 
 def _looped_over(frame: Frame, node: cst.BaseExpression) -> Iterator[LoaderValue]:
     """The loaders with a sampler that shuffles that an expression loops over."""
-    return (each for each in loaders_in(frame, node) if isinstance(each.sampler, ShufflingSampler))
+    found = (*loaders_in(frame, node), *loaders_kept_by_some(frame, node))
+    return (each for each in found if isinstance(each.sampler, ShufflingSampler))
 
 
 def _note_begun(frame: Frame, code: cst.CSTNode) -> None:

@@ -58,6 +58,7 @@ from trl_lint.knowledge import engines, library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN, PADS_SHARES
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
 from trl_lint.knowledge.lightning import ALONE, WRAPS_IN_DDP, WRAPS_OTHERWISE
+from trl_lint.knowledge.models import is_layer
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -224,7 +225,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return value.replace(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
         return value
-    if class_name_of(value).startswith("torch.nn."):
+    if is_layer(class_name_of(value)):
         provenance = frame.step(node, "`prepare` wraps it here")
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, provenance=provenance)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):

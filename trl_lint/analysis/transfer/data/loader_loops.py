@@ -17,10 +17,18 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
-from trl_lint.analysis.program.syntax import assignments, below, last_name, names_in, of_class, resolved
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    below,
+    last_name,
+    names_in,
+    of_class,
+    resolved,
+    self_attribute,
+)
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.domain.kinds import LoaderValue
-from trl_lint.domain.values import UNKNOWN
+from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 from trl_lint.knowledge.torch_distributed import TAKES_STEP
 
@@ -46,6 +54,21 @@ def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterat
         elif isinstance(node, cst.Call) and last_name(node.func) != "len":
             for each in node.args:
                 yield from loaders_in(frame, each.value, depth - 1)
+
+
+def loaders_kept_by_some(frame: Frame, node: cst.BaseExpression) -> Iterator[LoaderValue]:
+    """The loaders that some method leaves in an attribute of `self` that an expression loops over.
+
+    What is in the attribute is unknown: another method leaves what a function of another package returns.
+    """
+    if frame.cls is None:
+        return
+    for each in of_class(resolved(frame.root, node), cst.Attribute):
+        name = self_attribute(each)
+        if name and frame.value_of(each).kind is Kind.UNKNOWN:
+            for method in frame.cls.project_methods():
+                kept = frame.cls.values_assigned_in(name, method)
+                yield from (value for value in kept if isinstance(value, LoaderValue))
 
 
 def traces_called_in(frame: Frame, code: cst.CSTNode) -> dict[int, list[EventTrace]]:

@@ -284,7 +284,7 @@ def _as_bare(value: Value, by_ddp: bool) -> Value | None:
     """A bare model; what DDP wraps is one, whatever has created it. None for everything else."""
     if wrapping_of(value) is Wrapping.BARE:
         return value
-    is_model = by_ddp and (type(value) is Value or class_name_of(value).startswith(models.LAYERS))
+    is_model = by_ddp and (type(value) is Value or models.is_layer(class_name_of(value)))
     return ModelValue(SAME, wrapping=Wrapping.BARE) if is_model else None
 
 
