@@ -10,6 +10,7 @@
     stop = False
     if rank == 0:
         stop = check()                    `stop`: a constant flag on the other ranks
+    else: found = [None] * count          `found`: a list of None on the other ranks, if the branch above fills it
 
 >>> from trl_lint.domain.provenance import Step
 >>> step = Step(None, None, "")
@@ -38,11 +39,16 @@ BY_DECORATOR = "@"
 
 
 class Instead(Enum):
-    """What ranks have that lack a value: nothing (it is not bound there), None, or a constant flag."""
+    """What ranks have that lack a value: nothing (it is not bound there), None, a list of these, or a constant flag."""
 
     NOTHING = "nothing"
     NONE = "None"
+    NONES = "a list of None"
     FLAG = "a constant flag"
+
+
+# What may be joined with each other: a use fails in both cases.
+_NO_VALUE = frozenset({Instead.NOTHING, Instead.NONE})
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -102,15 +108,15 @@ def joined(a: Absence | None, a_is: Instead | None, b: Absence | None, b_is: Ins
     if a is None or b is None:
         known, other = (a, b_is) if a is not None else (b, a_is)
         return None if known is None else _with_other(known, other)
-    if not a.is_as(b.test, b.holds) or (a.instead is Instead.FLAG) is not (b.instead is Instead.FLAG):
+    if not a.is_as(b.test, b.holds) or (a.instead is not b.instead and not {a.instead, b.instead} <= _NO_VALUE):
         return None
     return b if b.is_none else a
 
 
 def _with_other(known: Absence, other: Instead | None) -> Absence | None:
     """The absence of the join with a value that all ranks have."""
-    if known.instead is Instead.FLAG:
-        return known if other is Instead.FLAG else None
+    if known.instead not in _NO_VALUE:
+        return known if other is known.instead else None
     return known.with_other(other) if other is Instead.NONE else None
 
 

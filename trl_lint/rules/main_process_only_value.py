@@ -9,6 +9,8 @@ Reports names and attributes that some ranks do not have, where these ranks use 
   function that returns None there), used as an object: an attribute, a call, an item, a loop over it;
 - an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
   over all elements, or by its number or key in the function that has the list or dict (`box[0]`, not yet broadcast);
+- an item of a list that has only None in it on some ranks (`scores = [None] * count` in the other branch), which they
+  go on with;
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
   classes or other code in the file assign is not reported, unless that is one method whose only call is under the
   condition (`if rank == 0: self.start_log()`);
@@ -24,7 +26,8 @@ uses of the same binding are listed with it.
 ## Why is this bad?
 On one process everything works. With several, all ranks but the one that has the value raise an exception, usually at
 the first step: `UnboundLocalError`, `NameError`, or `AttributeError: 'NoneType' object has no attribute …`. The job
-ends, or the main process waits for the others in its next collective.
+ends, or the main process waits for the others in its next collective. Items that are None need not fail: a reward that
+only the main process has computed may count as zero on all other ranks.
 
 ## Example
 ```python
@@ -73,7 +76,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import ValueLacked
-from trl_lint.domain.absence import Absence
+from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.lightning import PREPARES
@@ -84,7 +87,7 @@ from trl_lint.wording.shown_code import shown_source, source_of
 class MainProcessOnlyValue(Rule[ValueLacked]):
     code = "TRL017"
     name = "main-process-only-value"
-    consequences = (Consequence.CRASH,)
+    consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING)
 
     def check(self, event: ValueLacked) -> Iterator[Violation]:
         if event.module.one_process:
@@ -98,6 +101,7 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
             message=_message(event, name),
             provenance=provenance,
             help=_help(event, name),
+            consequence=Consequence.WRONG_TRAINING if event.absence.instead is Instead.NONES else None,
             by_hand="the code does not show whether the other ranks need it",
             cause=(id(event.absence.bound.node), event.absence.bound.module.path),
         )
@@ -112,6 +116,11 @@ def _message(event: ValueLacked, name: str) -> str:
             "with several processes, the others fail here"
         )
     where = _ranks(absence)
+    if absence.instead is Instead.NONES:
+        return (
+            f"`{name}` has only None in it on {where}, and all ranks use it: with several processes, those without "
+            "values go on with None"
+        )
     is_for_others = event.control.is_chosen_by_rank
     if absence.is_none:
         users, failing = ("these", "they") if is_for_others else ("all ranks", "those without it")
@@ -124,7 +133,7 @@ def _ranks(absence: Absence) -> str:
     """The ranks that the message begins with: those that have None, or those that have a value."""
     if absence.is_by_decorator:
         return f"ranks that `@{source_of(absence.condition)}` {'does not let' if absence.is_none else 'lets'} in"
-    holds = absence.holds is not absence.is_none
+    holds = absence.holds is not (absence.is_none or absence.instead is Instead.NONES)
     return f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
 
 
@@ -132,6 +141,8 @@ def _help(event: ValueLacked, name: str) -> str:
     absence = event.absence
     if absence.test == PREPARES:
         return "define it in `setup`, which all processes run"
+    if absence.instead is Instead.NONES:
+        return f"send it to all ranks before they use it: `{name} = broadcast_object_list({name})`"
     if absence.is_none:
         return f"use it only where it is there (`if {name} is not None:`), or give every rank one"
     guard = f" (`if {source_of(absence.condition)}:`)" if event.is_here and absence.holds else ""

@@ -23,7 +23,7 @@ from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import below, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.processes import lacking_ranks
+from trl_lint.analysis.transfer.processes import lacking_ranks, placeholders
 from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.equality import same_facts
@@ -169,6 +169,8 @@ def of_entry(frame: Frame, node: cst.Subscript, container: Value, index: Value, 
     """The value of a subscript, with its absence if it is one entry of a list or dict that a function has under a name
     of its own: `box[0]`. Other functions may give it another one.
     """
+    if container.absence is not None:
+        placeholders.note_read(frame, node, container.absence)
     is_one = isinstance(container, ContainerValue) and len(container.identities) == 1
     if value.absence is None or not is_one or type(index.const) not in (int, str) or not _is_none_on_some(value):
         return value.as_present()

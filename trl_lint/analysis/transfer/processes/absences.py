@@ -32,7 +32,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     self_attribute,
 )
-from trl_lint.analysis.transfer.processes import changed_on_some, chosen_numbers
+from trl_lint.analysis.transfer.processes import changed_on_some, chosen_numbers, placeholders
 from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
@@ -204,6 +204,8 @@ def lacking_after(
         changed_on_some.note_calls(division, code, mine)
         free = _is_free_name(frame)
         found.names.update(_lacking(division, code, (before.names, mine.names, other.names), free))
+        for name in placeholders.filled_by_one_branch(before, mine, other):
+            found.names.setdefault(name, division.absence(binding_of(code, name) or node.test, Instead.NONES))
         of_objects: _Memories[_AttributeKey] = (before.attributes, mine.attributes, other.attributes)
         found.attributes.update(_lacking(division, code, of_objects, frame.objects.attribute_writes.__contains__))
         found.entries.update(_lacking_entries(division, code, (before.heap, mine.heap, other.heap)))
