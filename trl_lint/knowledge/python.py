@@ -183,6 +183,8 @@ ENVIRONMENT = frozenset({"environ", "getenv"})
 ABORTS = "os.abort"
 ENDS_PROCESS = frozenset({"os._exit", "sys.exit", ABORTS})
 ENDS_PROCESS_UNBOUND = frozenset({"exit", "quit"})
+# What code calls these, without the module.
+NAMES_OF_ENDS = ENDS_PROCESS_UNBOUND | {each.rpartition(".")[2] for each in ENDS_PROCESS}
 # The function that ends the process of this number, and the one that has the number of the calling process.
 KILLS = "os.kill"
 OWN_PROCESS = "os.getpid"

@@ -17,6 +17,7 @@ Events of a program in which gradients are off and the loader is a prepared one:
     print(figures)                        the same as of `mean`, for what the dict holds
     print(figures["accuracy"])            none: it has been shown
     print(rank, mean)                     none: it says which rank the metric is from
+    if isnan(mean): print(mean); exit(1)  none: it says why this rank stops
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, MetricShown
+from trl_lint.analysis.program.blocks import is_before_a_failure
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, shown_in
 from trl_lint.analysis.program.idioms.written_files import path_of
@@ -156,6 +158,8 @@ def _emit(
     if any(_is_rank(value) if id(each) in passed else _names_rank(value) for each, value in printed):
         return
     if frame.memory.control.is_chosen_by_rank and for_other_ranks.are_met(frame, node):
+        return
+    if is_before_a_failure(frame.root, node):
         return
     if passed:
         of_caller = frame.trace.notes.of(ShownParameters)

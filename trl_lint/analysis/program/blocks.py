@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import LOOPS, innermost, inwards, of_class
+from trl_lint.analysis.program.syntax import LOOPS, innermost, inwards, last_name, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
+from trl_lint.knowledge.python import NAMES_OF_ENDS
 
 
 def is_blank(suite: cst.BaseSuite) -> bool:
@@ -45,6 +46,18 @@ def exits_of_loop(root: cst.CSTNode, loop: cst.For | cst.While) -> list[cst.CSTN
     """The statements in the body of a loop that end it: each `return`, and each `break` of its own."""
     exits: list[cst.CSTNode] = list(of_class(loop.body, cst.Return))
     return exits + [each for each in of_class(loop.body, cst.Break) if innermost(root, each, *LOOPS) is loop]
+
+
+def is_before_a_failure(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether the block around a place ends with an error, or with a failure of the process: `sys.exit(1)`."""
+    block = innermost(root, node, cst.IndentedBlock)
+    match None if block is None else last_statement(block):
+        case cst.Raise():
+            return True
+        case cst.Expr(value=cst.Call(func=func, args=[cst.Arg(value=status), *_])):
+            is_done = isinstance(status, cst.Integer) and status.evaluated_value == 0
+            return last_name(func) in NAMES_OF_ENDS and not is_done
+    return False
 
 
 def raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

@@ -27,10 +27,9 @@ from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.python import ENDS_PROCESS, ENDS_PROCESS_UNBOUND
+from trl_lint.knowledge.python import NAMES_OF_ENDS
 
 Evaluate: TypeAlias = Callable[[Frame, cst.BaseExpression], Value]
-ENDS = ENDS_PROCESS_UNBOUND | {each.rpartition(".")[2] for each in ENDS_PROCESS}
 
 
 def refuses_several(frame: Frame, branch: cst.If, evaluate: Evaluate) -> bool:
@@ -57,7 +56,7 @@ def refusals_in(body: cst.BaseSuite) -> tuple[cst.If, ...]:
 def _may_leave(statement: cst.CSTNode) -> bool:
     """Whether a statement may leave the block around it, or end the process, without an error."""
     leaves = any(of_class(statement, kind) for kind in EXITS)
-    return leaves or any(last_name(each.func) in ENDS for each in of_class(statement, cst.Call))
+    return leaves or any(last_name(each.func) in NAMES_OF_ENDS for each in of_class(statement, cst.Call))
 
 
 def _asks_for_several(frame: Frame, branch: cst.If, test: cst.BaseExpression, evaluate: Evaluate) -> bool:

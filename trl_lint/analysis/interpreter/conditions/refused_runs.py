@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import truth
-from trl_lint.analysis.interpreter.conditions.refused_blocks import ENDS, Evaluate, refusals_in, refuses_several
+from trl_lint.analysis.interpreter.conditions.refused_blocks import Evaluate, refusals_in, refuses_several
 from trl_lint.analysis.program.blocks import ends_outside, last_statement
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_other_object, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.objects import FunctionValue
@@ -43,6 +43,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import World
 from trl_lint.domain.kinds import ProjectName
+from trl_lint.knowledge.python import NAMES_OF_ENDS
 
 _CONSTANTS = frozenset({"False", "None", "True"})
 
@@ -165,7 +166,7 @@ def _ends_run(body: cst.BaseSuite) -> bool:
         case cst.Raise():
             return True
         case cst.Expr(value=cst.Call(func=func)):
-            return last_name(func) in ENDS
+            return last_name(func) in NAMES_OF_ENDS
     return False
 
 
