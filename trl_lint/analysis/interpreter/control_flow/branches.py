@@ -31,7 +31,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
 )
 from trl_lint.analysis.interpreter.conditions.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
-from trl_lint.analysis.interpreter.control_flow import numbers_by_rank, process_exits
+from trl_lint.analysis.interpreter.control_flow import left_together, numbers_by_rank, process_exits
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects.flags_by_rank import restore_after_branch
 from trl_lint.analysis.program.idioms import set_before
@@ -158,6 +158,8 @@ def _run_branch(
     frame.memory = before.fork()
     is_other = engine_outcome(frame, node.test) is is_true or is_on_tpu(frame, node.test, is_true)
     frame.memory.control = inside.under_engine() if is_other else inside
+    if not is_true:
+        left_together.forget_those(frame, node)
     narrow(frame, node.test, is_true)
     if division.uniformity is Uniformity.DIVERGENT:
         narrowed = _narrowed(before, frame.memory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -11,7 +11,7 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
-from trl_lint.analysis.interpreter.control_flow import replaced_entries, write_only_names
+from trl_lint.analysis.interpreter.control_flow import left_together, replaced_entries, write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
 from trl_lint.analysis.interpreter.control_flow.collators import run_collators
 from trl_lint.analysis.interpreter.control_flow.training_loops import asking_for_batches, evaluates, trained_on
@@ -222,7 +222,7 @@ def _loop(
             observe(frame, branch)
     forever = begins and isinstance(node, cst.While) and _is_endless(frame, node, settled.head)
     is_agreed = _is_per_sample(trips.rank) and all_synchronise(settled.head.control, frame.sync_points[start:])
-    after = _state_after(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
+    after = _state_after(frame, node, before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
     if after is None:
         return False
     # After a `break` all ranks continue after the loop; after a `return` or the end of a process they do not.
@@ -332,16 +332,33 @@ def _temporal(trips: Rank) -> Rank:
     return ranks.nonlinear(Rank(State.LOCAL, trips.origins)) if trips.differs else ranks.SAME
 
 
-def _state_after(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> Memory | None:
+def _state_after(
+    frame: Frame, node: cst.For | cst.While, before: Memory, settled: _Settled, divided: Rank, forever: bool
+) -> Memory | None:
     """The state after a loop: the join of the state at its head (which covers zero iterations) and at its `break`s."""
     after: Memory | None = None
     if not forever:
         after = settled.head
         if divided.differs:
             _divide_counters(before, after, divided)
+    parted = left_together.split(frame, node, settled.loop)
+    if parted is None:
+        return _with_breaks(before, after, settled.loop.breaks, before.control)
+    staying = _with_breaks(before, after, parted.staying, parted.without_leaving(before.control))
+    after = _with_breaks(before, staying.fork() if staying else None, parted.leaving, before.control)
+    if staying is not None and after is not None:
+        left_together.note(frame, parted, staying, after)
+    return after
+
+
+def _with_breaks(before: Memory, after: Memory | None, breaks: Sequence[Memory], known: Control) -> Memory | None:
+    """The join of a state after a loop with those of ranks that have left it by a `break`.
+
+    before: the state before the loop. known: the conditions that keep away none of the ranks that it is asked for.
+    """
     chosen = ranks.SAME
-    for memory in settled.loop.breaks:
-        leaving = _inner_conditions(before.control, memory.control)
+    for memory in breaks:
+        leaving = _inner_conditions(known, memory.control)
         chosen = _temporal(_divergence(leaving)) if leaving else chosen
         staying = None if after is None else (after.names.copy(), after.attributes.copy())
         after = memory if after is None else after.merge(memory, chosen)

@@ -153,7 +153,11 @@ def _raise(frame: Frame, node: cst.Raise) -> bool:
 def _leave_iteration(frame: Frame, node: cst.Break | cst.Continue) -> bool:
     if frame.loops:
         loop = frame.loops[-1]
-        (loop.breaks if isinstance(node, cst.Break) else loop.continues).append(frame.memory)
+        if isinstance(node, cst.Break):
+            loop.breaks.append(frame.memory)
+            loop.left_by.append(node)
+        else:
+            loop.continues.append(frame.memory)
     frame.exits.append(node)
     return False
 

@@ -74,14 +74,14 @@ def leave_together(
 def _is_repeated(root: cst.CSTNode, branch: cst.If, leaving: cst.CSTNode, points: Sequence[cst.CSTNode]) -> bool:
     known = [part for each in _conditions(root, branch, leaving) for part in outcomes_of_parts(each)]
     between: list[cst.CSTNode] = [branch]
-    for statement in _statements_after(root, branch):
+    for statement in statements_after(root, branch):
         if isinstance(statement, cst.If) and _ends_alike(root, statement, branch, leaving):
             needed = outcomes_of_parts(Condition(statement.test, True))
             last = last_statement(statement.body) or statement
             return (
                 not any(precedes(root, each, last) for each in points)
                 and all(any(_are_equal(each, one) for one in known) for each in needed)
-                and _stays(root, statement.test, between)
+                and has_one_outcome(root, statement.test, between)
             )
         if any(isinstance(each, EXITS) for each in below(statement)):
             return False
@@ -95,7 +95,8 @@ def _conditions(root: cst.CSTNode, branch: cst.If, leaving: cst.CSTNode) -> list
     return [Condition(each.test, holds) for each, holds in ifs_around(root, leaving) if id(each) in inside]
 
 
-def _statements_after(root: cst.CSTNode, branch: cst.If) -> Iterator[cst.CSTNode]:
+def statements_after(root: cst.CSTNode, branch: cst.BaseCompoundStatement) -> Iterator[cst.CSTNode]:
+    """The statements behind a branch, or a loop, in the block that it is in."""
     block = next(reversed(ancestors(root, branch)), None)
     if isinstance(block, (cst.IndentedBlock, cst.Module)):
         yield from block.body[block.body.index(branch) + 1 :]
@@ -115,7 +116,7 @@ def _are_equal(one: Condition, other: Condition) -> bool:
     return one.holds is other.holds and one.test.deep_equals(other.test)
 
 
-def _stays(root: cst.CSTNode, test: cst.BaseExpression, between: Sequence[cst.CSTNode]) -> bool:
+def has_one_outcome(root: cst.CSTNode, test: cst.BaseExpression, between: Sequence[cst.CSTNode]) -> bool:
     """Whether a test has one outcome throughout some statements: nothing in it is bound there, or may be changed."""
     inside = {id(each) for statement in between for each in below(statement)}
     changing = [each for statement in between for each in of_class(statement, cst.Call)]
