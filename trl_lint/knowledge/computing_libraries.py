@@ -25,6 +25,8 @@ FUNCTIONS = frozenset({
     "nltk.bleu_score", "nltk.edit_distance", "nltk.metrics", "nltk.ngrams", "nltk.pos_tag", "nltk.sent_tokenize",
     "nltk.stem", "nltk.tokenize", "nltk.translate", "nltk.util", "nltk.word_tokenize", "opt_einsum", "pesq", "piq",
     "pycocotools.cocoeval.COCOeval", "pycocotools.mask", "pypinyin", "pystoi", "pytorch3d.loss",
+    "pytorch3d.ops.ball_query", "pytorch3d.ops.corresponding_points_alignment",
+    "pytorch3d.ops.estimate_pointcloud_normals", "pytorch3d.ops.knn_gather", "pytorch3d.ops.knn_points",
     "pytorch3d.transforms", "pytorch_metric_learning.utils.accuracy_calculator",
     "pytorch_metric_learning.utils.loss_and_miner_utils", "pytorch_msssim", "pytorch_ssim", "qwen_vl_utils",
     "rapidfuzz", "regex", "rouge_chinese", "sacrebleu", "segmentation_models_pytorch.metrics",
