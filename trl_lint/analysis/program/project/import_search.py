@@ -130,7 +130,8 @@ class ImportSearch:
     def _search_added(self, dotted: str, path: Path, added: Sequence[str]) -> Path | None:
         """The file in one of the folders that a file adds to the search path, in the nearest one of its name.
 
-        Where they are is computed (`os.path.join(here, "src")`), so that only how they end is known.
+        Where they are is computed (`os.path.join(here, "src")`), so that only how they end is known; of one above the
+        file, it may be any that has what is imported.
         """
         first = dotted.partition(".")[0]
         if not first or first in sys.stdlib_module_names or _is_library(first):

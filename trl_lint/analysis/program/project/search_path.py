@@ -9,7 +9,10 @@ For example, in `tools/`:
                     lib_path = os.path.join(here, "..", "lib")
                     add_path(lib_path)
 
-Where a folder is is computed, so only how its path ends is known: `lib`.
+Where a folder is is computed, so only how its path ends is known: `lib`. One above the file, of which not even that is
+known, is written `.`:
+
+    sys.path.append(os.path.join(os.path.dirname(__file__), os.path.pardir))
 """
 
 from __future__ import annotations
@@ -27,14 +30,18 @@ if TYPE_CHECKING:
 
 _SEARCH_PATH = b"sys.path."
 # `sys.path.insert(0, os.path.join(here, "src"))`, and the texts in it.
-_ADDS_FOLDER = re.compile(rb"\bsys\.path\.(?:append\(|insert\([ \t]*\d+[ \t]*,)([^\n;]*)")
+_ADDS_FOLDER = re.compile(rb"\bsys\.path\.(?:append\(|insert\([ \t]*\d+[ \t]*,)\s*([^\n;]*)")
 _TEXTS = re.compile(rb"\"([^\"\n]*)\"|'([^'\n]*)'")
 _FROM_ROOT = re.compile(rb"[ \t]*[\"']/(?!\.\.)")
 _UPWARDS = re.compile(r"^(?:\.{0,2}/)+")
+# `os.pardir`, `Path(__file__).parent.parent`, `dirname(dirname(__file__))`, and texts that are all dots.
+_ABOVE = re.compile(rb"\bpardir\b|\.parent\.parent\b|\.parents\[[1-9]\]|\bdirname\([^()]*\bdirname\(")
 # `path` and `str(path)`, up to the end of the call.
 _ONE_NAME = re.compile(rb"[ \t]*(?:(?:str|os\.fspath)\([ \t]*)?([A-Za-z_]\w*)[ \t]*\)")
 # `import _init_paths`: its code runs first.
 _IMPORTS = re.compile(rb"^import[ \t]+(\w+)", re.MULTILINE)
+# A folder around the file, whichever it is.
+ABOVE = "."
 # A name stands for a variable, which is a parameter of a function, whose argument is a variable.
 _MOST_STEPS = 3
 
@@ -60,13 +67,17 @@ def added_folders(source: bytes) -> tuple[str, ...]:
         return ()
     code = code_of(source)
     added = (text for each in _ADDS_FOLDER.findall(code) for text in _meant(code, each, _MOST_STEPS))
-    texts = (
-        "/".join((double or single).decode(errors="replace") for double, single in _TEXTS.findall(each))
-        for each in added
-        if not _FROM_ROOT.match(each)
-    )
-    folders = (_UPWARDS.sub("", each).strip("/") for each in texts)
-    return tuple(dict.fromkeys(each for each in folders if each.strip(".")))
+    folders = (_folder(each) for each in added if not _FROM_ROOT.match(each))
+    return tuple(dict.fromkeys(filter(None, folders)))
+
+
+def _folder(argument: bytes) -> str:
+    """How a folder ends; `.` if it is only known to be above the file, and nothing if that is not known either."""
+    text = "/".join((double or single).decode(errors="replace") for double, single in _TEXTS.findall(argument))
+    folder = _UPWARDS.sub("", text).strip("/")
+    if folder.strip("."):
+        return folder
+    return ABOVE if _ABOVE.search(argument) or ".." in text else ""
 
 
 def _meant(code: bytes, argument: bytes, steps: int) -> Iterator[bytes]:
