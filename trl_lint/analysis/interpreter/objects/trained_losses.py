@@ -6,6 +6,7 @@
     model(batch).sum().backward()             local(data): the backward pass starts from what is computed here
     loss = all_reduce_mean(other)             unknown: by its name, the function may have reduced it
     loss = engine.compute(batch, all_gather)  unknown, likewise
+    loss, accuracy = criterion(x, y)          unknown, if the forward of the project's `criterion` gathers
 
 Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
 """
@@ -17,9 +18,11 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import method_order
+from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.training_loss import helpers_in, trained_targets
 from trl_lint.analysis.program.syntax import callee_of, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import exchanging_models
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import TensorValue
@@ -79,8 +82,8 @@ def _read_attributes(frame: Frame) -> None:
 
 
 def _may_be_reduced(frame: Frame) -> bool:
-    """Whether what the current statement calls has a name by which it may reduce the loss over the ranks, or what it
-    passes has one of an exchange between them.
+    """Whether what the current statement calls has a name by which it may reduce the loss over the ranks, or gathers
+    in its own code what they have, or what it passes has the name of an exchange.
     """
     if frame.statement is None:
         return True
@@ -88,4 +91,17 @@ def _may_be_reduced(frame: Frame) -> bool:
         passed = (last_name(each.value) for each in call.args if isinstance(each.value, (cst.Attribute, cst.Name)))
         if MAY_REDUCE.fits(last_name(callee_of(call))) or any(map(EXCHANGES.fits, passed)):
             return True
+        if _gathers(frame, call.func):
+            return True
     return False
+
+
+def _gathers(frame: Frame, callee: cst.BaseExpression) -> bool:
+    """Whether a callee is a model of the project whose forward gathers what all ranks have."""
+    known = None
+    if isinstance(callee, cst.Name):
+        known = frame.engine.lookup(frame, callee.value)
+    elif frame.cls is not None and (own := self_attribute(callee)):
+        known = frame.read_attribute(frame.cls, own)
+    model = None if known is None else class_of(frame.engine.settle(known))
+    return model is not None and exchanging_models.gathers(frame, model)
