@@ -80,6 +80,7 @@ def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
     differing = (each for each in control.conditions if each.rank.differs)
     tests = ((each, place_of(each)) for each in differing)
     alike = {id(each.provenance) for each, test in tests if test and _is_alike(frame, test, node)}
+    alike.update(id(each.provenance) for each in control.conditions if each.rank == ranks.SETTING)
     if alike:
         control = control.without_conditions(frozenset(alike))
     differs = [each for each in control.conditions if each.rank.differs]
