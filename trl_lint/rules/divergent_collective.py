@@ -193,8 +193,9 @@ def _is_sure(event: Divergence) -> bool:
         return False
     if event.origins == Origin.RANK:
         return not _compares_numbers_of_processes(event) or _is_set_on_some_ranks(event)
-    # An additional draw does not make data the same on all ranks.
+    # An additional draw does not make data the same on all ranks, nor does one that only the main process asks for.
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG)) and Origin.DATA not in event.origins
+    by_chance = by_chance and not _has_part_on_rank(event, event.condition.node)
     if _asks_for_broken_data(event, by_chance) or _asks_for_no_number(event):
         return False
     if event.by is DividedBy.EXCEPTION:
@@ -202,6 +203,17 @@ def _is_sure(event: Divergence) -> bool:
     if _depends_on_data_of_another_file(event):
         return False
     return event.by is not DividedBy.LOOP and not by_chance
+
+
+def _has_part_on_rank(event: Divergence, test: CSTNode) -> bool:
+    """Whether a condition needs a test of the rank alone: `is_main_process and step % every == 0`."""
+    from libcst import And, BooleanOperation
+
+    match test:
+        case BooleanOperation(left=left, operator=And(), right=right):
+            return _has_part_on_rank(event, left) or _has_part_on_rank(event, right)
+    known = event.node_values.get(id(test))
+    return known is not None and known.rank.origins == Origin.RANK
 
 
 def _depends_on_data_of_another_file(event: Divergence) -> bool:

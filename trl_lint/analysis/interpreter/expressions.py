@@ -290,6 +290,8 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     for setting, test in ((left, right), (right, left)):
         if setting.rank == ranks.SETTING and test.rank.differs and test.dtype == "bool":
             return derived(test.rank, Kind.NUMBER, test, dtype="bool")
+    if is_and and left.rank.differs and right.rank.origins == Origin.RANK:
+        value = value.replace(provenance=right.provenance)  # the ranks that it leaves out tell most
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     is_mixed = value.kind is Kind.UNKNOWN or value.kind not in (left.kind, right.kind)
     return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value

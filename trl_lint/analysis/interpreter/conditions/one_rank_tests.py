@@ -5,6 +5,7 @@ Whatever the other parts are, some rank gets false:
     ready and rank == 0          all but rank 0
     rank and policy              rank 0, whose number is false
     not rank and policy          all but rank 0
+    writer is not None and due   all but rank 0, if it is the one that makes the writer
     rank in members and ready    nothing is known: all may be members
 """
 
@@ -13,11 +14,12 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
-from trl_lint.analysis.program.syntax import last_name, resolved
+from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
+from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_FIELD, RANK_NUMBER
 
 
 def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
@@ -26,10 +28,28 @@ def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bo
         return True
     if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER and _is_truth_of_rank(node):
         return True
+    if value.rank.is_by_rank and _asks_for_presence(node) and _is_of_one_that_has_it(value):
+        return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
         return False
     sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
     return any(known is not None and selects_one_rank(frame, side, known) for side, known in sides)
+
+
+def _asks_for_presence(node: cst.BaseExpression) -> bool:
+    match node:
+        case cst.Comparison(_, [cst.ComparisonTarget(cst.Is() | cst.IsNot(), cst.Name("None"))]):
+            return True
+    return False
+
+
+def _is_of_one_that_has_it(value: Value) -> bool:
+    """Whether a test of a single rank decides who has something."""
+    tests = (each.node for each in steps(value.provenance))
+    return any(
+        MAIN_PROCESS.fits(last_name(callee_of(each))) or (isinstance(each, cst.Comparison) and _is_of_one_rank(each))
+        for each in tests
+    )
 
 
 def _is_of_one_rank(node: cst.BaseExpression) -> bool:
