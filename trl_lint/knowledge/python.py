@@ -28,6 +28,8 @@ _PASSES_ON = (
     "torchaudio.datasets.utils.bg_iterator", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm",
     "tqdm.tqdm",
 )  # fmt: skip
+# The last parts of their names: what they are told by keyword does not change what they yield.
+PASS_ON = frozenset(name.rpartition(".")[2] for name in _PASSES_ON)
 # They tell a type checker the class of their second argument, and return that argument.
 _SAYS_CLASS = ("typing.cast", "typing_extensions.cast")
 # They show text to the user; each rank has its own output, so that they are no sinks of metrics.

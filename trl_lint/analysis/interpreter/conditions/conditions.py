@@ -20,6 +20,7 @@ from trl_lint.analysis.interpreter.conditions import (
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
 from trl_lint.analysis.interpreter.objects.present_on_some import used
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
+from trl_lint.analysis.program.idioms.passed_on import deciding_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -105,7 +106,7 @@ def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Contr
             )
         return _unknown_control(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
     is_known = value.const not in OPEN or value.rank == ranks.REDUCED
-    if not is_known and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+    if not is_known and any(map(MAY_ASK_FOR_RANK.fits, deciding_names(test))):
         return _unknown_control(frame, test)
     return UNIFORM
 
