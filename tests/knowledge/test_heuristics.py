@@ -923,6 +923,15 @@ CASES = {
         loop("x = accelerator.gather(batch['class_labels'])") + PADDED,
         0,
     ),
+    "PADS_LABELS": Case(
+        rule("TRL005"),
+        loop("x = accelerator.gather(batch['labels'])") + PADDED + "models = T5ForConditionalGeneration, "
+        "DataCollatorForSeq2Seq\n",
+        1,
+        loop("x = accelerator.gather(batch['labels'])") + PADDED + "models = T5ForConditionalGeneration, "
+        "DataCollatorForMultipleChoice\n",
+        0,
+    ),
     "FIXED_LENGTHS": Case(
         rule("TRL005"),
         loop("x = accelerator.gather(batch['input_ids'])") + PADDED + "block_size = 128\n",

@@ -682,6 +682,14 @@ PADDED_LABELS = Guess(
     says="A batch field with this name holds one label per token, padded in the same way.",
     because="trl 0.11.4, trainer/bco_trainer.py and kto_trainer.py: `completion_labels`, `KL_completion_labels`",
 )
+PADS_LABELS = Guess(
+    group=BATCHES,
+    pattern=r"DataCollatorFor(?:Seq2Seq|TokenClassification)\b",
+    says="In a file with one of these that loads a model of tokens, and none of samples, the labels of a batch are "
+    "padded in the same way.",
+    because="transformers, examples/pytorch: `run_summarization_no_trainer.py` and `run_ner_no_trainer.py` pad "
+    "`batch['labels']` across processes before they gather them; tests/evaluation/missed_models/labels_of_tokens.py",
+)
 FIXED_LENGTHS = Guess(
     group=BATCHES,
     pattern=r"""padding["']?\s*[=:]\s*["']max_length["']|PaddingStrategy\.MAX_LENGTH|pad_to_max_length"""

@@ -36,6 +36,8 @@ def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
     if heuristics.PADDED_LABELS.fits(name) or heuristics.PADDED_FIELD.fits(name):
         return Shape((SAME, RAGGED), _BATCH_REASON)
     if name == "labels":
+        if frame.module.shows(heuristics.PADS_LABELS) and _shows_tokens(frame):
+            return Shape((SAME, RAGGED), _BATCH_REASON)
         return Shape((SAME,), _BATCH_REASON, open=True, tokens=True)
     return None
 
@@ -102,6 +104,11 @@ def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
             return False
         if trainers & table.TOKEN_TRAINERS:
             return True
+    return _shows_tokens(frame)
+
+
+def _shows_tokens(frame: Frame) -> bool | None:
+    """Whether the models that a file names have one row of logits per token; None if unknown."""
     tokens, samples = map(frame.module.shows, (heuristics.TOKEN_MODELS, heuristics.SAMPLE_MODELS))
     return None if tokens is samples else tokens
 
