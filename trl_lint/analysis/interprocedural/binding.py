@@ -57,7 +57,7 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value 
             index = len(positional)
             names[name] = _starred_arguments(frame, parameter, rest, args.star)
         elif parameter.star == "**":
-            names[name] = _keywords_of(frame, parameter, args, bound)
+            names[name] = _keywords_of(frame, function, parameter, args, bound)
         elif parameter.positional and index < len(positional):
             index_passed = index - (receiver is not None)
             expression = args.expression(index_passed) if index_passed >= 0 else None
@@ -195,9 +195,15 @@ def rest_from(given: Value, position: int) -> Value:
     return given.with_parts(given.items[position:]) if isinstance(given, TupleValue) else given
 
 
-def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, bound: set[str]) -> Value:
+def _keywords_of(frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments, bound: set[str]) -> Value:
     entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in bound}
-    return frame.allocate(parameter.node, Cell("dict", entries, args.double))
+    rest = args.double if args.double is not None or entries else options_of(function)
+    return frame.allocate(parameter.node, Cell("dict", entries, rest))
+
+
+def options_of(function: FunctionInfo) -> Value | None:
+    """What `**options` of a command gets where no known code passes it any: those of the command line."""
+    return settings.SETTING if function.is_command else None
 
 
 def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:

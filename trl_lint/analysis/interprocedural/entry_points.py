@@ -19,7 +19,7 @@ from trl_lint.analysis.interprocedural import (
     run_by_all,
     unseen_makers,
 )
-from trl_lint.analysis.interprocedural.binding import bind, rest_from
+from trl_lint.analysis.interprocedural.binding import bind, options_of, rest_from
 from trl_lint.analysis.interprocedural.contexts import MAX_CONTEXTS, CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
 from trl_lint.analysis.interprocedural.library_hooks import (
@@ -204,7 +204,7 @@ class Engine(Runs):
                     key: self._traced(frame, parameter, value, key) for key, value in ordered if key not in names
                 }
                 rest.pop("*", None)
-                star = rest.pop("**", None)
+                star = rest.pop("**", options_of(function))
                 names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))
                 continue
             if parameter.star == "*":
