@@ -192,6 +192,49 @@ def test_a_trainer_may_share_no_data_out(sampler, trainer, is_reported, is_apart
     assert bool(findings) is is_reported
 
 
+DATA_FILE = """\
+import lightning as L
+from torch.utils.data import DataLoader, DistributedSampler
+from dealers import Dealer
+
+
+class Data(L.LightningDataModule):
+    def train_dataloader(self):
+        return DataLoader(self.rows, batch_sampler={})
+
+    def val_dataloader(self):
+        return DataLoader(self.rows, batch_size=8{})
+"""
+OF_DATA_FILE = """\
+import lightning as L
+from data import Data
+from module import Module
+
+
+def main(net):
+    L.Trainer(devices=-1, use_distributed_sampler=False).fit(Module(net), datamodule=Data())
+"""
+
+
+@pytest.mark.parametrize(
+    ("trained", "validated", "is_reported"),
+    [
+        ("Dealer(self.rows, num_replicas=8)", ", sampler=DistributedSampler(self.rows)", True),
+        ("Dealer(self.rows, num_replicas=8)", ", sampler=Dealer(self.rows)", True),
+        ("Dealer(self.rows, num_replicas=8)", ", **self.options", True),
+        # What deals the rows of a training says nothing of a loader without any sampler.
+        ("Dealer(self.rows, num_replicas=8)", "", False),
+    ],
+)
+def test_a_file_that_a_program_imports_may_share_data_out(trained, validated, is_reported, tmp_path):
+    (tmp_path / "module.py").write_text(MODULE.format('self.log("val_loss", loss, prog_bar=True)', "pass"))
+    (tmp_path / "data.py").write_text(DATA_FILE.format(trained, validated))
+    (tmp_path / "program.py").write_text(OF_DATA_FILE)
+    (tmp_path / "pyproject.toml").touch()
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL003",)))
+    assert bool(findings) is is_reported
+
+
 HELPERS = """\
 STRATEGY = "ddp"
 import lightning as L

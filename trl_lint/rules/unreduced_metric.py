@@ -58,8 +58,9 @@ nothing runs Lightning's `Trainer` or `LightningCLI`, or where only programs tha
 class; nor if all Trainers that may run it have `limit_val_batches=0`, or no data to validate on. What it logs in its
 training steps is that of a batch, as noisy on one rank as on all of them, and not reported. What it logs of a whole
 epoch of training (`on_epoch=True`, or at its end) and of a test, which Lightning advises to run on one device, is not
-in the default set. If all trainers that run it have `use_distributed_sampler=False`, and no program names a
-`DistributedSampler`, each process may have all of the data: nothing is reported.
+in the default set. If all trainers that run it have `use_distributed_sampler=False`, each process may have all of the
+data: nothing is reported, unless a program names a `DistributedSampler`, or a file that it imports one, or
+`num_replicas`, and has no `val_dataloader` without a sampler.
 
 The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
 common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from trl_lint.analysis.interprocedural.summaries import Runs, Summary
-from trl_lint.analysis.program.definitions.creations import programs_of
-from trl_lint.analysis.program.definitions.lightning_trainers import share_data_out
+from trl_lint.analysis.program.definitions.creations import parts_of_programs, programs_of
+from trl_lint.analysis.program.definitions.lightning_trainers import DEALS_ROWS, share_data_out
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Cell
@@ -62,9 +62,14 @@ def _passed(engine: Runs, cls: ClassInfo, name: str) -> Mapping[str, Value]:
     """What Lightning passes to a method; no batch is known to be of this rank where no trainer shares the rows out."""
     bases = cls.library_bases()
     parameters = lightning.parameters_of(name, bases)
-    if not parameters or not lightning.is_module(bases) or share_data_out(programs_of(engine.project, cls)):
+    if not parameters or not lightning.is_module(bases) or _share_data_out(engine, cls):
         return parameters
     return lightning.parameters_of(name, bases, shared_out=False)
+
+
+def _share_data_out(engine: Runs, cls: ClassInfo) -> bool:
+    parts = parts_of_programs(engine.project, cls, DEALS_ROWS)
+    return share_data_out(programs_of(engine.project, cls), parts)
 
 
 def _ended(engine: Runs, cls: ClassInfo, name: str, summary: Summary, enter: Enter) -> Summary | None:

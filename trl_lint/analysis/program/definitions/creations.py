@@ -67,10 +67,23 @@ def asks_for_one_device(project: Project, cls: ClassInfo) -> bool:
 
 def programs_of(project: Project, cls: ClassInfo) -> tuple[cst.Module, ...]:
     """The code of the linted files that create an object of a class by its name: of its own file first."""
-    return project.notes.cached((programs_of, cls), lambda: (cls.module.tree, *_find_programs(project, cls)))
+    return tuple(each.tree for each in _programs_of(project, cls))
 
 
-def _find_programs(project: Project, cls: ClassInfo) -> Iterator[cst.Module]:
+def parts_of_programs(project: Project, cls: ClassInfo, pattern: re.Pattern[bytes]) -> Iterator[cst.Module]:
+    """The code of the files that these import, and in which a pattern is found."""
+    programs = _programs_of(project, cls)
+    found = {part for each in programs for part in imported_files(project, each.path, project.code(each.path))}
+    for part in sorted(found - {each.path for each in programs}):
+        module = project.module(part) if pattern.search(project.code(part)) is not None else None
+        yield from () if module is None else (module.tree,)
+
+
+def _programs_of(project: Project, cls: ClassInfo) -> tuple[Module, ...]:
+    return project.notes.cached((programs_of, cls), lambda: (cls.module, *_find_programs(project, cls)))
+
+
+def _find_programs(project: Project, cls: ClassInfo) -> Iterator[Module]:
     for path, code in project.linted_code(cls.name):
         if path != cls.module.path and any(cls.name in names for _, names in import_lines(code)):
             files = set(imported_files(project, path, code))
@@ -80,7 +93,7 @@ def _find_programs(project: Project, cls: ClassInfo) -> Iterator[cst.Module]:
                 *(imported_files(project, each, project.code(each)) for each in packages)
             ):
                 module = project.module(path)
-                yield from () if module is None else (module.tree,)
+                yield from () if module is None else (module,)
 
 
 def may_differ(project: Project, cls: ClassInfo, name: str) -> bool:

@@ -15,6 +15,7 @@ For example, nothing else takes this keyword:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import libcst as cst
@@ -30,8 +31,10 @@ from trl_lint.knowledge.lightning import (
     ONLY_TRAINERS_TAKE,
     RUNS_OF_TRAINER,
     SHARE_DATA_OUT,
+    VALIDATION_DATA,
 )
-from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
+from trl_lint.knowledge.lightning_runs import PLAIN_LOADER
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
 
 
 def trainer_by_use(module: Module, root: cst.CSTNode, name: str) -> LibraryInstance | None:
@@ -92,10 +95,11 @@ def _option_of(target: cst.BaseExpression) -> str:
     return ""
 
 
-def share_data_out(programs: Iterable[cst.Module]) -> bool:
+def share_data_out(programs: Iterable[cst.Module], parts: Iterable[cst.Module] = ()) -> bool:
     """Whether each process gets a share of the data where these programs have Trainers of Lightning run a module.
 
-    Unless all of them say otherwise, and no program names a sampler that does it instead.
+    Unless all of them say otherwise, and no program names a sampler that does it instead, nor does one of the files
+    that they import, for all that a module is validated on.
     """
     trees = tuple(programs)
     makers = [
@@ -103,10 +107,32 @@ def share_data_out(programs: Iterable[cst.Module]) -> bool:
     ]
     if not makers or not all(_shares_nothing_out(call) or _turns_it_off(tree) for tree, call in makers):
         return True
-    return any(_SAMPLER in names_in(tree) for tree in trees)
+    return any(_SAMPLER in names_in(tree) for tree in trees) or any(map(_deals_all, parts))
 
 
 _SAMPLER = DISTRIBUTED_SAMPLER.rpartition(".")[2]
+# What a file names that deals rows to the ranks by hand: torch's sampler, or how many of them its own is told of.
+DEALS_ROWS = re.compile(rb"\b(?:%b|%b)\b" % (_SAMPLER.encode(), RANKS_OF_SAMPLER[1].encode()))
+_DEALERS = frozenset({"batch_sampler", "sampler"})
+
+
+def _deals_all(part: cst.Module) -> bool:
+    """Whether the data of a file that deals rows are dealt for a validation, too, as far as its methods show it.
+
+    def val_dataloader(self): return DataLoader(self.rows, batch_size=8)     each process has all of these
+    """
+    loaders = (each for each in of_class(part, cst.FunctionDef) if each.name.value == VALIDATION_DATA)
+    return not any(_makes_plain_loader(each) for each in loaders)
+
+
+def _makes_plain_loader(function: cst.FunctionDef) -> bool:
+    made = [call for call in of_class(function, cst.Call) if last_name(call.func) == PLAIN_LOADER]
+    return any(
+        not any(
+            each.star == "**" or (each.keyword is not None and each.keyword.value in _DEALERS) for each in call.args
+        )
+        for call in made
+    )
 
 
 def _shares_nothing_out(call: cst.Call) -> bool:
