@@ -140,6 +140,14 @@ _EVENTS = (
 _OF_CHECKPOINTS = ("on_load_checkpoint", "on_save_checkpoint")
 TRAIN_DATA, VALIDATION_DATA = "train_dataloader", "val_dataloader"
 _OF_DATA = ("setup", TRAIN_DATA, VALIDATION_DATA)
+# A LightningCLI makes the trainer, and calls these hooks of an heir after it has run: by then there are all processes.
+# Source: lightning/pytorch/cli.py `LightningCLI.instantiate_trainer`, `._run_subcommand`
+_CLIS = {
+    "lightning.pytorch.cli.LightningCLI": _TRAINER,
+    **{f"{OLD_PACKAGE}.{name}.LightningCLI": OLD_TRAINER for name in ("cli", "utilities.cli")},
+}
+_CLI_SOURCE = "lightning/pytorch/cli.py::LightningCLI"
+_OF_CLI = frozenset(f"after_{each}" for each in RUNS_OF_TRAINER)
 # A BasePredictionWriter gets here, on each process, what that one has predicted.
 # Source: lightning/pytorch/callbacks/prediction_writer.py `BasePredictionWriter.on_predict_epoch_end`
 _WRITES = ("write_on_batch_end", "write_on_epoch_end")
@@ -306,6 +314,13 @@ ROWS: tuple[Row, ...] = (
             for name in sorted(RUNS_OF_TRAINER)),
       )),
 
+    *(row for name, trainer in _CLIS.items()
+      for row in (
+          Class(name=name, source=_CLI_SOURCE),
+          Attribute(name=f"{name}.trainer", source=f"{_CLI_SOURCE}.instantiate_trainer",
+                    value=created(trainer)),
+      )),
+
     # "The LightningModule, but possibly wrapped into DataParallel or DistributedDataParallel."
     *(row for trainer in (_TRAINER, OLD_TRAINER)
       for row in (
@@ -427,6 +442,8 @@ def hooks_of(bases: Collection[str]) -> frozenset[str]:
         return _HOOKS
     if is_fabric(bases):
         return frozenset({_RUNS})
+    if not _CLIS.keys().isdisjoint(bases):
+        return _OF_CLI
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
 
 
