@@ -224,6 +224,8 @@ RANK_DECORATORS = frozenset({
     "main_process_only", "master_only", "on_last_process", "on_local_main_process", "on_local_process",
     "on_main_process", "on_process", "rank_zero_experiment", "rank_zero_only",
 })  # fmt: skip
+# Those of them that give the other ranks an object of their own instead of None.
+RETURN_STAND_INS = frozenset({"rank_zero_experiment"})
 # Decorators that compile the function, or run it again: a collective in it would be traced or called twice.
 COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 # Decorators that make the function a command with options (click, typer, fastcore), and those that are used with them.

@@ -27,6 +27,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interprocedural import own_rank_decorators
+from trl_lint.analysis.interprocedural.bound_by_decorated import absence_of_result
 from trl_lint.analysis.interprocedural.own_rank_decorators import (
     division_by,
     function_around,
@@ -91,17 +92,21 @@ def _decorators_of(function: FunctionInfo) -> list[cst.BaseExpression]:
     return [each.decorator for each in getattr(function.node, "decorators", ())]
 
 
-def result_for_callers(frame: Frame, function: FunctionInfo, result: Value, decorated: Control) -> Value:
+def result_for_callers(
+    frame: Frame, function: FunctionInfo, result: Value, before: Control, decorated: Control
+) -> Value:
     """What callers get where the body of a function returns `result`: a decorator may reduce it.
 
-    decorated: which ranks its decorators let run it.
+    before: how the function is entered. decorated: which ranks its decorators let run it.
     """
     result = _changed_result(frame, function, result)
     if decorated.uniformity is not Uniformity.DIVERGENT:
         return result
     dividing = [found for each in _decorators_of(function) if (found := division_by(frame, each)) is not None]
     if not dividing and function.decorators & RANK_DECORATORS:
-        return of_some(result, decorated)
+        absence = None if result.kind is Kind.NONE else absence_of_result(frame, function, before, decorated)
+        joined = of_some(result, decorated)
+        return joined if absence is None else joined.replace(absence=absence)
     return result_of_some(dividing[0], result, decorated) if len(dividing) == 1 else UNKNOWN
 
 

@@ -230,7 +230,7 @@ class Runs(Definitions):
         result = early_returns.with_none_on_some(frame, result, divided)
         result = wrapped_returns.with_wrapped_way(frame, result)
         result = absences.of_returned(frame, entry, result)
-        result = decorators.result_for_callers(frame, function, result, decorated)
+        result = decorators.result_for_callers(frame, function, result, before, decorated)
         if memory is not None:
             frame.memory = memory
         early_returns.note_differing(frame, of_some, divided)
