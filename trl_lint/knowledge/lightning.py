@@ -94,9 +94,10 @@ SEEDS_ALL = frozenset(
 )
 SHARES_BY_HAND = rb"(?:use_distributed_sampler|replace_sampler_ddp)[\"']?\s*[=:]\s*False"
 # The strategies with which a Fabric puts a model into DDP, and those that shard it, some of them in place: a file names
-# the one that it uses.
-# Source: lightning/fabric/wrappers.py `_FabricModule.module`, which is the module inside; strategies/ddp.py
-WRAPS_IN_DDP = rb"strategy[\"']?\s*[:=]\s*(?:[\"']ddp|[\w.]*DDPStrategy\()"
+# the one that it uses. With none, it takes DDP for several devices, unless the command that starts it names another.
+# Source: lightning/fabric/wrappers.py `_FabricModule.module`, which is the module inside; strategies/ddp.py;
+# connector.py `_Connector._choose_strategy`
+WRAPS_IN_DDP = rb"strategy[\"']?\s*[:=]\s*(?:[\"']ddp|[\w.]*DDPStrategy\()|\bFabric\(\s*\)"
 WRAPS_OTHERWISE = rb"(?i)deepspeed|fsdp|model_?parallel"
 # The trainer that hooks of a callback get while it trains: its `model` is wrapped by then.
 _IN_FIT = "in_fit"
