@@ -145,6 +145,41 @@ def test_a_method_that_makes_the_loaders_is_told_to_shuffle(parts, is_found):
     assert SNIPPETS.places(text) == ['L.seed_everything(int(os.environ["RANK"]))'] * is_found
 
 
+OF_FUNCTION = """\
+import os
+import lightning as L
+from torch.utils.data import DataLoader
+
+def make(split, train=False):
+    rows = find(split)
+    {body}
+
+L.seed_everything(int(os.environ["RANK"]))
+trainer = L.Trainer(devices=4, strategy="ddp")
+loader = {train}
+trainer.fit(model(), loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_found"),
+    [
+        ({}, True),
+        ({"train": 'make("train", True)'}, True),
+        ({"body": "return DataLoader(rows, shuffle=True)", "train": 'make("train")'}, True),
+        ({"train": 'make("train")'}, False),
+        ({"train": 'make("train", train=flag())'}, False),
+        ({"body": "return DataLoader(rows, shuffle=train, sampler=own)"}, False),
+        ({"body": "if train:\n        return DataLoader(rows, shuffle=True)", "train": 'make("train")'}, False),
+    ],
+)
+def test_a_function_that_makes_the_loader_is_told_to_shuffle(parts, is_found):
+    text = OF_FUNCTION.format(
+        **{"body": "return DataLoader(rows, shuffle=train)", "train": 'make("train", train=True)', **parts}
+    )
+    assert SNIPPETS.places(text) == ['L.seed_everything(int(os.environ["RANK"]))'] * is_found
+
+
 def test_help_tells_how_ranks_shuffle_alike():
     (finding,) = SNIPPETS.findings(
         TRAINS.format(first="pass", then=BY_TRAINER, given=SEVERAL, package="lightning", **SHUFFLED)

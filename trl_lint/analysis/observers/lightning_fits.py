@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
-from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import assignments, innermost, last_name, of_class, resolved, self_attribute
 from trl_lint.analysis.state.observing import Observer
@@ -132,11 +132,22 @@ def _loaders(frame: Frame, args: Arguments) -> Iterator[tuple[cst.Call, _Passed]
     expression = None if given is None else resolved(frame.root, given.value)
     if isinstance(expression, cst.Call):
         yield expression, {}
+        yield from _calls_in_helper(frame, expression)
     for each in (_TRAINING, _DATA, _MODEL):
         value = args.get(*each)
         method = value.cls.find(TRAIN_DATA) if isinstance(value, ProjectInstance) else None
         if method is not None and isinstance(value, ProjectInstance):
             yield from _calls_in(value.cls, method, {}, frozenset())
+
+
+def _calls_in_helper(frame: Frame, call: cst.Call) -> Iterator[tuple[cst.Call, _Passed]]:
+    """The calls in a function of the project that makes what a model is trained with, under no condition."""
+    helper = frame.engine.settle(frame.engine.evaluate(frame, call.func))
+    if not isinstance(helper, FunctionValue):
+        return
+    for each in of_class(helper.function.node, cst.Call):
+        if innermost(helper.function.node, each, cst.If, cst.IfExp) is None:
+            yield each, _passed(helper.function, call, {})
 
 
 def _calls_in(
