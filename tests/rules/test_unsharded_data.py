@@ -86,6 +86,7 @@ def test_without_shuffling_all_gpus_do_the_same(shuffle):
         {"data": DATA + "rows = Subset(rows, range(100))\n"},
         {"data": 'rows = load_dataset(args.name, split="train")\n'},
         {"data": 'rows = torchvision.datasets.CIFAR10("data")\n'},
+        {"data": 'rows, test = torchvision.datasets.CIFAR10("data"), torchvision.datasets.CIFAR10("data", False)\n'},
         {"data": DATA.replace("path)", "path, args.part)")},
         {"rows": "import os\n" + ROWS.replace("open(path).readlines()", "os.listdir(path)")},
         {"data": DATA + "if flag:\n    rows = Texts(args.path)\n", "rows": ROWS + ROWS.replace("Rows", "Texts")},

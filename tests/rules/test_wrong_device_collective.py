@@ -757,6 +757,10 @@ class Stops({base}):
     [
         ("transformers", "TrainerCallback", "", True),
         ("transformers", "TrainerCallback", ", device='cuda'", False),
+        ("lightning", "LightningModule", "", True),
+        ("pytorch_lightning", "Callback", "", True),
+        ("lightning.pytorch", "LightningModule", ", device='cuda'", False),
+        ("lightning", "LightningDataModule", "", False),
         ("somewhere", "TrainerCallback", "", False),
     ],
 )

@@ -20,6 +20,13 @@ RANK_IN_GROUP = "rank"
 CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
 # … and by classes, which may be base classes: also those whose objects a trainer runs.
 START_NCCL = ("transformers.Trainer", "transformers.TrainerCallback", "transformers.TrainingArguments")
+# Classes whose objects the trainer of Lightning runs, which takes nccl for processes on GPUs.
+# Source: lightning/fabric/utilities/distributed.py `_get_default_process_group_backend_for_device`
+RUN_BY_LIGHTNING = tuple(
+    f"{package}.{name}"
+    for package in ("lightning", "lightning.pytorch", "pytorch_lightning")
+    for name in ("LightningModule", "Callback")
+)
 # Keywords that keep them on the CPU, and that name the backend.
 STAY_ON_CPU = ("cpu", "no_cuda", "use_cpu")
 NAMES_BACKEND = ("ddp_backend",)

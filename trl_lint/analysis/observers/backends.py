@@ -34,6 +34,7 @@ from trl_lint.knowledge.backends import (
     LOCAL_ADDRESS,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
+    RUN_BY_LIGHTNING,
     START_NCCL,
     STAY_ON_CPU,
 )
@@ -219,16 +220,18 @@ def _is_chooser(value: Value) -> bool:
 @cache
 def _chooses(name: str) -> bool:
     root, _, _ = name.partition(".")
-    return root in CHOOSE_NCCL or any(library.is_subclass(name, base) for base in START_NCCL)
+    return root in CHOOSE_NCCL or any(library.is_subclass(name, base) for base in (*START_NCCL, *RUN_BY_LIGHTNING))
 
 
 def uses_accelerate(module: Module) -> bool:
     """Whether Accelerate starts the process group in a file, itself or for a trainer."""
-    return any(_is_chooser(value) and not _is_of_deepspeed(value) for value in module.names.values())
+    return any(_is_chooser(value) and not _starts_otherwise(value) for value in module.names.values())
 
 
-def _is_of_deepspeed(value: Value) -> bool:
-    return library_name_of(value).partition(".")[0] == "deepspeed"
+def _starts_otherwise(value: Value) -> bool:
+    """Whether DeepSpeed or Lightning starts the process group itself."""
+    bases = value.cls.library_bases() if isinstance(value, ClassValue) else [library_name_of(value)]
+    return any(base in RUN_BY_LIGHTNING or base.partition(".")[0] == "deepspeed" for base in bases)
 
 
 def is_on_one_node(module: Module) -> bool:

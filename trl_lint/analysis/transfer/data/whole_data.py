@@ -24,6 +24,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_once,
+    assigned_parts,
     assignments,
     names_in,
     of_class,
@@ -108,7 +109,9 @@ def _bound_last(root: cst.CSTNode, name: str, use: cst.CSTNode) -> cst.BaseExpre
     around = {id(each) for each in ancestors(root, use)}
     if not found or not all(id(each) in around for each in ancestors(root, found[-1])[:-1]):
         return None
-    return found[-1].value
+    # Of `train, test = read("train"), read("test")`, the part for this name.
+    parts = [value for target, value in assigned_parts(found[-1]) if _is_named(target, name)]
+    return parts[0] if len(parts) == 1 else found[-1].value
 
 
 def _is_named(target: cst.BaseExpression, name: str) -> bool:
