@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter.calls import calls
 from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
+    launcher_texts,
     named_fields,
     none_tests,
     own_tests,
@@ -330,6 +331,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
 
     left = evaluate(frame, node.left)
     known = own_tests.compared(frame, node, left) or version_tests.compared(frame, node)
+    known = known or launcher_texts.decided(node, left)
     return known or compare(frame, left, node, evaluate)
 
 
