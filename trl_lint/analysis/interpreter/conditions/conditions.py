@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import (
     emptiness_tests,
+    memberships,
     named_fields,
     narrowed_calls,
     none_tests,
@@ -26,7 +27,6 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer.models.wrapped_models import under_engine
-from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
@@ -44,13 +44,12 @@ from trl_lint.domain.constants import (
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.derived import derived, truth_on_some
-from trl_lint.domain.heap import WILDCARD, names_like
-from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import BatchRole, LibraryName, NoneValue, TupleValue, flag, library_name_of, role_of
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.kinds import BatchRole, LibraryName, NoneValue, flag, library_name_of, role_of
 from trl_lint.domain.numbers import single_process_value, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.small_tuples import items_or_itself
-from trl_lint.domain.values import SAME, Kind, Value
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK
 
@@ -182,7 +181,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if kind_of_test is cst.Is or kind_of_test is cst.IsNot or _is_missing_module(left, right):
         return _identity(left, operator, right)
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
-        return _membership(frame, left, operator, right)
+        return memberships.membership(frame, left, operator, right)
     are_equal = kind_of_test in (cst.Equal, cst.NotEqual)
     const = number_tests.decided(left.const, kind_of_test, right.const)
     if const is MISSING and are_equal:
@@ -280,86 +279,6 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     value = derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
     return with_single_process_value(value, _compared_on_one_process(left, type(operator), right))
-
-
-# Of an unknown value nothing else is known; what is read from a model counts as a part of it.
-_MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
-
-
-def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
-    """`key in batch` is decided by the data set's schema; `x in data` is not."""
-    if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
-        return flag(_is_among(frame, left, operator, right))
-    if right.kind is Kind.BATCH and left.kind in _MAY_BE_KEYS and not left.rank.differs:
-        return flag(rank=ranks.UNKNOWN)  # it may be a key
-    if right.kind is Kind.UNKNOWN and _may_be_mapping(left, right):
-        return flag(rank=ranks.UNKNOWN)  # a batch, or what it holds
-    if isinstance(left.const, GivenNumber) and (items := containers.positions_of(frame, right)) is not None:
-        return flag(number_tests.is_among(left.const, operator, [item.const for item in items]))
-    elements = _elements(frame, right)
-    rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
-    value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
-    return (
-        with_single_process_value(value, _among_on_one_process(frame, left, operator, right)) if rank.differs else value
-    )
-
-
-def _may_be_mapping(left: Value, right: Value) -> bool:
-    """Whether the right side may be a mapping with the same keys on all ranks: `name in parts[rank]`."""
-    if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
-        return True
-    is_key = not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
-    return is_key and right.rank.differs
-
-
-def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
-    """Whether a string is one of those in a list display: `key in ("loss", "entropy")`; MISSING if not known.
-
-    Or a key of a dict display, which it is not if none of them can be it: others may be put into a dict elsewhere.
-    """
-    items = containers.positions_of(frame, right)
-    consts = _keys(frame, right) if items is None else [item.const for item in items]
-    if (
-        consts is None
-        or left.const is MISSING
-        or not all(isinstance(each, str) and WILDCARD not in each for each in consts)
-    ):
-        return MISSING
-    found = any(names_like(str(left.const)).fullmatch(str(each)) for each in consts)
-    if found and (items is None or WILDCARD in str(left.const)):
-        return MISSING
-    return found is isinstance(operator, cst.In)
-
-
-def _keys(frame: Frame, value: Value) -> list[Hashable] | None:
-    """The keys of a dict that has some, if all of them are known."""
-    cells = frame.memory.cells(value) if len(value.identities) == 1 else []
-    is_known = bool(cells) and cells[0].shape == "dict" and bool(cells[0].entries) and cells[0].rest is None
-    return list(cells[0].entries) if is_known else None
-
-
-def _among_on_one_process(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> OnOneProcess | None:
-    """The result of `rank in (-1, 0)`, or of `gpu in {0, "cpu"}`, in a run with one process; None if it is open."""
-    known = single_process_value(left)
-    consts = [item.const for item in frame.memory.contents(right)]
-    if (
-        known is None
-        or len(frame.memory.cells(right)) > 1
-        or any(type(const) not in (bool, int, str) for const in consts)
-    ):
-        return None
-    return ONE_PROCESS_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ONE_PROCESS_FALSE
-
-
-def _elements(frame: Frame, value: Value) -> Value:
-    """What `in` compares with: the items of a known container, the keys of a dict."""
-    if isinstance(value, TupleValue):
-        return join_all(value.items) if value.items else SAME
-    if value.kind is not Kind.CONTAINER:
-        return value
-    frame.consume(value)
-    items = join_all(cell.element() for cell in frame.memory.cells(value) if cell.shape != "dict")
-    return SAME if items.rank.state is State.BOTTOM else items
 
 
 def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[int, int]) -> None:
