@@ -156,6 +156,9 @@ DRAW_NAMES = frozenset({
     "coolname.generate_slug", "secrets.token_hex", "secrets.token_urlsafe", "shortuuid.uuid", "uuid.uuid1",
     "uuid.uuid4",
 })  # fmt: skip
+# The base of models of pydantic, and its methods that make one from data.
+PYDANTIC_MODEL = "pydantic.BaseModel"
+VALIDATE = frozenset({"model_validate", "parse_obj"})
 READ_CLOCKS = frozenset({
     "datetime.datetime.now", "datetime.datetime.utcnow", "time.monotonic", "time.perf_counter", "time.time",
     "time.time_ns",

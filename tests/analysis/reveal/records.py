@@ -38,6 +38,11 @@ class Model(BaseModel):
     epoch: int
 
 
+class Outer(BaseModel):
+    inner: Model | None = None
+    rest: dict
+
+
 class Plain:
     def __init__(self, loss):
         self.loss = loss
@@ -64,5 +69,10 @@ class Records(Trainer):
         model = Model(loss=loss, epoch=1)
         reveal_rank(model.model_dump()["loss"])  # revealed: local(data)
         reveal_rank(model.model_dump()["epoch"])  # revealed: same
+        made = Outer.model_validate({"inner": {"loss": loss, "epoch": 1}, "rest": {"loss": 1}})
+        reveal_rank(made.inner.loss)  # revealed: local(data)
+        reveal_rank(made.inner.epoch)  # revealed: same
+        reveal_rank(made.rest["loss"])  # revealed: same
+        reveal_rank(Outer.parse_obj(inputs).rest)  # revealed: shard
         reveal_rank(vars(Plain(loss)))  # revealed: unknown
         return loss

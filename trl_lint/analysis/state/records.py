@@ -30,6 +30,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import StringValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.python import PYDANTIC_MODEL
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -43,7 +44,7 @@ class Field(StringValue):
 
 TUPLE = "typing.NamedTuple"
 # Library classes whose subclasses are records.
-_BASES = frozenset({TUPLE, "pydantic.BaseModel"})
+_BASES = frozenset({TUPLE, PYDANTIC_MODEL})
 
 
 def fields_of(cls: ClassInfo) -> list[str]:
@@ -52,6 +53,15 @@ def fields_of(cls: ClassInfo) -> list[str]:
         return []
     found = (name for each in reversed(cls.project_lineage()) for name in _annotated(each.node))
     return list(dict.fromkeys(found))
+
+
+def annotation_of(cls: ClassInfo, field: str) -> tuple[ClassInfo, cst.BaseExpression | None]:
+    """The annotation of a field of a class, and the class that has it; None if none has."""
+    for each in cls.project_lineage():
+        for line in _fields(each.node):
+            if isinstance(line.target, cst.Name) and line.target.value == field:
+                return each, line.annotation.annotation
+    return cls, None
 
 
 def read(frame: Frame, record: ProjectInstance) -> dict[str, Value]:
@@ -100,6 +110,9 @@ def _is_dataclass(cls: ClassInfo) -> bool:
 
 
 def _annotated(node: cst.ClassDef) -> list[str]:
+    return [each.target.value for each in _fields(node) if isinstance(each.target, cst.Name)]
+
+
+def _fields(node: cst.ClassDef) -> list[cst.AnnAssign]:
     lines = [line for line in node.body.body if isinstance(line, cst.SimpleStatementLine)]
-    small = [each for line in lines for each in line.body if isinstance(each, cst.AnnAssign)]
-    return [each.target.value for each in small if isinstance(each.target, cst.Name)]
+    return [each for line in lines for each in line.body if isinstance(each, cst.AnnAssign)]

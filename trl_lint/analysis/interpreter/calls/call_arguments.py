@@ -23,7 +23,7 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
         if arg.star == "*":
             _add_star(frame, args, value)
         elif arg.star == "**":
-            _add_double(frame, args, value)
+            add_double(frame, args, value)
         elif arg.keyword is not None:
             args.nodes[arg.keyword.value] = arg
             args.keywords[arg.keyword.value] = value
@@ -41,7 +41,8 @@ def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
         args.star = element if args.star is None else join(args.star, element)
 
 
-def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
+def add_double(frame: Frame, args: Arguments, value: Value) -> None:
+    """Add what `**value` gives."""
     if isinstance(value, ContainerValue):
         for cell in frame.memory.cells(value):
             for key, item in cell.entries.items():

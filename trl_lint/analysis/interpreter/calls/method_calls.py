@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
     instantiation,
     library_calls,
     sinks,
+    validated_models,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
 from trl_lint.analysis.interpreter.conditions import none_tests
@@ -411,6 +412,9 @@ def _call_on_class(frame: Frame, receiver: ClassValue, name: str, args: Argument
         return frame.engine.call(frame, method, args, node, receiver if is_class_method else None)
     if name in ("from_pretrained", "from_config"):
         return instantiation.instance_of(receiver.cls)
+    made = validated_models.validated(frame, receiver.cls, name, args, node)
+    if made is not None:
+        return made
     if name == APPLY:
         _run_forward(frame, receiver.cls, args, node)
     result = frame.engine.unresolved(frame, args, node)
