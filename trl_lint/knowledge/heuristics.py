@@ -224,6 +224,13 @@ MAY_ASK_FOR_RANK = Guess(
     because="NVlabs/DoRA, CLIP-ViL/src/tasks/gqa.py: `if args.local_rank <= 0:`, with `args` from a file out of sight; "
     "facebookresearch/atlas, src/util.py: `if opt.is_main:`",
 )
+SETTINGS_CLASS = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?:Args|Arguments|Config|Configuration|Options|Settings)$",
+    says="The plain fields of a record with this class hold the program's settings, which are the same on all ranks.",
+    because="saschagobel/tlmtc, src/tlmtc/finetune_pipeline.py: `if not self.workflow.transfer_learning:` with a "
+    "`WorkflowSettings`, before every process saves the model",
+)
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:.*_)?(?:args|cfg|conf|config|configuration|hparams|opt|options)$",

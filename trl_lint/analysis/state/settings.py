@@ -26,7 +26,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.runners import run_by_all
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
-from trl_lint.analysis.state import changed_settings, field_assignments, own_texts
+from trl_lint.analysis.state import changed_settings, field_assignments, own_texts, records
 from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
@@ -38,6 +38,7 @@ from trl_lint.knowledge.heuristics import (
     RANK_LOCAL_PATH,
     RANK_NUMBER,
     SETTING_OF_RANK,
+    SETTINGS_CLASS,
     SETTINGS_OBJECT,
     SHARED_PATH,
     WORLD_FIELD,
@@ -282,9 +283,19 @@ def _is_changed_setting(frame: Frame, node: cst.Attribute, owner: Value) -> bool
     return bool(own) and others and changed_settings.is_still_a_setting(frame, node, len(own))
 
 
+def _is_plain_field(owner: Value, name: str) -> bool:
+    """Whether it is a field of a record that its class calls settings: `training: bool` of `class RunSettings`."""
+    cls = owner.cls if isinstance(owner, ProjectInstance) else None
+    if cls is None or not SETTINGS_CLASS.fits(cls.name) or name not in records.fields_of(cls):
+        return False
+    annotation = records.annotation_of(cls, name)[1]
+    return annotation is not None and names_in(annotation) <= _PLAIN_TYPES
+
+
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
-    if _is_rank_name(name) or not (owner.rank == ranks.SETTING or are_settings(expression)):
+    is_of_settings = owner.rank == ranks.SETTING or are_settings(expression) or _is_plain_field(owner, name)
+    if _is_rank_name(name) or not is_of_settings:
         return False
     defaults = _assignments(frame.module).defaults
     return all(
