@@ -28,8 +28,9 @@ from trl_lint.domain.kinds import Identity, IterableValue, TupleValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 
-# Loops over at most this many tensors are run once for each.
+# Loops over at most this many tensors are run once for each; those of at most as many statements over more.
 _MAX_TENSORS = 8
+_SHORT, _MAX_IN_SHORT = 3, 64
 
 
 def became_uniform(code: cst.CSTNode, before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
@@ -134,9 +135,15 @@ def _is_own_tensor(value: Value) -> bool:
 def tensors_to_unroll(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -> list[Value] | None:
     """The items of a short tuple or list of tensors over which a loop runs once for each; None if it does not."""
     items = containers.positions_of(frame, iterable)
-    if not items or len(items) > _MAX_TENSORS or not isinstance(node.target, cst.Name):
+    if not items or not isinstance(node.target, cst.Name):
+        return None
+    if len(items) > _MAX_TENSORS and not (len(items) <= _MAX_IN_SHORT and _is_short(node)):
         return None
     return list(items) if any(item.kind is Kind.TENSOR and item.rank.differs for item in items) else None
+
+
+def _is_short(node: cst.For | cst.CompFor) -> bool:
+    return isinstance(node, cst.CompFor) or len(of_class(node.body, cst.SimpleStatementLine)) <= _SHORT
 
 
 def write_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index: int) -> None:
