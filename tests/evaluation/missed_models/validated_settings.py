@@ -1,9 +1,10 @@
 # Settings that pydantic makes from one dict, and the dicts in it, are those of all ranks; a flag of the main process is
 # not one, nor is anything known of a field that holds more than plain settings.
 from pathlib import Path
+from uuid import uuid4
 
 from accelerate import PartialState
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from transformers import Trainer, TrainingArguments
 
 
@@ -11,6 +12,7 @@ class StageSettings(BaseModel):
     fits: bool = True
     chief: bool = False
     plan: object = None
+    tag: str = Field(default_factory=lambda: uuid4().hex)
 
 
 class RunSettings(BaseModel):
@@ -37,6 +39,9 @@ class Pipeline:
             return
         Path("last.json").write_text("saved")  # expect: TRL008
 
+    def save_apart(self):
+        Path(f"{self.stage.tag}.json").write_text("saved")
+
     def save_on_one(self):
         if not self.stage.chief:
             return
@@ -53,5 +58,6 @@ def run(fits, plan, name):
     settings = RunSettings.resolve({"name": name, "stage": {"fits": fits, "chief": chief, "plan": plan}})
     pipeline = Pipeline(settings.stage).fit()
     pipeline.save()
+    pipeline.save_apart()
     pipeline.save_on_one()
     pipeline.save_by_plan()

@@ -26,6 +26,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, decorators_of
+from trl_lint.analysis.program.syntax import keyword_value
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import StringValue
@@ -57,11 +58,22 @@ def fields_of(cls: ClassInfo) -> list[str]:
 
 def annotation_of(cls: ClassInfo, field: str) -> tuple[ClassInfo, cst.BaseExpression | None]:
     """The annotation of a field of a class, and the class that has it; None if none has."""
+    found = _declared(cls, field)
+    return (cls, None) if found is None else (found[0], found[1].annotation.annotation)
+
+
+def is_made_for_each(cls: ClassInfo, field: str) -> bool:
+    """Whether a field of a class has a value by default that a function makes: `field(default_factory=new_name)`."""
+    found = _declared(cls, field)
+    return found is not None and keyword_value(found[1].value or found[1], "default_factory") is not None
+
+
+def _declared(cls: ClassInfo, field: str) -> tuple[ClassInfo, cst.AnnAssign] | None:
     for each in cls.project_lineage():
         for line in _fields(each.node):
             if isinstance(line.target, cst.Name) and line.target.value == field:
-                return each, line.annotation.annotation
-    return cls, None
+                return each, line
+    return None
 
 
 def read(frame: Frame, record: ProjectInstance) -> dict[str, Value]:
