@@ -138,6 +138,8 @@ def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
 
 
 def _update(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if {cell.shape for cell in frame.memory.cells(receiver)} == {"set"} and len(args.positional) == 1:
+        return _extend(frame, receiver, args, node)  # a set has no keys, and may be filled by some ranks only
     stored = frame.is_stored(receiver)
     for other in args.positional:
         frame.update(receiver, partial(_merged, frame, other))
