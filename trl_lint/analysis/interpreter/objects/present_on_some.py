@@ -21,7 +21,7 @@ from trl_lint.analysis.program.definitions.changed_state import (
 )
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import below, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import lacking_ranks, placeholders
 from trl_lint.domain import ranks
@@ -219,7 +219,18 @@ def _present_if_true(part: cst.CSTNode) -> cst.CSTNode:
     return part
 
 
+def _is_of_those_who_define(frame: Frame, absence: Absence) -> bool:
+    """Whether the ranks that have a function have the value, too: both are bound in the same branch of a condition."""
+    function, place = frame.function, absence.bound
+    if function is None or place.module is not function.module:
+        return False
+    around = (each for each in ancestors(place.module.tree, function.node) if isinstance(each, cst.If))
+    return any(part is place.node for each in around for part in below(each.body))
+
+
 def _emit(frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
+    if _is_of_those_who_define(frame, absence):
+        return
     for observe in frame.observers.lacked:
         observe(frame, node, absence)
     if lacking_ranks.fail_at(frame, node, absence):
