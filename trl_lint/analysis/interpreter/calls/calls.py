@@ -30,7 +30,15 @@ from trl_lint.analysis.state.point_sequences import one_of_calls
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import engine_models, wrapped_models
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfClasses, OneOfFunctions, OneOfModules, OneOfProjectClasses
+from trl_lint.domain.choices import (
+    AmongOthers,
+    OneOfClasses,
+    OneOfFunctions,
+    OneOfModules,
+    OneOfProjectClasses,
+    OneOfProjectObjects,
+    WithOptions,
+)
 from trl_lint.domain.heap import Memory, unknown_cell
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
@@ -133,16 +141,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return call_value(frame, callee.callee, _completed(callee, args), node)
         case ClassValue():
             return instantiation.instantiate(frame, callee.cls, args, node)
-        case OneOfProjectClasses():
-            taken = [each for each in callee.options if instantiation.takes(each, args)]
-            made = [call_value(frame, option, args, node) for option in taken]
-            return join_all(made) if made else unresolved(frame, args, node)
-        case OneOfFunctions():
-            return _call_one_of(frame, callee.options, args, node)
-        case OneOfModules():
-            return join_all([call_value(frame, option, args, node) for option in callee.options])
-        case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
-            return join_all([call_value(frame, LibraryName(each), args, node) for each in sorted(names)])
+        case WithOptions() | OneOfClasses():
+            return _call_choice(frame, callee, args, node)
         case ModelValue():
             return call_model(frame, callee, args, node)
         case InstanceValue():
@@ -150,6 +150,32 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case LoadedFiles():
             return loaded_result(frame, args) or unresolved(frame, args, node)
     return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
+
+
+def _call_choice(frame: Frame, callee: WithOptions | OneOfClasses, args: Arguments, node: cst.CSTNode) -> Value:
+    """The result of calling one of several values."""
+    match callee:
+        case OneOfProjectClasses():
+            taken = [each for each in callee.options if instantiation.takes(each, args)]
+            made = [call_value(frame, option, args, node) for option in taken]
+            return join_all(made) if made else unresolved(frame, args, node)
+        case OneOfFunctions():
+            return _call_one_of(frame, callee.options, args, node)
+        case OneOfProjectObjects(options=options) if all(map(_is_called_like_function, options)):
+            return method_calls.call_member(frame, callee, "__call__", args, node)
+        case AmongOthers(options=options):
+            _call_one_of(frame, options, args, node)
+            return unresolved(frame, args, node)
+        case OneOfModules():
+            return join_all([call_value(frame, option, args, node) for option in callee.options])
+        case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
+            return join_all([call_value(frame, LibraryName(each), args, node) for each in sorted(names)])
+    return unresolved(frame, args, node)
+
+
+def _is_called_like_function(value: Value) -> bool:
+    """Whether it is an object of a class with a `__call__` of its own."""
+    return isinstance(value, ProjectInstance) and value.cls.find("__call__") is not None
 
 
 def _call_one_of(frame: Frame, functions: Sequence[Value], args: Arguments, node: cst.CSTNode) -> Value:
