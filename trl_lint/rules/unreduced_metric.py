@@ -293,14 +293,35 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
     from trl_lint.analysis.program.syntax import ancestors
 
     stored = write.node if write.payload is None else write.payload.expression
-    places = [(Caller(cast("Module", write.module), _function(event, write)), stored)]
+    writer = Caller(cast("Module", write.module), _function(event, write))
+    parts = _parts_with(event.node, write.name)
+    places = [(writer, each) for each in (parts if stored is event.node else [stored])]
     # The call that logs it may log other metrics, which are reduced.
     if not ancestors(event.node, stored):
-        places.append((Caller(event.module, event.function), event.node))
+        places.extend((Caller(event.module, event.function), each) for each in parts)
     places.extend(_passed_on(event, write, stored))
-    if is_reduced_after(*places[0], _called):
+    if is_reduced_after(writer, stored, _called):
         return True
     return any(may_be_reduced(caller, node, _called) for caller, node in places)
+
+
+def _parts_with(node: CSTNode, name: str) -> list[CSTNode]:
+    """The parts of a call in which a metric that is stored elsewhere comes to the log.
+
+    `**scores`, and not `total`, of `log({**scores, "train_loss": total})`, if it is not called `train_loss`.
+    """
+    from libcst import Call, Dict, DictElement, SimpleString, StarredDictElement
+
+    for shown in (each.value for each in (node.args if isinstance(node, Call) else ())):
+        if isinstance(shown, Dict) and any(isinstance(each, StarredDictElement) for each in shown.elements):
+            return [
+                each.value
+                for each in shown.elements
+                if not isinstance(each, DictElement)
+                or not isinstance(each.key, SimpleString)
+                or each.key.evaluated_value == name
+            ]
+    return [node]
 
 
 def _passed_on(event: Logged, write: Write, stored: CSTNode) -> Iterator[tuple[Caller, CSTNode]]:
