@@ -53,8 +53,9 @@ _ALWAYS_EXAMINED = frozenset({
 })  # fmt: skip
 _MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
 _HOST = frozenset({"float", "int", "list", "reversed", "round", "sorted", "tuple"})
-# The keyword of torch.nn.functional's losses for labels that don't count.
+# The keywords of torch.nn.functional's losses for labels that don't count, and for what is made of all losses.
 _IGNORING = "ignore_index"
+_REDUCTION = "reduction"
 
 
 # --- the operations -------------------------------------------------------------------------------------
@@ -89,6 +90,8 @@ def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode
         return _with(result, _joined(args.all()))
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
         return _with(result, _new_mean(frame, node, MeanForm.LOSS, result))
+    if _REDUCTION in args.keywords and result.rank.how == "sum" and _is_of_data(result):
+        return _with(result, TOTAL)  # `cross_entropy(x, y, reduction="sum")`, which may be added up over the batches
     return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
 
 
