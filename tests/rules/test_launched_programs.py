@@ -330,8 +330,10 @@ def train(cfg, model, data):
         ),
     ],
 )
-def test_a_trainer_that_hydra_builds_is_told_by_its_use(made, run, then, package, is_reported):
-    assert bool(SNIPPETS.findings(BUILT.format(made=made, run=run, then=then, package=package))) is is_reported
+@pytest.mark.parametrize("annotation", ["", ": L.Trainer"])
+def test_a_trainer_that_hydra_builds_is_told_by_its_use(made, run, then, package, is_reported, annotation):
+    text = BUILT.format(made=made, run=run, then=then, package=package).replace("trainer =", f"trainer{annotation} =")
+    assert bool(SNIPPETS.findings(text)) is is_reported
 
 
 def test_a_file_that_is_for_no_several_processes_may_build_a_trainer_of_one_device():

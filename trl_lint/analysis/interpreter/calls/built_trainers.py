@@ -1,6 +1,7 @@
 """Trainers of Lightning that hydra builds from settings, told by how they are used.
 
 trainer = hydra.utils.instantiate(cfg.trainer, logger=logger)      Trainer(**cfg.trainer, logger=logger)
+trainer: Trainer = hydra.utils.instantiate(cfg.trainer)            Trainer(**cfg.trainer)
 trainer.fit(model, datamodule=data)                                `datamodule` is a parameter of no other `fit`
 """
 
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer, runs_models
-from trl_lint.analysis.program.syntax import assignments, last_name
+from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import LibraryName
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 def _built(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`hydra.utils.instantiate(cfg.trainer)`: of what class it is, the settings say."""
     names = {last_name(target) for target, value in assignments(frame.root) if value is node}
+    names |= {last_name(each.target) for each in of_class(frame.root, cst.AnnAssign) if each.value is node}
     name = imported_trainer(frame.module)
     if not name or not runs_models(frame.root, names):
         return frame.engine.unresolved(frame, args, node)
