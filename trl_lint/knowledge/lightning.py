@@ -419,6 +419,8 @@ _TOLD_BY_TEST = frozenset((*_TRAINERS.values(), *(f"{package}.loggers.WandbLogge
 # Source: https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
 PREPARES = "prepare_data"
 RUN_BY_ALL = frozenset((*_OF_DATA, *_STEPS, "configure_optimizers", "predict_dataloader", "test_dataloader"))
+# By this method a module says which parameters of its constructor are settings of the run.
+SAVES_HYPERPARAMETERS = "save_hyperparameters"
 # The methods that Lightning calls before the steps of a training.
 BEFORE_STEPS = frozenset({"on_fit_start", "on_train_batch_start", "on_train_epoch_start", "on_train_start"})
 # Before 0.8, `Trainer.fit` itself called `prepare_data`, in each process, and before it spawned any. `pins` finds "0".

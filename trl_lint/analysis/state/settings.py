@@ -24,6 +24,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions import creations, self_trained
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.runners import run_by_all
+from trl_lint.analysis.program.idioms import hyperparameters
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts, records
@@ -153,10 +154,12 @@ def of_constructor(cls: ClassInfo, constructor: FunctionInfo) -> dict[str, Value
 
     Those of a callback of Lightning are usually settings, such as `every_n_steps=None`: each rank makes the same one.
     So are those of a module or a data module, of the parts that one of them is given, and of what a runner has.
+    So is what a module of Lightning saves as its hyperparameters.
     So are the texts, numbers and tables that it gets, or a trainer which wraps its model itself: `fold: int`.
     """
     if _is_made_by_each(cls) or any(map(partial(_gets, cls), cls.module.classes)) or self_trained.wraps_own_part(cls):
         plain = [each.name for each in constructor.parameters if _is_plain(each.default) or _is_plain_type(each)]
+        plain += hyperparameters.named_by(constructor)
     else:
         return _flags_of_program(constructor)
     return {name: SETTING for name in plain if not _is_rank_name(name)}
