@@ -1283,6 +1283,7 @@ def test_a_result_is_printed(feed, show, count):
 OF_FABRIC = """\
 import torch
 from lightning.fabric import Fabric
+from lightning.fabric.utilities import rank_zero_info
 
 fabric = Fabric(devices=2)
 fabric.launch()
@@ -1304,6 +1305,8 @@ with torch.no_grad():
         ('print(f"accuracy {(hits / rows).item():.3f}")', ["each process shows its own value"]),
         ('hits, rows = fabric.all_reduce((hits, rows), reduce_op="sum")\nfabric.print((hits / rows).item())', []),
         ('fabric.print("rank", fabric.global_rank, hits / rows)', []),
+        ('rank_zero_info(f"accuracy {(hits / rows).item()}")', ["only the main process's value is shown"]),
+        ('hits, rows = fabric.all_reduce((hits, rows), reduce_op="sum")\nrank_zero_info(f"{hits / rows}")', []),
     ],
 )
 def test_a_fabric_prints_what_the_first_process_has(show, says):

@@ -40,8 +40,17 @@ _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperim
 _COMET_METRICS = {"APIExperiment": "metric_dict"}
 
 # Calls that show a text to the user, and those of them that do so on the first process, of the job or of each node.
+# Source of `rank_zero_info`: lightning/fabric/utilities/rank_zero.py, which has it from lightning_utilities.
 SHOWS_OF_FIRST = frozenset({
     "accelerate.Accelerator.print", "accelerate.PartialState.print", "lightning.fabric.Fabric.print",
+    *(
+        f"{package}{module}.rank_zero_info"
+        for package in (
+            "lightning.fabric.utilities", "lightning.pytorch.utilities", "lightning_utilities.core",
+            "pytorch_lightning.utilities",
+        )
+        for module in ("", ".rank_zero")
+    ),
 })
 SHOWS = SHOWS_OF_FIRST | {
     "absl.logging.info", "builtins.print", "logging.Logger.info", "logging.Logger.warning", "logging.info",
