@@ -24,7 +24,7 @@ from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_FIELD, RANK_NUMBER
 
 def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
-    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(resolved(frame.root, node))):
+    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(_written_out(frame, node))):
         return True
     if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER and _is_truth_of_rank(node):
         return True
@@ -34,6 +34,12 @@ def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bo
         return False
     sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
     return any(known is not None and selects_one_rank(frame, side, known) for side, known in sides)
+
+
+def _written_out(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
+    """The test that a name of the function, or of its module, stands for: `IS_MAIN = RANK == 0`."""
+    found = resolved(frame.root, node)
+    return resolved(frame.module.tree, node) if found is node else found
 
 
 def _asks_for_presence(node: cst.BaseExpression) -> bool:
@@ -69,5 +75,5 @@ def _is_truth_of_rank(node: cst.BaseExpression) -> bool:
 
 
 def _is_number_of_rank(node: cst.BaseExpression) -> bool:
-    name = last_name(node)
+    name = last_name(node).lstrip("_").lower()  # a constant of the module, `_RANK`, as well
     return RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)
