@@ -27,14 +27,16 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
 )
 from trl_lint.analysis.state.event_trace import called_traces
-from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.kinds import LoaderValue, class_name_of
 from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+from trl_lint.knowledge.model_libraries import STEPS
 from trl_lint.knowledge.torch_distributed import TAKES_STEP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
 
 def loaders_in(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> Iterator[LoaderValue]:
@@ -99,9 +101,15 @@ def training_calls(frame: Frame, code: cst.CSTNode, bound: frozenset[str] = froz
         for call in of_class(code, cst.Call)
         if (is_for_steps and COMPUTES_GRADIENTS.fits(last_name(call.func)) and id(call) in frame.node_values)
         or any(each.backward for each in by_call.get(id(call), ()))
+        or class_name_of(_of_callee(frame, call)) in STEPS
     ]
     training, names = {id(call) for call in found}, bound | _bound_by(code)
     return [call for call in found if _is_always_run(frame, code, call, training, names)]
+
+
+def _of_callee(frame: Frame, call: cst.Call) -> Value | None:
+    """The object that a call by a name calls: what a callee was is not kept."""
+    return frame.memory.names.get(call.func.value) if isinstance(call.func, cst.Name) else None
 
 
 def _is_always_run(frame: Frame, code: cst.CSTNode, call: cst.Call, training: set[int], bound: frozenset[str]) -> bool:
