@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.knowledge.effects import OF_MODELS
-from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, SAME, Class, Function, Row, instance, items, tensor
+from trl_lint.knowledge.schema import (
+    BARE_MODEL,
+    NOTHING,
+    PURE,
+    SAME,
+    Class,
+    Collective,
+    Function,
+    Row,
+    instance,
+    items,
+    tensor,
+)
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -56,6 +68,12 @@ ROWS: tuple[Row, ...] = (
     *(
         Function(name=name, source="timm/utils/metrics.py::accuracy", returns="pure")
         for name in ("timm.utils.accuracy", "timm.utils.metrics.accuracy")
+    ),
+    # A sum over the ranks, divided by the number that it is given.
+    *(
+        Collective(name=name, source="timm/utils/distributed.py::reduce_tensor", result="reduced",
+                   fails="always", reduction=(-1, "", "mean"))
+        for name in ("timm.utils.reduce_tensor", "timm.utils.distributed.reduce_tensor")
     ),
     Function(name="timm.utils.AverageMeter", source="timm/utils/metrics.py::AverageMeter", returns="metric"),
     *(Class(name=name, source=f"timm/utils/cuda.py::{name.rpartition('.')[2]}") for name in STEPS),

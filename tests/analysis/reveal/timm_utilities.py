@@ -3,7 +3,7 @@
 import torch
 from accelerate import Accelerator
 from timm.data import Mixup
-from timm.utils import AverageMeter, NativeScaler, accuracy
+from timm.utils import AverageMeter, NativeScaler, accuracy, reduce_tensor
 
 accelerator = Accelerator()
 model, loader = accelerator.prepare(make_model(), make_loader())
@@ -18,6 +18,7 @@ for x, y in loader:
     meter.update(loss.item(), x.size(0))
     reveal_rank(meter.val)  # revealed: local(data)
     reduced.update(accelerator.gather(loss).mean().item(), x.size(0))
+    reveal_rank(reduce_tensor(loss.detach(), accelerator.num_processes))  # revealed: same
     top1, top5 = accuracy(outputs, y, topk=(1, 5))
     reveal_rank(top1)  # revealed: shard
     reveal_rank(fresh.avg)  # revealed: unknown
