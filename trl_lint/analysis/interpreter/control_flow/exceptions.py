@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.control_flow import process_exits
+from trl_lint.analysis.interpreter.control_flow import process_exits, sure_conversions
 from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.blocks import raises_again
@@ -34,6 +34,18 @@ _CAUGHT = "only ranks where an exception is raised get here"
 
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    return _run_all_of_it(frame, node) if sure_conversions.is_one(frame, node.body) else _run_parts(frame, node)
+
+
+def _run_all_of_it(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    """Run a `try` in whose body nothing can fail."""
+    through = run_body(frame, node.body)
+    if through and node.orelse is not None:
+        through = run_body(frame, node.orelse.body)
+    return (node.finalbody is None or run_body(frame, node.finalbody.body)) and through
+
+
+def _run_parts(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
     if not all(map(_keeps_ranks_together, node.handlers)):
         # A rank on which an exception is raised leaves the body and continues after the `try`.
