@@ -423,6 +423,24 @@ def main({0}):
         return
     os.remove("x")
 """
+BESIDE_SHARDED = """\
+import argparse
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.utils.data import DistributedSampler
+from torch.utils.tensorboard import SummaryWriter
+
+def main(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=2)
+    if args.{0}:
+        return DistributedSampler(args.rows)
+    else:
+        SummaryWriter("logs")
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--{0}", action="store_true")
+mp.spawn(main, args=(parser.parse_args(),), nprocs=2)
+"""
 COMPARED = """\
 import os
 from accelerate import Accelerator
@@ -659,6 +677,9 @@ CASES = {
         "never",
         'solo = int(os.environ["WORLD_SIZE"]) == 1',
         "same",
+    ),
+    "DISTRIBUTED_SETTING": Case(
+        rule("TRL008"), BESIDE_SHARDED.format("distributed"), 0, BESIDE_SHARDED.format("distributed_eval"), 1
     ),
     "NOT_A_NUMBER": Case(
         diverges_by_default,

@@ -215,6 +215,14 @@ JOB_SETTING = Guess(
     says="A value from another file with such a word in its name describes how the job runs, and is looked up.",
     because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
 )
+DISTRIBUTED_SETTING = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)^_*(?:(?:do|enable|is|run|use|with)_)*(?:ddp|dist|distributed)(?:_(?:mode|run|train|training))?$",
+    says="A setting with this name is off where one process trains, if the code for which it is on shards the data, "
+    "wraps the model or asks for the rank, and the other branch does not.",
+    because="BIT-Vision/EventPretrain, main_pretrain.py: `if args.distributed:` with a `DistributedSampler`, `else:` "
+    "with a `SummaryWriter`",
+)
 MAY_ASK_FOR_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)(?:^|(?<!lora)_)(?:rank(?!_loss|_weight)"

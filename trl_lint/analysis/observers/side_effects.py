@@ -39,9 +39,9 @@ from trl_lint.analysis.transfer.processes import (
     before_group,
     done_before,
     first_rank,
-    job_flags,
     made_on_some,
     main_process_tests,
+    one_process_branches,
     prepared_files,
     returned_to_first,
     shell_calls,
@@ -289,7 +289,7 @@ def _emit(
         return
     if effect.makes and is_removed_before(frame.root, node):
         return
-    if job_flags.is_beside_rank(frame.root, node) or returned_to_first.is_asked_for(frame, node):
+    if one_process_branches.is_beside_ranks(frame, node) or returned_to_first.is_asked_for(frame, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     unset = _unset_option(frame, effect, args)

@@ -51,7 +51,7 @@ from trl_lint.knowledge.heuristics import (
     WORLD_FIELD,
     is_rank_name,
 )
-from trl_lint.knowledge.launcher_variables import ENVIRON, REQUIRED_VARIABLES, SET_BY_TORCHRUN
+from trl_lint.knowledge.launcher_variables import ENVIRON, SET_BY_TORCHRUN
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_PROCESSES, STARTS_OF_GROUP
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 
@@ -119,7 +119,7 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
 
 def is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition is known to hold if there are several processes, as its flags are now."""
-    test = _flag_of(test)
+    test = flag_of(test)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _is_of_one(frame, test.expression)
     if isinstance(test, cst.BooleanOperation):
@@ -151,25 +151,6 @@ def asks_for_launcher(frame: Frame, test: cst.Comparison) -> bool:
             name, is_environment = text.raw_value, library_name_of(frame.known_value(place)) == ENVIRON
             return is_environment and name in SET_BY_TORCHRUN and not is_set_by_file(frame.module, name)
     return False
-
-
-def is_beside_rank(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether one process runs code: it is in the `else` of a condition for several, which reads the launcher's rank.
-
-    `if opt.distributed: opt.rank = int(os.environ["RANK"])`
-    """
-    return any(
-        isinstance(outer, cst.If) and outer.orelse is inner and isinstance(inner, cst.Else) and _is_of_ranks(outer)
-        for outer, inner in inwards(root, node)
-    )
-
-
-def _is_of_ranks(node: cst.If) -> bool:
-    if isinstance(node.test, cst.UnaryOperation) or not asks_for_several(node.test):
-        return False
-    keys = (each.slice[0].slice for each in of_class(node.body, cst.Subscript))
-    names = (each.value for each in keys if isinstance(each, cst.Index))
-    return any(isinstance(each, cst.SimpleString) and each.raw_value in REQUIRED_VARIABLES for each in names)
 
 
 def on_gpus(frame: Frame, node: cst.If | cst.IfExp) -> cst.CSTNode | None:
@@ -255,7 +236,7 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
 
 
 def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
-    flags, part = frame.engine.job_flags, _flag_of(part)
+    flags, part = frame.engine.job_flags, flag_of(part)
     if isinstance(part, cst.Attribute):
         _note_attribute(frame, part.attr.value)
     elif isinstance(part, cst.Name):
@@ -266,13 +247,13 @@ def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
         frame.engine.note_stored("counted", count)
 
 
-def _flag_of(test: cst.BaseExpression) -> cst.BaseExpression:
+def flag_of(test: cst.BaseExpression) -> cst.BaseExpression:
     """The flag that a condition compares: `parallel` of `parallel == True` and `bool(parallel) is True`."""
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.Is(), cst.Name("True"))]):
-            return _flag_of(left)
+            return flag_of(left)
         case cst.Call(cst.Name("bool"), [cst.Arg(flag, keyword=None, star="")]):
-            return _flag_of(flag)
+            return flag_of(flag)
     return test
 
 
