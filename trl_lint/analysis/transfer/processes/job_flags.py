@@ -19,7 +19,7 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -68,8 +68,8 @@ def note_start(frame: Frame, node: cst.CSTNode) -> None:
     if frame.function is not None:
         frame.engine.job_flags.starters.add(frame.function)
         frame.engine.note_stored("starts", frame.function)
-        for name in _set_with_start(frame.function.node, node):
-            _note_attribute(frame, name)
+        for target in _set_with_start(frame.function.node, node):
+            _note_flag(frame, target)
     _note_conditions(frame, node)
 
 
@@ -291,27 +291,45 @@ def _note_attribute(frame: Frame, name: str) -> None:
     frame.engine.note_stored("asked", name)
 
 
-def _set_with_start(function: cst.CSTNode, start: cst.CSTNode) -> Iterator[str]:
-    """The attributes that a function sets on the way to the start of the group, and clears where there is none.
+def _set_with_start(function: cst.CSTNode, start: cst.CSTNode) -> Iterator[cst.Attribute | cst.Name]:
+    """The attributes and names that a function sets on the way to the start of the group, and clears where it has none.
 
     For example, `distributed`:
 
-        if "RANK" not in os.environ:
-            args.distributed = False
-            return
-        args.distributed = True
-        dist.init_process_group("nccl")
+        if "RANK" not in os.environ:                          if args.launcher == "none":
+            args.distributed = False                              distributed = False
+            return                                            else:
+        args.distributed = True                                   distributed = True
+        dist.init_process_group("nccl")                           init_dist(args.launcher)
+
+    A name may be cleared later for something else, so the two must be branches of one condition, and nothing else may
+    set it.
     """
     around = {id(each) for each in ancestors(function, start)}
+    flags: dict[str, cst.Attribute | cst.Name] = {}
     set_to: dict[str, set[tuple[str, bool]]] = {}
     for assign in of_class(function, cst.Assign):
-        if isinstance(assign.value, cst.Name) and assign.value.value in ("True", "False"):
-            suites = (each for each in ancestors(function, assign) if isinstance(each, cst.BaseSuite))
-            is_on_way = all(id(each) in around for each in suites)
-            for target in assign.targets:
-                if isinstance(target.target, cst.Attribute) and JOB_SETTING.fits(target.target.attr.value):
-                    set_to.setdefault(target.target.attr.value, set()).add((assign.value.value, is_on_way))
-    yield from (name for name, values in set_to.items() if values == {("True", True), ("False", False)})
+        value = assign.value.value if isinstance(assign.value, cst.Name) else ""
+        is_literal = value in ("True", "False")
+        suites = (each for each in ancestors(function, assign) if isinstance(each, cst.BaseSuite))
+        is_there = all(id(each) in around for each in suites)
+        for target in (each.target for each in assign.targets):
+            if isinstance(target, cst.Name) and JOB_SETTING.fits(target.value):
+                is_of_start = is_there if value == "True" else not _is_in_other_branch(function, assign, around)
+                flags[target.value] = target
+                set_to.setdefault(target.value, set()).add((value, is_of_start))
+            elif isinstance(target, cst.Attribute) and is_literal and JOB_SETTING.fits(target.attr.value):
+                flags[f".{target.attr.value}"] = target
+                set_to.setdefault(f".{target.attr.value}", set()).add((value, is_there))
+    yield from (flags[key] for key, values in set_to.items() if values == {("True", True), ("False", False)})
+
+
+def _is_in_other_branch(function: cst.CSTNode, node: cst.CSTNode, around: Collection[int]) -> bool:
+    """Whether a node is in another branch of a condition than the start of the group. around: the ids around that."""
+    return any(
+        isinstance(outer, cst.If) and id(outer) in around and id(inner) not in around
+        for outer, inner in inwards(function, node)
+    )
 
 
 def _parts_about_processes(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
