@@ -414,6 +414,31 @@ from transformers import Trainer
 data = load_dataset("a/b", split="train")
 Trainer(train_dataset=data.map(lambda row: row["x"][: {0}.length])).train()
 """
+RECORD = """\
+from dataclasses import dataclass
+
+from transformers import Trainer, TrainingArguments
+
+
+@dataclass
+class {0}:
+    fits: bool
+
+
+class Run:
+    def __init__(self, stage: {0}):
+        self.stage = stage
+
+    def save(self):
+        if not self.stage.fits:
+            return
+        open("last.json", "w").write("saved")
+
+
+def main(stage: {0}):
+    Trainer("model", TrainingArguments("out")).train()
+    Run(stage).save()
+"""
 SETTING = """\
 import os
 from accelerate import Accelerator
@@ -647,6 +672,7 @@ CASES = {
     ),
     "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
     "ARGUMENTS_WITH_RANK": Case(rule("TRL012"), MAPPED.format("training_args"), 0, MAPPED.format("data_args"), 1),
+    "SETTINGS_CLASS": Case(rule("TRL008"), RECORD.format("RunSettings"), 1, RECORD.format("RunState"), 0),
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),
