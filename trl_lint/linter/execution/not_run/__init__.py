@@ -19,7 +19,6 @@ from trl_lint.linter.execution.not_run.passed_over_definitions import is_passed_
 from trl_lint.linter.execution.not_run.unbound_names import is_behind_unbound_name
 from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.execution.not_run.undeclared_options import is_behind_undeclared_option
-from trl_lint.linter.execution.not_run.unnamed_files import is_in_unnamed_file
 from trl_lint.linter.execution.not_run.unnamed_methods import is_unnamed
 from trl_lint.linter.execution.not_run.unused_definitions import is_unused
 from trl_lint.linter.execution.not_run.unused_versions import is_unused_version
@@ -35,7 +34,6 @@ _QUESTIONS = (
     is_uncalled,
     is_unnamed,
     is_unused_version,
-    is_in_unnamed_file,
     cannot_be_imported,
     lacks_settings,
     is_of_copied_library,

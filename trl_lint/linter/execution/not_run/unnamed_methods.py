@@ -35,7 +35,7 @@ _IS_BASE = rb"\bclass[ \t]+\w+[ \t]*\([^()]*(?<!\w)%b\b"
 def is_unnamed(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node calls a parameter of such a method, the class is used elsewhere, and there is a program."""
     found = _method_around(module, node)
-    if found is None or count_of(found[1], module.code) > 1 or may_be_installed(project, module):
+    if found is None or count_of(found[1], module.code) > 1 or _may_be_installed(project, module):
         return False
     cls, name = found
     others = [path for path in linted_and_imported(project) if path != module.path]
@@ -61,7 +61,7 @@ def _method_around(module: Module, node: cst.CSTNode) -> tuple[str, str] | None:
     return None
 
 
-def may_be_installed(project: Project, module: Module) -> bool:
+def _may_be_installed(project: Project, module: Module) -> bool:
     """Whether a file is in a package of a project that says how it is installed, or its project is not known."""
     home = module.engines().home
     is_in_package = project.has_file(module.path.parent / "__init__.py")
