@@ -75,13 +75,14 @@ class DroppedWrappers(Observer["Frame"]):
         # A test may expect the error that wrapping raises.
         if name != DDP or is_test(frame.function):
             return
-        _note_wrapping(frame, args, node)
+        model = args.expression(0) or args.expression("module")
+        _note_wrapping(frame, model, node)
         if frame.discarded is node:
             if not _is_frozen_after(frame.root, node):
                 frame.emit(WrapperDropped, node)
-        elif is_lost_in_loop(frame.root, node, args.expression(0) or args.expression("module")):
+        elif is_lost_in_loop(frame.root, node, model):
             frame.emit(WrapperDropped, node, in_loop=True)
-        elif kept := _never_read(frame, args.expression(0) or args.expression("module"), node):
+        elif kept := _never_read(frame, model, node):
             frame.emit(WrapperDropped, node, kept=kept)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
@@ -94,13 +95,12 @@ class DroppedWrappers(Observer["Frame"]):
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove wrappers that nothing reads if the model inside is known to be trained: that is the same cause."""
-        if not any(isinstance(each, WrapperDropped) and each.kept for each in events):
+        kept = {id(each) for each in events if isinstance(each, WrapperDropped) and each.kept}
+        if not kept:
             return events
         calls = [each for each in events if isinstance(each, ModelCalled) and each.trains]
         told = {id(step.node) for each in calls for step in steps(each.model.provenance)}
-        return [
-            each for each in events if not (isinstance(each, WrapperDropped) and each.kept and id(each.node) in told)
-        ]
+        return [each for each in events if id(each) not in kept or id(each.node) not in told]
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -118,9 +118,9 @@ class DroppedWrappers(Observer["Frame"]):
                 _check_loop(frame, args, node)
 
 
-def _note_wrapping(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _note_wrapping(frame: Frame, model: cst.CSTNode | None, node: cst.CSTNode) -> None:
     """Remember a function that wraps one of its arguments, and leaves it to its callers to keep the result."""
-    function, model = frame.function, args.expression(0) or args.expression("module")
+    function = frame.function
     if function is None or not isinstance(model, cst.Name) or not is_only_returned(function.node, node):
         return
     if model.value in {each.name for each in function.parameters}:

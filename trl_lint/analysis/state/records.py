@@ -62,8 +62,8 @@ def annotation_of(cls: ClassInfo, field: str) -> tuple[ClassInfo, cst.BaseExpres
     return (cls, None) if found is None else (found[0], found[1].annotation.annotation)
 
 
-def is_made_for_each(cls: ClassInfo, field: str) -> bool:
-    """Whether a field of a class has a value by default that a function makes: `field(default_factory=new_name)`."""
+def has_default_factory(cls: ClassInfo, field: str) -> bool:
+    """Whether a function makes the value that a field has by default: `field(default_factory=new_name)`."""
     found = _declared(cls, field)
     return found is not None and keyword_value(found[1].value or found[1], "default_factory") is not None
 

@@ -291,7 +291,7 @@ def _is_plain_field(owner: Value, name: str) -> bool:
     cls = owner.cls if isinstance(owner, ProjectInstance) else None
     if cls is None or not SETTINGS_CLASS.fits(cls.name) or name not in records.fields_of(cls):
         return False
-    if records.is_made_for_each(cls, name):
+    if records.has_default_factory(cls, name):
         return False  # such as a name that each process draws
     annotation = records.annotation_of(cls, name)[1]
     return annotation is not None and names_in(annotation) <= _PLAIN_TYPES

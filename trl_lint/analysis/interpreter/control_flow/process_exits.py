@@ -36,10 +36,11 @@ from trl_lint.knowledge.python import (
     ENDS_PROCESS,
     ENDS_PROCESS_UNBOUND,
     KILLS,
+    NAMES_OF_ENDS,
     OWN_PROCESS,
 )
 
-_NAMES = frozenset(name.rpartition(".")[2] for name in (*ENDS_PROCESS, KILLS)) | ENDS_PROCESS_UNBOUND
+_NAMES = NAMES_OF_ENDS | {KILLS.rpartition(".")[2]}
 _FAILING = frozenset(name.rpartition(".")[2] for name in (ABORTS, KILLS))
 
 
