@@ -97,6 +97,45 @@ def test_what_a_loop_looks_at_takes_another_round(tmp_path, rounds, body, before
     assert rounds_of(tmp_path, rounds, body, before) > 1
 
 
+NESTED = """\
+from elsewhere import model
+
+
+def f(loader, steps):
+    def made(value):
+        return {"all": [value]}
+
+    last = None
+    while steps > 3:
+        for batch in loader:
+            last = made(batch)
+            for each in [last]:
+                model(each)
+            steps -= 1
+        model(last)
+"""
+GROWING = """\
+from elsewhere import model
+
+
+def made(value, other):
+    return {"value": value, "other": other}
+
+
+def f(loader):
+    last = None
+    for batch in loader:
+        last = made(last, batch)
+        model(last)
+"""
+
+
+@pytest.mark.parametrize(("text", "most"), [(NESTED, 4), (GROWING, 2)])
+def test_what_a_function_creates_again_is_nothing_new(tmp_path, rounds, text, most):
+    analysed(tmp_path, text)
+    assert max(rounds.values()) <= most
+
+
 # --- methods --------------------------------------------------------------------------------------------
 
 

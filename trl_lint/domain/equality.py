@@ -60,17 +60,20 @@ _EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 
 
 def _same_parts(a: Value, b: Value) -> bool:
-    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        return _same_items(a.items, b.items)
-    if isinstance(a, WithOptions) and isinstance(b, WithOptions) and type(a) is type(b):
-        return _same_items(a.options, b.options)
-    if isinstance(a, PartialCall) and isinstance(b, PartialCall):
-        return (
-            same_facts(a.callee, b.callee)
-            and _same_items(_arguments(a), _arguments(b))
-            and _keyword_names(a) == _keyword_names(b)
-        )
-    return a.kind in _EXPLAINED or a.same_parts(b)
+    if a.kind in _EXPLAINED:
+        return True
+    return type(a) is type(b) and all(_same_part(getattr(a, part), getattr(b, part)) for part in a.parts)
+
+
+def _same_part(a: object, b: object) -> bool:
+    """Whether two parts carry the same facts: values, sequences of them, or anything else."""
+    if a is b:
+        return True
+    if isinstance(a, Value) and isinstance(b, Value):
+        return same_facts(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same_part, a, b))
+    return a == b
 
 
 def _arguments(value: PartialCall) -> tuple[Value, ...]:
@@ -79,10 +82,6 @@ def _arguments(value: PartialCall) -> tuple[Value, ...]:
 
 def _keyword_names(value: PartialCall) -> tuple[str, ...]:
     return tuple(name for name, _ in value.keywords)
-
-
-def _same_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
-    return len(a) == len(b) and all(same_facts(x, y) for x, y in zip(a, b, strict=True))
 
 
 def same_contents(a: Cell, b: Cell) -> bool:
@@ -134,8 +133,10 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
         case ContainerValue():
             cells = sorted(value.identities)
             return tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in cells) if depth > 0 else None
+        case BoundMethod(receiver=ContainerValue() as container):
+            return tuple(sorted(container.identities)), value.name  # what it changes is this container
         case BoundMethod():
-            return id(value.receiver), value.name
+            return (freeze(value.receiver, heap, depth - 1, frozen), value.name) if depth > 0 else value.name
         case PartialCall():
             arguments = (value.callee, *_arguments(value))
             return (
@@ -190,7 +191,7 @@ def _is_independent_of_heap(value: Value) -> bool:
 
 
 # The values whose key includes the values that they hold, up to the depth.
-_HOLDS_VALUES = (ContainerValue, IterableValue, LoaderValue, PartialCall, TupleValue, WithOptions)
+_HOLDS_VALUES = (BoundMethod, ContainerValue, IterableValue, LoaderValue, PartialCall, TupleValue, WithOptions)
 
 
 def _name_text(item: tuple[str, Hashable]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,23 @@ class Tables(Interpreter):
         self._any_release = library.of_any_release(self.versions)
         self._entered_by_libraries: dict[str, bool] = {}
         self._serial = itertools.count(1)
+        # The places at which containers are allocated, numbered, and the number of that of each container.
+        self._sites: dict[Hashable, int] = {}
+        self._site_of: dict[int, int] = {}
         self._stores: dict[Any, int] = {}
         self._attributes: dict[tuple[str, str], Attribute | None] = {}
         self._methods: dict[tuple[str, str], Any] = {}
         self._hooks: dict[str, dict[str, tuple[Hook, ...]]] = {}
 
-    def fresh(self) -> int:
-        return next(self._serial)
+    def fresh(self, site: Hashable = None) -> int:
+        identity = next(self._serial)
+        if site is not None:
+            self._site_of[identity] = self._sites.setdefault(site, len(self._sites))
+        return identity
+
+    def site_of(self, identity: int) -> Hashable:
+        site = self._site_of.get(identity)
+        return ("", identity) if site is None else site
 
     def store_identity(self, receiver: ClassInfo | str, name: str) -> int:
         key = (receiver, name)

@@ -191,6 +191,7 @@ class Runs(Definitions):
         known = frame.memory
         inner.memory = Memory(dict(names), known.heap, known.attributes, known.control, frame.objects.kept)
         inner.objects, inner.key, inner.trace, inner.stepping = frame.objects, frame.key, frame.trace, frame.stepping
+        inner.allocations, inner.called_at = frame.allocations, (*frame.called_at, id(node), frame.unroll_index)
         passed_fields.enter(inner)
         self._running.append(key)
         self.depth += 1
@@ -392,7 +393,7 @@ class Runs(Definitions):
         renamed = context.targets(summary.inputs)
         for identity in summary.final:
             if identity not in renamed:
-                renamed[identity] = (self._renamed(frame, identity, node),)
+                renamed[identity] = (self._renamed(frame, identity, node, context),)
         stored = stored_containers.loaded(frame, summary.final, {*summary.inputs, *summary.cell_writes})
         heap = frame.memory.heap
         # For joined calls, the names hold the explanations of the first ones.
@@ -424,11 +425,11 @@ class Runs(Definitions):
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())
 
-    def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode) -> Any:
+    def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode, context: Context) -> Any:
         """The caller's identity for a container that a callee created; containers on objects keep theirs."""
         if identity in frame.objects.class_cells or self._is_on_object(frame, identity):
             return identity
-        return frame.container_at((id(node), identity))
+        return frame.container_at((id(node), *context.key[:2], self.site_of(identity), frame.unroll_index))
 
     def _is_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls

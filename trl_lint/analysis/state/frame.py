@@ -97,6 +97,7 @@ class Frame:
         self.memory = Memory({}, {}, {}, control, self.objects.kept)
         self.key: Hashable = function
         self.allocations: dict[Hashable, Identity] = {}  # the containers allocated here, by place, in all runs
+        self.called_at: tuple[Hashable, ...] = ()  # the calls through which a nested function is run by its caller
         self.allocated: set[Identity] = set()  # those that this run has allocated
         self.pending_used = False
         self._accelerator = ""
@@ -135,9 +136,10 @@ class Frame:
 
     def container_at(self, key: Hashable) -> Identity:
         """The container that is allocated at a place, the same one each time."""
+        key = (*self.called_at, key) if self.called_at else key
         identity = self.allocations.get(key)
         if identity is None:
-            identity = self.allocations[key] = self.engine.fresh()
+            identity = self.allocations[key] = self.engine.fresh(key)
         self.allocated.add(identity)
         return identity
 

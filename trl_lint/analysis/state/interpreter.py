@@ -157,8 +157,12 @@ class Interpreter(Protocol):
 
     # --- the heap ---
 
-    def fresh(self) -> int:
-        """A number that no container on the heap has yet."""
+    def fresh(self, site: Hashable = None) -> int:
+        """A number that no container on the heap has yet. site: the place that it is allocated at, in any run."""
+        ...
+
+    def site_of(self, identity: int) -> Hashable:
+        """The place that a container was allocated at, whichever run of its function did so."""
         ...
 
     def store_identity(self, receiver: ClassInfo | str, name: str) -> int: ...
