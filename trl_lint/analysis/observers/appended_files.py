@@ -88,6 +88,7 @@ class LockCalls:
 
 class AppendedFiles(Observer["Frame"]):
     needed_by = frozenset({SideEffect})
+    statements = (cst.For,)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in LOCK_FILE or name in LOCKS:

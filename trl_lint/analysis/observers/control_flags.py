@@ -42,6 +42,7 @@ class Told(NamedTuple):
 
 class ControlFlags(Observer["Frame"]):
     emits = frozenset({ControlFlagSet})
+    statements = (cst.Assign,)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if not isinstance(statement, cst.Assign):

@@ -83,6 +83,7 @@ class KeptShare:
 
 class DoubleShards(Observer["Frame"]):
     emits = frozenset({DealtTwice})
+    statements = (cst.Assign, cst.Return)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name == sharding.SHARD:

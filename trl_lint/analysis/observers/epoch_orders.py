@@ -113,6 +113,7 @@ class TrainedLoaders:
 
 class EpochOrders(Observer["Frame"]):
     emits = frozenset({EpochsAlike})
+    statements = (cst.Expr, cst.For, cst.While)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base == DISTRIBUTED_SAMPLER:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 class LaunchedFunctions(Observer["Frame"]):
     needed_by = frozenset({DatasetDrawn, Logged, PathOfEachRank, SideEffect, ValueLacked})
+    statements = (cst.If,)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name not in CALLED_BY_EACH or not device_counts.starts_several(frame, name, args):

@@ -65,6 +65,7 @@ class RenamedStates:
 
 class LoadedStates(Observer["Frame"]):
     emits = frozenset({StateLoaded})
+    statements = (cst.Assign, cst.AugAssign, cst.Del)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if isinstance(receiver, StateDict):

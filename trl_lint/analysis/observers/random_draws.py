@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 class RandomDraws(Observer["Frame"]):
     emits = frozenset({DatasetDrawn})
+    statements = (cst.Assign, cst.Expr, cst.For, cst.Return)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note_seeding(frame, name, args, node)

@@ -77,6 +77,7 @@ class Returns:
 
 class SkippedSteps(Observer["Frame"]):
     emits = frozenset({Divergence})
+    statements = (cst.Return,)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if not isinstance(statement, cst.Return) or not _is_step(frame):

@@ -58,6 +58,7 @@ class WrappedRuns:
 
 class UnshardedLoaders(Observer["Frame"]):
     emits = frozenset({UnshardedData})
+    statements = (cst.For,)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in SHARDS_MODELS:

@@ -86,6 +86,7 @@ class OwnFields:
 
 class UnsharedPaths(Observer["Frame"]):
     emits = frozenset({PathOfEachRank})
+    statements = (cst.Assign, cst.AugAssign)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None

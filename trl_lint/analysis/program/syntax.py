@@ -64,7 +64,7 @@ def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
 
     Several queries on one piece of code share one walk through it.
     """
-    ask = _in_definition if isinstance(root, _DEFINITIONS) else _in_piece
+    ask = _in_definition if root.__class__ in _DEFINITIONS else _in_piece
     return ask(root).get(kind, ())  # type: ignore[return-value]
 
 
@@ -87,7 +87,7 @@ def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTN
 
 # Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
 _NESTED = frozenset({cst.ClassDef, cst.FunctionDef})
-_DEFINITIONS = (*_NESTED, cst.Module)
+_DEFINITIONS = frozenset({*_NESTED, cst.Module})
 _in_definition = tree_cache(1024)(_by_class)
 _in_piece = tree_cache(4096)(_by_class)
 

@@ -127,6 +127,8 @@ class Observer(Generic[FrameT]):
 
     emits: ClassVar[frozenset[type[Event]]] = frozenset()
     needed_by: ClassVar[frozenset[type[Event]] | None] = frozenset()
+    # The classes of the statements for which `on_statement` is called; none: all of them.
+    statements: ClassVar[tuple[type[cst.CSTNode], ...]] = ()
     # Whether it runs only if one of its events is requested explicitly, and not when all events are.
     on_request: ClassVar[bool] = False
 
@@ -228,7 +230,7 @@ class Observers(Generic[FrameT]):
         self.model_call = self._of(Observer.on_model_call)
         self.model_method = self._of(Observer.on_model_method)
         self.instantiate = self._of(Observer.on_instantiate)
-        self.statement = self._of(Observer.on_statement)
+        self._statement: dict[type[cst.CSTNode], tuple[Callable[[FrameT, cst.CSTNode, Control], None], ...]] = {}
         self.enter = self._of(Observer.on_enter)
         self.branch = self._of(Observer.on_branch)
         self.fork = self._of(Observer.on_fork)
@@ -242,6 +244,15 @@ class Observers(Generic[FrameT]):
             if type(each).on_reached is not Observer.on_reached
             for event in each.emits
         }
+
+    def of_statement(self, kind: type[cst.CSTNode]) -> tuple[Callable[[FrameT, cst.CSTNode, Control], None], ...]:
+        """The `on_statement` of those that look at statements of this class."""
+        found = self._statement.get(kind)
+        if found is None:
+            asked = (each for each in self._observers if not each.statements or kind in each.statements)
+            overriding = (each for each in asked if type(each).on_statement is not Observer.on_statement)
+            found = self._statement[kind] = tuple(each.on_statement for each in overriding)
+        return found
 
     def _of(
         self, hook: Callable[Concatenate[Observer[FrameT], ArgsT], ResultT]

@@ -90,11 +90,13 @@ def on_way_to(root: cst.CSTNode, points: Sequence[SyncPoint], node: cst.CSTNode)
     barrier()
     """
     exits = list(exits_before(root, node))
-    return [
-        each
-        for each in points
-        if not are_in_opposite_branches(root, each.node, node) and not _is_met_by_others(root, exits, each.node)
-    ]
+    places = {id(each.node): each.node for each in points}  # in loops, many points have the same place
+    passed = {
+        key
+        for key, place in places.items()
+        if not are_in_opposite_branches(root, place, node) and not _is_met_by_others(root, exits, place)
+    }
+    return [each for each in points if id(each.node) in passed]
 
 
 def _is_met_by_others(root: cst.CSTNode, exits: Sequence[cst.If], node: cst.CSTNode) -> bool:

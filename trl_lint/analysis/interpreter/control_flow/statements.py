@@ -47,11 +47,12 @@ def run_block(frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
 def _run(frame: Frame, statement: cst.CSTNode, handler: _Handler) -> bool:
     """Run one statement. Returns whether its end is reached."""
     frame.statement = statement
-    if not frame.observers.statement:
+    observing = frame.observers.of_statement(type(statement))
+    if not observing:
         return handler(frame, statement)
     before = frame.memory.control
     is_reached = handler(frame, statement)
-    for observe in frame.observers.statement:
+    for observe in observing:
         observe(frame, statement, before)
     return is_reached
 

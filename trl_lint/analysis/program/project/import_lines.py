@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,12 @@ _NAME = re.compile(rb"\w+(?:\.\w+)*")
 _NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
 
 
-def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
+@lru_cache(1024)
+def import_lines(code: bytes) -> Sequence[tuple[str, Sequence[str]]]:
     """The imported names with their module, which is empty for `import a, b.c`."""
-    for base, imported, modules in IMPORT_LINES.findall(code):
-        names = _NAME.findall(_NO_NAMES.sub(b"", imported or modules))
-        yield base.decode(), [name.decode() for name in names]
+    found = IMPORT_LINES.findall(code)
+    names = ((base, _NAME.findall(_NO_NAMES.sub(b"", imported or modules))) for base, imported, modules in found)
+    return tuple((base.decode(), tuple(name.decode() for name in each)) for base, each in names)
 
 
 def imported_files(

@@ -10,13 +10,14 @@ batch. If none of them shows that it is padded to its own longest sample, its le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
 from trl_lint.analysis.program.syntax import of_class, used_names
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.kinds import LoaderValue, PartialCall
 from trl_lint.domain.shapes import ONE_LENGTH, OWN_LENGTH
 from trl_lint.domain.values import Kind
@@ -135,16 +136,30 @@ def _makers(frame: Frame, names_passed: frozenset[str]) -> Iterator[Value]:
     for each in arguments:
         yield from _called(frame, each)
     names = set().union(*map(used_names, arguments))
-    followed: set[cst.Assign] = set()
-    assignments = of_class(frame.root, cst.Assign) if names else ()
+    waiting = _bindings(frame.root) if names else ()
     while True:
-        new = [each for each in assignments if each not in followed and names & _targets(each)]
+        new = [binding for binding in waiting if not names.isdisjoint(binding.targets)]
         if not new:
             return
-        followed.update(new)
-        for statement in new:
-            names |= used_names(statement.value)
-            yield from _called(frame, statement.value)
+        waiting = [binding for binding in waiting if names.isdisjoint(binding.targets)]
+        for binding in new:
+            names |= binding.used
+            yield from _called(frame, binding.value)
+
+
+class _Binding(NamedTuple):
+    """An assignment: the names that it binds, what they are bound to, and the names used in that."""
+
+    targets: frozenset[str]
+    value: cst.BaseExpression
+    used: frozenset[str]
+
+
+@tree_cache(64)
+def _bindings(root: cst.CSTNode) -> Sequence[_Binding]:
+    return tuple(
+        _Binding(_targets(each), each.value, frozenset(used_names(each.value))) for each in of_class(root, cst.Assign)
+    )
 
 
 def _arguments_passed(call: cst.Call, names: frozenset[str]) -> Iterator[cst.BaseExpression]:
@@ -154,8 +169,8 @@ def _arguments_passed(call: cst.Call, names: frozenset[str]) -> Iterator[cst.Bas
             yield arg.value
 
 
-def _targets(statement: cst.Assign) -> set[str]:
-    return set().union(*(used_names(each.target) for each in statement.targets))
+def _targets(statement: cst.Assign) -> frozenset[str]:
+    return frozenset().union(*(used_names(each.target) for each in statement.targets))
 
 
 def _called(frame: Frame, expression: cst.BaseExpression) -> Iterator[Value]:
