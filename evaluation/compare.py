@@ -23,9 +23,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.checkouts import Checkout, NotToBeHad, tree_of
+from evaluation.checkouts import Checkout, NotToBeHad
 from evaluation.common import FAILED, PASSED, run, table
-from evaluation.releases import Release, fetch
+from evaluation.foreign import files_of
+from evaluation.releases import IndexUnreachable, Release, fetch
 
 HERE = Path(__file__).resolve().parents[1]
 FIRST_RUNS = HERE / "evaluation" / "cases" / "first_runs.json"
@@ -171,11 +172,11 @@ def of_run(number: int, mirrors: Path | None) -> Iterator[tuple[str, Path]]:
     """The code bases of a first run; those that can't be had are named on the standard error."""
     (named,) = [each for each in json.loads(FIRST_RUNS.read_text(encoding="utf-8")) if each["run"] == number]
     for row in named["code_bases"]:
-        checkout = Checkout(**row)
+        code_base = Release(**row) if "package" in row else Checkout(**row)
         try:
-            yield str(checkout), tree_of(checkout, mirrors)
-        except NotToBeHad as why:
-            print(f"skipped: {checkout}: {why}", file=sys.stderr)
+            yield str(code_base), files_of(code_base, mirrors)
+        except (NotToBeHad, IndexUnreachable) as why:
+            print(f"skipped: {code_base}: {why}", file=sys.stderr)
 
 
 def roots_of(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:

@@ -117,7 +117,7 @@ def name_of(code_base: CodeBase) -> str:
     return code_base.repository if isinstance(code_base, Checkout) else code_base.package
 
 
-def files_of(code_base: CodeBase, mirrors: Path | None) -> Path:
+def files_of(code_base: Checkout | Release, mirrors: Path | None) -> Path:
     """The folder with the files of a code base.
 
     Raises:

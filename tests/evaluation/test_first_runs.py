@@ -1,4 +1,4 @@
-"""The code bases of first runs: each with a commit, in one run only, so that none has been seen before."""
+"""The code bases of first runs: each with a commit or a version, in one run only, so that none was seen before."""
 
 import json
 import re
@@ -12,8 +12,8 @@ RUNS = json.loads((CASES / "first_runs.json").read_text(encoding="utf-8"))
 
 
 def named(runs: list[dict]) -> list[str]:
-    """The repositories of runs; GitHub ignores case in their names."""
-    return [each["repository"].lower() for run in runs for each in run["code_bases"]]
+    """The repositories and packages of runs; GitHub and the package index ignore case in their names."""
+    return [each.get("repository", each.get("package")).lower() for run in runs for each in run["code_bases"]]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"run-{run['run']}")
@@ -21,6 +21,10 @@ def test_every_entry_is_well_formed(run):
     assert list(run) == ["run", "found_by", "state", "code_bases"]
     assert run["found_by"].strip() and run["state"].strip() and run["code_bases"]
     for each in run["code_bases"]:
+        if "package" in each:
+            assert list(each) == ["package", "version"]
+            assert re.fullmatch(r"[\w.-]+", each["package"]), each
+            continue
         assert list(each) == ["repository", "commit"]
         assert re.fullmatch(r"[\w-]+/[\w.-]+", each["repository"]), each
         assert re.fullmatch(r"[0-9a-f]{40}", each["commit"]), each
