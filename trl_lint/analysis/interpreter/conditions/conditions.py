@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.conditions import (
     none_tests,
     number_tests,
     process_grids,
+    shared_unless_none,
     wrapper_questions,
     wrapping_tests,
 )
@@ -365,5 +366,8 @@ def _narrow_none(frame: Frame, test: cst.Comparison, outcome: bool) -> None:
     if not (type(right) is cst.Name and right.value == "None" and (operator is cst.Is or operator is cst.IsNot)):
         return
     value = frame.memory.names.get(test.left.value)
-    if value is not None and (operator is cst.Is) is outcome:
-        frame.memory.names[test.left.value] = NoneValue(ranks.SAME, const=None)
+    if value is None:
+        return
+    is_none = (operator is cst.Is) is outcome
+    known = NoneValue(ranks.SAME, const=None) if is_none else shared_unless_none.where_there(frame, value)
+    frame.memory.names[test.left.value] = known

@@ -17,6 +17,7 @@ from trl_lint.analysis.interpreter.conditions import (
     one_or_list,
     own_tests,
     refused_runs,
+    shared_unless_none,
     switched_off,
     unwrapped_beside,
     wrapped_beside,
@@ -237,6 +238,7 @@ def _note_differing(
     _note_absent(frame, node, absent, division)
     _note_set(frame, set_on_some, division)
     before, taken, skipped = ways
+    shared_unless_none.note(frame, absent, (taken.names, skipped.names))
     if taken.through and skipped.through:
         chosen_numbers.note_after(frame, before, (taken.names, skipped.names), division)
         numbers_by_rank.note_changed(frame, before, taken.memory, skipped.memory, division, set_on_some)
