@@ -318,6 +318,12 @@ class PreparedObject(InstanceValue):
         return self.as_a(PreparedObject) if isinstance(other, PreparedObject) else None
 
 
+class AveragedModel(Value):
+    """An object of a library that keeps an average of a model in a copy whose parameters are never trained."""
+
+    __slots__ = ()
+
+
 class GradientSwitch(InstanceValue):
     """A context manager that turns gradients on or off."""
 

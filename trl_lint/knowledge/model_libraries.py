@@ -105,6 +105,8 @@ AVERAGES = {
     for name, home, keyword in (("EMA", "ema_pytorch", "include_online_model"), ("KarrasEMA", "post_hoc_ema", ""))
     for module in ("ema_pytorch", f"ema_pytorch.{home}")
 }
+# The attribute of such an object with the copy, of which no parameter requires gradients.
+AVERAGED_COPY = "ema_model"
 # sentence_transformers/trainer.py::SentenceTransformerTrainer.override_model_in_loss: on several processes, the wrapper
 # replaces the model that a loss keeps in this attribute. The loss is passed by this name.
 LOSS_TRAINERS = frozenset({"CrossEncoderTrainer", "SentenceTransformerTrainer", "SparseEncoderTrainer"})

@@ -35,7 +35,7 @@ from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import NONE, PartialCall, flag
+from trl_lint.domain.kinds import NONE, AveragedModel, PartialCall, flag
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
@@ -184,7 +184,7 @@ def _average(keyword: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
         given = args.keywords.get(keyword)
         is_open = isinstance(node, cst.Call) and any(each.star for each in node.args)
         holds_model = given.const is True if given is not None else not is_open
-        return average.replace(grad=bool(keyword) and holds_model)
+        return average.as_a(AveragedModel).replace(grad=bool(keyword) and holds_model)
 
     return called
 

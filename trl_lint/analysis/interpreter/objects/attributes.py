@@ -55,6 +55,7 @@ from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import (
+    AveragedModel,
     BasePrefix,
     BatchRole,
     BoundMethod,
@@ -82,6 +83,7 @@ from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.evaluation import RESULTS
 from trl_lint.knowledge.launcher_variables import ENVIRON
+from trl_lint.knowledge.model_libraries import AVERAGED_COPY
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
 from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, SETTING, WORLD
@@ -114,6 +116,8 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
             return paths.attribute(receiver, name)
         case Field():
             return receiver.as_a(StringValue) if name == "name" else UNKNOWN
+        case AveragedModel() if name == AVERAGED_COPY:
+            return UNKNOWN.replace(grad=False)
     if receiver.rank.state is State.BOTTOM:
         return BOTTOM
     if receiver.kind in _DATA or receiver.rank.differs:
