@@ -88,7 +88,7 @@ from trl_lint.knowledge.effects import (
 )
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
 from trl_lint.knowledge.lightning import is_module
-from trl_lint.knowledge.schema import Class, Effect, Hook, Row
+from trl_lint.knowledge.schema import LOADED, Class, Effect, Hook, Row
 from trl_lint.knowledge.shell_commands import RUN_LINES, RUN_WORDS
 
 if TYPE_CHECKING:
@@ -135,14 +135,15 @@ class SideEffects(Observer["Frame"]):
             return
         if class_name_of(receiver) == RUN_OF_TRACKER:
             _emit(frame, OF_TRACKER, name, args, node)
-        effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
+        is_loaded = isinstance(receiver, LoadedFiles) or _inherits_saving(receiver, name)
+        effects = OF_MODELS if is_bare else OF_LOADED if is_loaded else METHODS
         effect = _of_added_rows(name, args) or effects.get(name)
         effect = effect or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
         effect = effect or (DUMPS_SETTINGS if name == DUMPS and _is_dumped(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         effect = effect or (OF_MODELS[name] if name in OF_MODELS and _is_in_module(frame, receiver, node) else None)
-        is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver)
+        is_in_sight = receiver.kind is Kind.INSTANCE and not class_name_of(receiver) and not is_loaded
         if effect is not None and not is_in_sight:
             _emit(frame, effect, name, args, node)
 
@@ -216,6 +217,13 @@ def _saves_picture(frame: Frame, receiver: Value, name: str, args: Arguments) ->
     if name != SAVES or receiver.kind is not Kind.UNKNOWN:
         return False
     return PICTURE_FILE.fits(ending(frame.root, args.expression(0)))
+
+
+def _inherits_saving(receiver: Value, name: str) -> bool:
+    """Whether an object of the project's own tokenizer, processor or config has a method from the library's class."""
+    if not isinstance(receiver, ProjectInstance) or receiver.cls.find(name) is not None:
+        return False
+    return any(library.constructor(base) is LOADED for base in receiver.library_bases())
 
 
 def _is_tokenizer_by_name(receiver: Value, node: cst.CSTNode) -> bool:
