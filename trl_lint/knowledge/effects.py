@@ -139,6 +139,8 @@ OPENERS: dict[str, Parameter] = {
     "rasterio.open": (0, "fp"),
     "smart_open.open": (0, "uri"),
     "soundfile.SoundFile": (0, "file"),
+    "tables.File": (0, "filename"),
+    "tables.open_file": (0, "filename"),
     "tarfile.open": (0, "name"),
     "wave.open": (0, "f"),
     "zarr.open": (0, "store"),

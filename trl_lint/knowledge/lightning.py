@@ -295,7 +295,7 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SETTING)
       for name in ("default_root_dir", "max_epochs", "max_steps", "min_epochs", "min_steps")),
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME)
-      for name in ("evaluating", "predicting", "sanity_checking", "testing", "training", "validating")),
+      for name in ("evaluating", "predicting", "sanity_checking", "state", "testing", "training", "validating")),
 
     # All ranks wait in it, whether they write or not.
     Function(name=f"{_TRAINER}.save_checkpoint", source=f"{_TRAINER_SOURCE}.save_checkpoint", returns=NOTHING,
