@@ -17,18 +17,21 @@ from trl_lint.analysis.interpreter.conditions.conditions import on_single_proces
 from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.provenance import steps
+from trl_lint.domain.devices import GLOBAL_RANK
+from trl_lint.domain.provenance import LauncherVariable, steps
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_FIELD, RANK_NUMBER
 
 
 def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
-    if on_single_process(value) is not None or (value.rank.is_by_rank and _is_of_one_rank(_written_out(frame, node))):
+    if on_single_process(value) is not None:
         return True
-    if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER and _is_truth_of_rank(node):
+    if value.rank.is_by_rank and _is_of_one_rank(frame, _written_out(frame, node), value):
         return True
-    if value.rank.is_by_rank and _asks_for_presence(node) and _is_of_one_that_has_it(value):
+    if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER and _is_truth_of_rank(frame, node, value):
+        return True
+    if value.rank.is_by_rank and _asks_for_presence(node) and _is_of_one_that_has_it(frame, value):
         return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
         return False
@@ -49,31 +52,44 @@ def _asks_for_presence(node: cst.BaseExpression) -> bool:
     return False
 
 
-def _is_of_one_that_has_it(value: Value) -> bool:
+def _is_of_one_that_has_it(frame: Frame, value: Value) -> bool:
     """Whether a test of a single rank decides who has something."""
     tests = (each.node for each in steps(value.provenance))
     return any(
-        MAIN_PROCESS.fits(last_name(callee_of(each))) or (isinstance(each, cst.Comparison) and _is_of_one_rank(each))
+        MAIN_PROCESS.fits(last_name(callee_of(each)))
+        or (isinstance(each, cst.Comparison) and _is_of_one_rank(frame, each, value))
         for each in tests
     )
 
 
-def _is_of_one_rank(node: cst.BaseExpression) -> bool:
+def _is_of_one_rank(frame: Frame, node: cst.BaseExpression, tested: Value) -> bool:
     """Whether a condition on the rank is written as one for a single rank: `manager.rank == 0`."""
     match node:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal(), cst.Integer())]):
-            return _is_number_of_rank(left)
+            return _is_number_of_rank(frame, left, tested)
     return False
 
 
-def _is_truth_of_rank(node: cst.BaseExpression) -> bool:
+def _is_truth_of_rank(frame: Frame, node: cst.BaseExpression, tested: Value) -> bool:
     """Whether a condition asks for the truth of a rank's number, which is false on rank 0 alone: `rank`, `not rank`."""
     match node:
         case cst.UnaryOperation(cst.Not(), operand):
-            return _is_number_of_rank(operand)
-    return _is_number_of_rank(node)
+            return _is_number_of_rank(frame, operand, tested)
+    return _is_number_of_rank(frame, node, tested)
 
 
-def _is_number_of_rank(node: cst.BaseExpression) -> bool:
+def _is_number_of_rank(frame: Frame, node: cst.BaseExpression, tested: Value) -> bool:
+    """Whether a value is the rank: by its name, or as the launcher's variable has it (`ddp_rank = int(…["RANK"])`).
+
+    tested: the condition, of which only the variable is known if it is one of the module.
+    """
     name = last_name(node).lstrip("_").lower()  # a constant of the module, `_RANK`, as well
-    return RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)
+    if RANK_FIELD.fits(name) or RANK_NUMBER.fits(name):
+        return True
+    known = frame.known_value(node)
+    if isinstance(_written_out(frame, node), cst.BinaryOperation):  # the number of its node, perhaps
+        return False
+    if known is None:
+        return isinstance(tested.provenance, LauncherVariable)
+    is_rank = known.device == GLOBAL_RANK or isinstance(known.provenance, LauncherVariable)
+    return is_rank and known.rank == ranks.RANK_LOCAL and known.dtype != "bool"
