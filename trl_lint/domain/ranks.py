@@ -77,6 +77,11 @@ class Rank(NamedTuple):
         return self.differs and self.origins == Origin.RANK
 
     @property
+    def is_by_place(self) -> bool:
+        """Whether it differs by the number of the rank, if also by which files there are: it is read at its place."""
+        return self.differs and Origin.RANK in self.origins and not self.origins & ~(Origin.RANK | Origin.IO)
+
+    @property
     def is_uniform(self) -> bool:
         """Whether it is the same on all ranks, or depends on settings only, which are the same."""
         return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")

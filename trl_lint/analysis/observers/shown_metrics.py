@@ -59,6 +59,10 @@ _LONGEST = 40
 _OF_OWN_DATA = frozenset({Origin.DATA, Origin.DATA | Origin.RANK})
 # A variable as it is shown: `100 * accuracy`, `loss.item()`.
 _SCALED = re.compile(r"(?:[\d.]+ ?\* ?)?([^\W\d]\w*)(?:\.item\(\))?(?: ?[*/] ?[\d.]+)?")
+# What a model gives, which may be a number.
+_TENSORS = frozenset({Kind.BATCH, Kind.TENSOR})
+# What the format of a number with digits after the point ends with.
+_DIGITS = ("e", "f", "g", "%")
 # The file of `print`.
 _FILE = "file"
 # The streams that are no files.
@@ -168,7 +172,9 @@ def _emit(
     for expression, shown in printed:
         if id(expression) in passed:
             continue
-        value = next(filter(_is_figure, _values_in(frame, shown)), None)
+        shown_values = _values_in(frame, shown)
+        figures = (each for each in shown_values if _is_figure(each) or _has_digits(frame, expression, each))
+        value = next(figures, None)
         loop = None if value is None else next(_loops(value), None)
         if value is None or loop is None or any(each is node for each in below(loop)):
             continue
@@ -186,7 +192,7 @@ def _is_rank(value: Value) -> bool:
 
 def _names_rank(value: Value) -> bool:
     """Whether it is the rank, or a text with the rank in it."""
-    return Origin.RANK in value.rank.origins and not _is_figure(value)
+    return Origin.RANK in value.rank.origins and value.kind not in _TENSORS and not _is_figure(value)
 
 
 def _text(frame: Frame, expression: cst.CSTNode) -> str:
@@ -290,10 +296,23 @@ def _is_conditional_outside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode)
     return any(isinstance(each, cst.If) for each in inner) and not any(each is loop for each in inner)
 
 
+def _has_digits(frame: Frame, expression: cst.BaseExpression, value: Value) -> bool:
+    """Whether a text has digits of what a model gives, so that it is a number: `f"{loss:.4f}"`."""
+    if value.kind not in _TENSORS or not _is_of_own_data(value):
+        return False
+    match ancestors(frame.root, expression):
+        case [*_, cst.FormattedStringExpression(format_spec=[cst.FormattedStringText(spec)])]:
+            return spec.endswith(_DIGITS)
+    return False
+
+
 def _is_figure(value: Value) -> bool:
     """Whether it is a mean, a ratio or a metric, and not a count of this rank's work."""
-    if value.kind is not Kind.NUMBER and not (value.kind is Kind.TENSOR and value.scalar):
-        return False
+    is_number = value.kind is Kind.NUMBER or (value.kind is Kind.TENSOR and value.scalar)
+    return is_number and _is_of_own_data(value)
+
+
+def _is_of_own_data(value: Value) -> bool:
     rank = value.rank
     if rank.origins not in _OF_OWN_DATA or value.dtype in ("bool", "int"):
         return False

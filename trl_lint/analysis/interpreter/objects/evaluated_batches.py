@@ -51,7 +51,7 @@ def marked(frame: Frame, loop: cst.CompFor | cst.For | cst.While, node: cst.CSTN
     """
     if isinstance(value, TupleValue):
         return value.with_parts(tuple(marked(frame, loop, node, item) for item in value.items))
-    is_batch = value.kind is Kind.BATCH or (value.kind in _TAKEN and value.rank.is_by_rank)
+    is_batch = value.kind is Kind.BATCH or (value.kind in _TAKEN and value.rank.is_by_place)
     if not is_batch or not value.rank.differs:
         return value
     found = value.provenance or frame.step(node, "`{}` is this rank's own data")

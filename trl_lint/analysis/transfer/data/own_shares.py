@@ -48,13 +48,13 @@ _PICKS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.UNKNOWN})
 # Kinds of what tells a model how to compute.
 _SETTINGS = frozenset({Kind.NONE, Kind.NUMBER, Kind.STRING})
 _OF_SHARE = Origin.RANK | Origin.DATA
-# The number of the rank, times a number of files.
+# The number of the rank, times a number of files, or in a file that is found by its name.
 _OF_PLACE = Origin.RANK | Origin.IO
 
 
 def of_forward(frame: Frame, args: Arguments, output: Rank) -> Rank:
     """The fact of what a model computes: this rank's own data if the rank has chosen the input by its number."""
-    if output.is_by_rank:
+    if output.is_by_place:
         chosen = any(is_share(frame, value) for value in args.all()) or _are_tensors(args)
         return output._replace(origins=_OF_SHARE) if chosen else output
     if not output.differs and not output.is_reduced and _in_turn(frame, args):
@@ -71,7 +71,7 @@ def of_module(frame: Frame, args: Arguments, output: Value) -> Value:
 def is_share(frame: Frame, value: Value) -> bool:
     """Whether a value is data that this rank has chosen by its number."""
     element = element_of(frame, value)
-    return element.rank.is_by_rank and element.kind in _ROWS
+    return element.rank.is_by_place and element.kind in _ROWS
 
 
 def element_of(frame: Frame, value: Value) -> Value:
@@ -88,7 +88,7 @@ def _are_tensors(args: Arguments) -> bool:
 
     A tensor that is the same on all ranks may be the input, and what differs by the rank a mask, or an index into it.
     """
-    rest = [each for each in args.all() if not (each.kind is Kind.TENSOR and each.rank.is_by_rank)]
+    rest = [each for each in args.all() if not (each.kind is Kind.TENSOR and each.rank.is_by_place)]
     return len(rest) < len(args.all()) and all(each.kind in _SETTINGS and each.rank.is_uniform for each in rest)
 
 
@@ -162,13 +162,14 @@ def batch_of_data(frame: Frame, data: Value) -> Value | None:
     rows = element_of(frame, data)
     if isinstance(rows, LoaderValue):
         return rows.batch if rows.batch is not None and rows.batch.rank.differs else None
-    if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~_OF_SHARE:
+    if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~(_OF_SHARE | _OF_PLACE):
         return None
     return _batch_of_rows(rows)
 
 
 def _batch_of_rows(rows: Value) -> Value:
-    return LOADED_BATCH.replace(rank=Rank(State.SHARD, rows.rank.origins | Origin.DATA), provenance=rows.provenance)
+    origins = rows.rank.origins & _OF_SHARE | Origin.DATA
+    return LOADED_BATCH.replace(rank=Rank(State.SHARD, origins), provenance=rows.provenance)
 
 
 def are_for_all(args: Arguments, place: int = RANKS_OF_SAMPLER[0]) -> bool:
