@@ -45,12 +45,12 @@ _NN = "torch/distributed/nn/functional.py"
 MODULE = "torch.distributed"
 DDP = "torch.nn.parallel.DistributedDataParallel"
 DATA_PARALLEL = "torch.nn.DataParallel"
-# The parameter of DDP and FSDP for the group whose ranks they synchronise; by default, all ranks.
-GROUP_OF_WRAPPER = "process_group"
+# The parameter of DDP, of FSDP and of calls that save or load in parts, for the ranks that take part; by default, all.
+PROCESS_GROUP = "process_group"
 # The argument with which a collective returns before it is done; `wait` of its result waits for it.
 ASYNCHRONOUS = "async_op"
 # The same for FSDP, and the mesh that says who shares the shards.
-GROUPS_OF_FSDP = ((1, GROUP_OF_WRAPPER), (-1, "device_mesh"))
+GROUPS_OF_FSDP = ((1, PROCESS_GROUP), (-1, "device_mesh"))
 # The keyword by which FSDP broadcasts the states of one rank where it wraps a model (`_sync_module_states`); without it
 # ranks wait only in the first forward.
 SENDS_STATES = "sync_module_states"
@@ -260,12 +260,17 @@ _CALLS: tuple[Row, ...] = (
     OpaqueCall(name="deepspeed.zero.GatheredParameters",
                source="deepspeed/runtime/zero/partition_parameters.py::GatheredParameters",
                synchronises=Synchronisation("parameters", only="enabled")),
-    OpaqueCall(name="torch.distributed.checkpoint.load",
-               source="torch/distributed/checkpoint/state_dict_loader.py::load",
-               synchronises=Synchronisation("load", symmetric=True)),
-    OpaqueCall(name="torch.distributed.checkpoint.save",
-               source="torch/distributed/checkpoint/state_dict_saver.py::save",
-               synchronises=Synchronisation("save", symmetric=True)),
+    # With `no_dist`, each rank writes or reads a whole checkpoint of its own.
+    *(
+        OpaqueCall(name=f"torch.distributed.checkpoint.{name}",
+                   source=f"torch/distributed/checkpoint/{file}.py::{name}",
+                   synchronises=Synchronisation(kind, symmetric=True, unless="no_dist"))
+        for file, kind, names in (
+            ("state_dict_loader", "load", ("load", "load_state_dict")),
+            ("state_dict_saver", "save", ("async_save", "save", "save_state_dict")),
+        )
+        for name in names
+    ),
     # By these the ranks assemble the pieces of a model, or distribute those of an optimizer.
     *(
         OpaqueCall(name=f"torch.distributed.checkpoint.state_dict.{name}",

@@ -74,10 +74,10 @@ from trl_lint.knowledge.schema import (
 from trl_lint.knowledge.torch_distributed import (
     ASKS_FOR_STATE,
     FSDP,
-    GROUP_OF_WRAPPER,
     GROUPS_OF_FSDP,
     LOADS_STATE,
     POINT_TO_POINT,
+    PROCESS_GROUP,
     SENDS_STATES,
 )
 from trl_lint.knowledge.transformers import LOSSES
@@ -98,14 +98,15 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, last, "forward")
         synchronisation = None if row is None else row.synchronises
         if row is not None and synchronisation is not None and not _is_local(frame, row, synchronisation, args, node):
+            subgroup = not is_of_all_ranks(args.keywords.get(PROCESS_GROUP, NONE))
             _note(
                 frame,
                 node,
                 last,
                 synchronisation.kind,
                 engines=synchronisation.engines,
-                subgroup=synchronisation is WRAP and not is_of_all_ranks(args.keywords.get(GROUP_OF_WRAPPER, NONE)),
-                symmetric=synchronisation.symmetric,
+                subgroup=subgroup,
+                symmetric=synchronisation.symmetric and not subgroup,
             )
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
             _note(frame, node, last, WRAP.kind)

@@ -17,14 +17,14 @@ from trl_lint.domain.kinds import ModelRole
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import UNKNOWN, Value
-from trl_lint.knowledge.torch_distributed import AVERAGES_IN_FORWARD, BUFFERS_OF_WRAPPER, GROUP_OF_WRAPPER, OF_APEX
+from trl_lint.knowledge.torch_distributed import AVERAGES_IN_FORWARD, BUFFERS_OF_WRAPPER, OF_APEX, PROCESS_GROUP
 
 
 def is_of_a_group(model: Value) -> bool:
     """Whether a model is wrapped for a process group: `DDP(model, process_group=group)`."""
     calls = (step.node for step in steps(model.provenance) if isinstance(step.node, cst.Call))
     return any(
-        arg.keyword is not None and arg.keyword.value == GROUP_OF_WRAPPER and not is_literal_none(arg.value)
+        arg.keyword is not None and arg.keyword.value == PROCESS_GROUP and not is_literal_none(arg.value)
         for call in calls
         for arg in call.args
     )
