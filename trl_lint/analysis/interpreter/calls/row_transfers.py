@@ -390,7 +390,8 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     is_sharded = is_of_all and _shards(frame, args.keywords.get(key))
     taken = None if is_sharded else own_shares.batch_of(frame, args)
     is_sharded = is_sharded or taken is not None
-    batch = taken or explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
+    batch = taken or (LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN))
+    batch = batch if batch.provenance is not None else explain(frame, batch, node, _OWN_BATCHES)
     dropped = args.keywords.get(DROPS_INCOMPLETE)
     if dropped is not None and dropped.const is True:
         return LOADER.with_parts(_full(batch), None)

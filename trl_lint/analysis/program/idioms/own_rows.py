@@ -7,6 +7,11 @@ Each of these is a share, in a class; a data set is looked at only if it has bot
     islice(self.rows, self.rank, None, self.size)
     if i % self.size != self.rank: continue
     def __getitem__(self, i): return self.rows[i * self.size + self.rank]
+
+The places at which rows begin may be those of a rank without being shares of all ranks:
+
+    self.rows[self.rank * workers + worker :: self.size * workers]
+    self.place += self.size                                 and `self.place` begins with the number of the rank
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class, resolved, self_attribute
+from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class, operands, resolved, self_attribute
 
 
 def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
@@ -25,6 +30,18 @@ def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
             names = _attribute(method, rank), _attribute(method, size)
             if all(names):
                 yield node, *names
+
+
+def starts_in(cls: cst.ClassDef) -> Iterator[tuple[cst.FunctionDef, cst.CSTNode]]:
+    """The parts of the numbers of the rows with which the methods of a class begin, and the methods."""
+    for method in of_class(cls, cst.FunctionDef):
+        for _, start, _ in shares_of(method):
+            for part in operands(resolved(method, start)):
+                if isinstance(part, cst.BaseExpression):
+                    yield from ((method, each) for each in operands(resolved(method, part)))
+        for each in of_class(method, cst.AugAssign):
+            if isinstance(each.operator, cst.AddAssign) and self_attribute(each.target):
+                yield method, each.target
 
 
 def shares_of(method: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:

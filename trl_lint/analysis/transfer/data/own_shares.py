@@ -23,6 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import assignments, innermost, resolved, used_names
+from trl_lint.analysis.transfer.data.own_streams import gives_own_rows
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
@@ -157,6 +158,8 @@ def _is_dealt(rows: Value) -> bool:
 def batch_of_data(frame: Frame, data: Value) -> Value | None:
     """A batch of data that this rank has chosen, or that a library divides; None for other data."""
     if isinstance(data, ProjectInstance):
+        if gives_own_rows(frame, data.cls):
+            return LOADED_BATCH
         divides = shares_itself(data.cls.library_bases()) and data.cls.find("__iter__") is None
         return LOADED_BATCH if divides else None
     rows = element_of(frame, data)
