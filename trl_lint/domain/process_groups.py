@@ -25,6 +25,12 @@ class GpuGroup(ProcessGroup):
     __slots__ = ()
 
 
+class MeshGroup(ProcessGroup):
+    """A process group of a device mesh, which each rank of the mesh has: with those of its row, or of its column."""
+
+    __slots__ = ()
+
+
 class LikeAllRanks(ProcessGroup):
     """A process group with the same backend as the group of all ranks, or that group."""
 

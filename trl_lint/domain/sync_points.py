@@ -43,6 +43,7 @@ class SyncPoint:
         unroll_index: The iterations of the loops that are analysed once per item.
         engines: The only engines under which it is a synchronisation point, empty if it always is.
         subgroup: Whether the call says which ranks take part.
+        of_mesh: Whether that is a group of a device mesh: each rank is in one, but none in one of its own.
         symmetric: Whether all ranks may make the call wherever one does.
         alone: Whether nobody waits there: a forward that sends nothing only prepares for the backward pass.
         certain: Whether it is known to be one; a helper may call a collective only under a condition.
@@ -60,6 +61,7 @@ class SyncPoint:
     _: KW_ONLY
     engines: frozenset[TrainingEngine] = frozenset()
     subgroup: bool = False
+    of_mesh: bool = False
     symmetric: bool = False
     alone: bool = False
     grad: bool = field(init=False)

@@ -8,7 +8,7 @@ from trl_lint.domain.control import Pace
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.pace_switches import PaceSwitch
-from trl_lint.domain.process_groups import LikeAllRanks
+from trl_lint.domain.process_groups import LikeAllRanks, MeshGroup
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
     DISTRIBUTED,
@@ -219,6 +219,8 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="torch.distributed.device_mesh.init_device_mesh",
              source="torch/distributed/device_mesh.py::init_device_mesh",
              returns=instance(DEVICE_MESH)),
+    Function(name=f"{DEVICE_MESH}.get_group",
+             source="torch/distributed/device_mesh.py::DeviceMesh.get_group", returns=SAME.as_a(MeshGroup)),
     Function(name=f"{DEVICE_MESH}.get_local_rank",
              source="torch/distributed/device_mesh.py::DeviceMesh.get_local_rank", returns=RANK_INDEX),
     Function(name=f"{DEVICE_MESH}.get_rank",
@@ -307,7 +309,7 @@ _SHARDED: tuple[Row, ...] = (
                synchronises=_STATE),
 )
 # Methods that only these classes have, whatever is known of the receiver.
-UNIQUE: dict[str, str] = {"consolidate_state_dict": _ZERO, "full_tensor": _DTENSOR}
+UNIQUE: dict[str, str] = {"consolidate_state_dict": _ZERO, "full_tensor": _DTENSOR, "get_group": DEVICE_MESH}
 
 # Scaling a loss passes it on.
 _SCALERS: tuple[Row, ...] = tuple(

@@ -83,14 +83,15 @@ collective comes before it there, nor does one that skips a batch in a loop that
 if nothing else synchronises.
 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
-within that group, unless it was made of all ranks. A group made with `use_local_synchronization=True` is made by its
-members alone. One that is made by all its members, but not by all other ranks (`if rank in ranks: break` after it), is
-not in the default set: since torch 2.1 nobody waits for these ranks, unless further groups follow. Code that fills an
-attribute where it is `None` may have run before, on all ranks. Under `no_sync()` a backward pass reduces nothing, nor
-does that of a network which the function makes itself (`probe = nn.Linear(8, 2)`, `clone = copy.deepcopy(net)`). A
-forward of a model that DDP wraps with `broadcast_buffers=False` sends nothing, unless the code names `SyncBatchNorm`.
-Under `join()` ranks may run different numbers of steps. Not known: flags that a signal handler sets, though the ranks
-get a signal at different steps; agree on them first (`all_reduce` with `MAX`).
+within that group, unless it was made of all ranks, or is one of a device mesh that one rank of the job reaches alone. A
+group made with `use_local_synchronization=True` is made by its members alone. One that is made by all its members, but
+not by all other ranks (`if rank in ranks: break` after it), is not in the default set: since torch 2.1 nobody waits for
+these ranks, unless further groups follow. Code that fills an attribute where it is `None` may have run before, on all
+ranks. Under `no_sync()` a backward pass reduces nothing, nor does that of a network which the function makes itself
+(`probe = nn.Linear(8, 2)`, `clone = copy.deepcopy(net)`). A forward of a model that DDP wraps with
+`broadcast_buffers=False` sends nothing, unless the code names `SyncBatchNorm`. Under `join()` ranks may run different
+numbers of steps. Not known: flags that a signal handler sets, though the ranks get a signal at different steps; agree
+on them first (`all_reduce` with `MAX`).
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,

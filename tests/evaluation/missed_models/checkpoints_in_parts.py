@@ -1,6 +1,7 @@
 # A checkpoint that all ranks write in parts, also in the background, each a whole one, or the ranks of a group.
 import os
 
+import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.device_mesh import init_device_mesh
@@ -38,3 +39,10 @@ def saves_in_its_group(state, folder):
 def loads(state, folder):
     if rank == 0:
         dcp.load(state, checkpoint_id=folder)  # expect: TRL006
+
+
+net, state = torch.nn.Linear(4, 4), {}
+loads(state, "last")
+train(net, torch.ones(9, 4), "out")
+saves_alone(state, "alone")
+saves_in_its_group(state, "group")

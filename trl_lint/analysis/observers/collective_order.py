@@ -54,6 +54,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, class_name_of
 from trl_lint.domain.model_roles import has_dtensors, sends_gradients_only
+from trl_lint.domain.process_groups import MeshGroup
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
@@ -98,7 +99,8 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, last, "forward")
         synchronisation = None if row is None else row.synchronises
         if row is not None and synchronisation is not None and not _is_local(frame, row, synchronisation, args, node):
-            subgroup = not is_of_all_ranks(args.keywords.get(PROCESS_GROUP, NONE))
+            group = args.keywords.get(PROCESS_GROUP, NONE)
+            subgroup = not is_of_all_ranks(group)
             _note(
                 frame,
                 node,
@@ -106,6 +108,7 @@ class CollectiveOrder(Observer["Frame"]):
                 synchronisation.kind,
                 engines=synchronisation.engines,
                 subgroup=subgroup,
+                of_mesh=isinstance(group, MeshGroup),
                 symmetric=synchronisation.symmetric and not subgroup,
             )
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
@@ -119,9 +122,11 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         last = row.name.rpartition(".")[2]
-        subgroup = not all(map(is_of_all_ranks, groups_of(row, args)))
+        groups = groups_of(row, args)
+        subgroup = not all(map(is_of_all_ranks, groups))
         symmetric = row.into is None and not subgroup
-        _note(frame, node, last, row.result or last, subgroup=subgroup, symmetric=symmetric)
+        of_mesh = any(isinstance(each, MeshGroup) for each in groups)
+        _note(frame, node, last, row.result or last, subgroup=subgroup, of_mesh=of_mesh, symmetric=symmetric)
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         """DDP broadcasts its buffers, and a wrapper prepares the reduction of its gradients."""
@@ -181,6 +186,7 @@ class CollectiveOrder(Observer["Frame"]):
                 point.kind,
                 engines=point.engines,
                 subgroup=point.subgroup,
+                of_mesh=point.of_mesh,
                 symmetric=point.symmetric,
                 alone=point.alone,
             )
@@ -307,7 +313,7 @@ def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
     elif may_be_sharded(frame, model) or is_sharded(frame, model):
         _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
     elif has_dtensors(model) and frame.memory.control.grad:
-        _note(frame, node, "forward", "forward", subgroup=True)
+        _note(frame, node, "forward", "forward", subgroup=True, of_mesh=True)
 
 
 def _runs_a_wrapper(args: Arguments) -> bool:
@@ -375,6 +381,7 @@ def _note(
     *,
     engines: frozenset[TrainingEngine] = frozenset(),
     subgroup: bool = False,
+    of_mesh: bool = False,
     symmetric: bool = False,
     alone: bool = False,
 ) -> SyncPoint:
@@ -386,6 +393,7 @@ def _note(
         frame.unroll_index,
         engines=engines,
         subgroup=subgroup,
+        of_mesh=of_mesh,
         symmetric=symmetric,
         alone=alone,
     )

@@ -79,6 +79,7 @@ class Branch(NamedTuple):
         skipped: The number of points before and after that body, if what it catches is raised whenever memory is short.
         refused: Whether it catches what a model's forward raises because of its input.
         asks_rank: Whether the condition depends on the rank itself, not on something derived from it.
+        of_one: The index of the branch that one rank of the whole job takes at most, whatever groups there are.
     """
 
     test: cst.CSTNode
@@ -92,6 +93,7 @@ class Branch(NamedTuple):
     skipped: tuple[int, int] = (0, 0)
     refused: bool = False
     asks_rank: bool = False
+    of_one: int | None = None
 
     @property
     def may_leave(self) -> tuple[bool, bool]:

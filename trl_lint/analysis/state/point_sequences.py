@@ -121,20 +121,26 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
     while start < min(len(one), len(other)) and one[start].kind == other[start].kind:
         start += 1
     lacking: list[SyncPoint] = []
-    for mine, theirs in ((one, other), (other, one)):
-        awaited = [each for each in _unmatched(mine[start:], theirs[start:]) if _is_awaited(each, theirs, branch)]
+    for index, (mine, theirs) in enumerate(((one, other), (other, one))):
+        unmatched = _unmatched(mine[start:], theirs[start:])
+        is_alone = branch.of_one == index
+        awaited = [each for each in unmatched if _is_awaited(each, theirs, branch, is_alone)]
         met = _all_awaited_are_met(mine, theirs, branch) if awaited else frozenset[str]()
         lacking += (each for each in awaited if each.kind not in met)
     return min(lacking, key=_rarity, default=None)
 
 
-def _is_awaited(point: SyncPoint, opposite: Sequence[SyncPoint], branch: Branch) -> bool:
-    """Whether the ranks that reach a point certainly wait for those of the other branch."""
+def _is_awaited(point: SyncPoint, opposite: Sequence[SyncPoint], branch: Branch, is_alone: bool = False) -> bool:
+    """Whether the ranks that reach a point certainly wait for those of the other branch.
+
+    is_alone: whether it is one rank that reaches it, which is no group, and meets nobody in one.
+    """
     return not point.alone and (
         certainly_synchronises(point, branch.origins)
         or (point.by_settings and branch.asks_rank and not point.subgroup)
         or (point.instead and branch.asks_rank and not any(each.kind in point.instead for each in opposite))
         or (point.subgroup and point.certain and _is_of_group_asked(point, opposite, branch.test))
+        or (point.of_mesh and point.certain and is_alone and not any(each.subgroup for each in opposite))
     )
 
 

@@ -17,10 +17,14 @@ from trl_lint.analysis.interpreter.conditions.conditions import on_single_proces
 from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import ONE_PROCESS_TRUE
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.provenance import LauncherVariable, steps
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_FIELD, RANK_NUMBER
+
+# What the names have of tests that one rank of each machine passes.
+_OF_MACHINE = "local"
 
 
 def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
@@ -37,6 +41,32 @@ def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bo
         return False
     sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
     return any(known is not None and selects_one_rank(frame, side, known) for side, known in sides)
+
+
+def branch_of_one_rank(frame: Frame, test: cst.BaseExpression) -> int | None:
+    """The branch of a condition that one rank of the whole job takes at most; None if several ranks may take both.
+
+    if rank == 0 and due: ...                 the first one
+    if rank != 0: return                      the second one, which goes on
+    if local_rank == 0: ...                   None: one rank of each node
+    """
+    match test:
+        case cst.BooleanOperation(left, cst.And(), right):
+            return 0 if 0 in (branch_of_one_rank(frame, left), branch_of_one_rank(frame, right)) else None
+        case cst.UnaryOperation(cst.Not(), negated):
+            branch = branch_of_one_rank(frame, negated)
+            return None if branch is None else 1 - branch
+    value = frame.known_value(test)
+    if value is None or not value.rank.is_by_rank:
+        return None
+    match _written_out(frame, test):
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.NotEqual() as operator, cst.Integer())]):
+            known = frame.known_value(left)
+            is_of_all = known is not None and known.device == GLOBAL_RANK
+            return int(isinstance(operator, cst.NotEqual)) if is_of_all else None
+    name = last_name(callee_of(test) or test)
+    is_main = MAIN_PROCESS.fits(name) and _OF_MACHINE not in name and on_single_process(value) is ONE_PROCESS_TRUE
+    return 0 if is_main else None
 
 
 def _written_out(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:

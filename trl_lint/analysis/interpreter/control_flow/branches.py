@@ -30,6 +30,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     other_ranks,
     truth,
 )
+from trl_lint.analysis.interpreter.conditions.one_rank_tests import branch_of_one_rank
 from trl_lint.analysis.interpreter.conditions.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import left_together, numbers_by_rank, process_exits
@@ -293,7 +294,18 @@ def _report(
     values = (frame.known_value(part) for part in (node.test, *parts))
     asks_rank = any(value is not None and single_process_value(value) is not None for value in values)
     asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.provenance), LauncherVariable)
-    branch = Branch(node.test, division.provenance, marks, through, exits, division.rank.origins, asks_rank=asks_rank)
+    # Another branch of a condition around this one may be that of the other ranks of a group.
+    around = (each for each in frame.memory.control.conditions if each.provenance is not division.provenance)
+    branch = Branch(
+        node.test,
+        division.provenance,
+        marks,
+        through,
+        exits,
+        division.rank.origins,
+        asks_rank=asks_rank,
+        of_one=None if any(each.is_chosen_by_rank for each in around) else branch_of_one_rank(frame, node.test),
+    )
     for observe in frame.observers.branch:
         observe(frame, branch)
 
