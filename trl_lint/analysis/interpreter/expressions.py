@@ -42,6 +42,7 @@ from trl_lint.analysis.state.changed_settings import is_switched_by_rank
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import absences, before_group, first_rank, given_numbers, job_flags
+from trl_lint.analysis.transfer.processes.wide_conditions import depends_on_progress
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, PRESENT, World
 from trl_lint.domain.derived import derived
@@ -288,14 +289,22 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
         if (is_and and selects_one_rank(frame, part, rank_test)) or _is_combined_with_engine(frame, link, left, right):
             return derived(rank_test.rank, Kind.NUMBER, rank_test, dtype="bool")
         return value.replace(rank=ranks.GUARDED)
-    for setting, test in ((left, right), (right, left)):
-        if setting.rank == ranks.SETTING and test.rank.differs and test.dtype == "bool":
+    for setting, test, part in ((left, right, link.left), (right, left, link.right)):
+        if test.rank.differs and test.dtype == "bool" and _is_alike(frame, setting, part):
             return derived(test.rank, Kind.NUMBER, test, dtype="bool")
     if is_and and left.rank.differs and right.rank.origins == Origin.RANK:
         value = value.replace(provenance=right.provenance)  # the ranks that it leaves out tell most
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     is_mixed = value.kind is Kind.UNKNOWN or value.kind not in (left.kind, right.kind)
     return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value
+
+
+def _is_alike(frame: Frame, value: Value, node: cst.BaseExpression) -> bool:
+    """Whether a part of a condition is a setting, or asks how far all ranks are: `step % 10 == 0`."""
+    is_open = value.rank == ranks.UNKNOWN and isinstance(node, cst.Comparison)
+    return value.rank == ranks.SETTING or (
+        is_open and depends_on_progress(frame, control_of_condition(frame, node, value))
+    )
 
 
 def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
