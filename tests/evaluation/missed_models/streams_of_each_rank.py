@@ -49,6 +49,18 @@ class Asking(IterableDataset):
                 yield row
 
 
+class AskingFirst(IterableDataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        info = get_worker_info()
+        workers, worker = (info.num_workers, info.id) if info else (1, 0)
+        for row in self.rows[rank * workers + worker :: size * workers]:
+            yield row
+
+
 class Whole(IterableDataset):
     def __init__(self, rows, place):
         self.rows = rows
@@ -76,6 +88,9 @@ def evaluate(model, paths, rows):
     asked = torch.zeros((), device="cuda")
     for batch in batches_of(Asking(rows)):
         asked += model(batch).mean()
+    first = torch.zeros((), device="cuda")
+    for batch in batches_of(AskingFirst(rows)):
+        first += model(batch).mean()
     whole = torch.zeros((), device="cuda")
     for batch in batches_of(Whole(rows, rank)):
         whole += model(batch).mean()
@@ -87,6 +102,7 @@ def evaluate(model, paths, rows):
         wandb.log({"files": total})  # expect: TRL003
         wandb.log({"windows": windows})  # expect: TRL003
         wandb.log({"asked": asked})  # expect: TRL003
+        wandb.log({"first": first})  # expect: TRL003
         wandb.log({"whole": whole})
         wandb.log({"together": together})
 

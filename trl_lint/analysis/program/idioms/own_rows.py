@@ -20,7 +20,15 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class, operands, resolved, self_attribute
+from trl_lint.analysis.program.syntax import (
+    assigned_parts,
+    is_literal_none,
+    last_name,
+    of_class,
+    operands,
+    resolved,
+    self_attribute,
+)
 
 
 def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
@@ -36,12 +44,19 @@ def starts_in(cls: cst.ClassDef) -> Iterator[tuple[cst.FunctionDef, cst.CSTNode]
     """The parts of the numbers of the rows with which the methods of a class begin, and the methods."""
     for method in of_class(cls, cst.FunctionDef):
         for _, start, _ in shares_of(method):
-            for part in operands(resolved(method, start)):
-                if isinstance(part, cst.BaseExpression):
-                    yield from ((method, each) for each in operands(resolved(method, part)))
+            for part in operands(_written(method, start)):
+                yield from ((method, each) for each in operands(_written(method, part)))
         for each in of_class(method, cst.AugAssign):
             if isinstance(each.operator, cst.AddAssign) and self_attribute(each.target):
                 yield method, each.target
+
+
+def _written(method: cst.FunctionDef, node: cst.CSTNode) -> cst.CSTNode:
+    """What a name stands for, also one of several (`rank, size = …, …`), if the method assigns to it only once."""
+    if not isinstance(node, cst.Name):
+        return node
+    values = [value for target, value in assigned_parts(method) if target.deep_equals(node)]
+    return values[0] if len(values) == 1 else node
 
 
 def shares_of(method: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression, cst.BaseExpression]]:
