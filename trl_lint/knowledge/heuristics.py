@@ -687,9 +687,11 @@ BATCHES = "Batches"
 PADDED_FIELD = Guess(
     group=BATCHES,
     pattern=r"(?:^|_)(?:input_ids|attention_mask|token_type_ids|position_ids|completion_ids|completion_mask|prompt_ids"
-    r"|prompt_mask|decoder_attention_mask|loss_mask|assistant_masks)$",
-    says="A batch field whose name ends in this is padded to this rank's longest sequence.",
-    because="fixtures/ragged_gather/broken.py; trl 0.17.0: `prompt_input_ids`, `completion_attention_mask`",
+    r"|prompt_mask|decoder_attention_mask|loss_mask|assistant_masks)(?:_(?:chosen|rejected|j|k))?$",
+    says="A batch field whose name ends in this, or in this and the answer of a pair, is padded to this rank's longest "
+    "sequence.",
+    because="fixtures/ragged_gather/broken.py; trl 0.17.0: `prompt_input_ids`, `completion_attention_mask`, "
+    "`input_ids_chosen` of RewardTrainer; trl 0.4.7, examples: `input_ids_j`",
 )
 PADDED_LABELS = Guess(
     group=BATCHES,
