@@ -21,6 +21,7 @@ from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.definitions.own_loaders import LOADER_ITSELF, is_loader
+from trl_lint.analysis.program.idioms.single_results import is_used_as_one
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state import own_dicts, settings
@@ -239,7 +240,8 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
     if row.switch is not None:
         switch = args.get(*row.switch)
         if switch is not None and switch.const is not False:
-            returns = row.switched if switch.const is True else UNKNOWN
+            may_be_off = switch.const is not True and isinstance(row, Hook) and is_used_as_one(frame.root, node)
+            returns = row.switched if switch.const is True else returns if may_be_off else UNKNOWN
     if isinstance(row, Function) and row.first_rank:
         first_rank.note_context(frame, node, row.first_rank)
         return FirstRankContext(row.first_rank)
