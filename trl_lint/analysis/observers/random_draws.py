@@ -25,6 +25,7 @@ from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.dealt_rows import dealt
 from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
+from trl_lint.analysis.transfer.data.places_of_shares import is_rank
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -33,7 +34,9 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.engines import READS_JOB, STARTS_GROUP
-from trl_lint.knowledge.schema import Function
+from trl_lint.knowledge.schema import Function, Transfer
+from trl_lint.knowledge.sharding import OF_SHARD, SPLITS
+from trl_lint.knowledge.sharding import SHARD as DATASET_SHARD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -44,7 +47,9 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.observing import CalleeRun
     from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import Step
-    from trl_lint.knowledge.schema import Row
+    from trl_lint.knowledge.schema import Parameter, Row
+
+_TAKES_SHARE = "each rank takes its share of it here"
 
 
 class RandomDraws(Observer["Frame"]):
@@ -54,6 +59,13 @@ class RandomDraws(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note_seeding(frame, name, args, node)
         _note_run(frame, name, args)
+        split = SPLITS.get(name)
+        if split is not None:
+            _emit_split(frame, args.get(0, "dataset"), args, split, node)
+
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name == DATASET_SHARD:
+            _emit_split(frame, receiver, args, OF_SHARD, node)
 
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
@@ -78,7 +90,7 @@ class RandomDraws(Observer["Frame"]):
         if shared is not None:
             _emit_rank_local_shuffle(frame, args, node)
             needs_group = args.star is None and args.double is None and args.get(*table.SHARES) is None
-            emit_draws(frame, args.get(*shared), node, "each rank takes its share of it here", needs_group=needs_group)
+            emit_draws(frame, args.get(*shared), node, _TAKES_SHARE, needs_group=needs_group)
         elif library.is_subclass(base, table.TRAINER, frame.engine.versions):
             for name in table.TRAINED_ON:
                 for value in _alternatives(frame, args, name):
@@ -94,16 +106,20 @@ class RandomDraws(Observer["Frame"]):
                 for share, rows in _shares(value):
                     if dealt(frame, share) is not None:
                         drawn = frame.known_value(rows)
-                        emit_draws(frame, drawn, share, "each rank takes its share of it here", needs_group=True)
+                        emit_draws(frame, drawn, share, _TAKES_SHARE, needs_group=True)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        """Loaders are prepared: each rank gets its share of their batches."""
-        if isinstance(row, Function) and row.returns == "prepared" and args.star is None:
+        """Loaders are prepared: each rank gets its share of their batches. Or a list is split between the ranks."""
+        if not isinstance(row, Function) or args.star is not None:
+            return
+        if row.returns == Transfer.PREPARED:
             for value in args.positional:
                 if value.kind is Kind.LOADER:
-                    emit_draws(frame, value, node, "each rank takes its share of it here")
+                    emit_draws(frame, value, node, _TAKES_SHARE)
+        elif row.yields == Transfer.SHARD:
+            emit_draws(frame, args.get(0, "inputs"), node, _TAKES_SHARE)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove the draws before which a program may have seeded, and those that no program is known to make."""
@@ -151,6 +167,19 @@ def _shares(value: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst
                 yield from _shares(each.value)
         case cst.Yield(value=cst.From(item=inner)):
             yield from _shares(inner)
+
+
+def _emit_split(
+    frame: Frame,
+    rows: Value | None,
+    args: Arguments,
+    parameters: tuple[Parameter, Parameter],
+    node: cst.CSTNode,
+) -> None:
+    """`rows.shard(size, rank)`, `split_dataset_by_node(rows, rank, size)`: a rank takes its rows by its number."""
+    rank, size = (args.get(*each) for each in parameters)
+    if is_rank(rank) and size is not None and size.const is WORLD_SIZE:
+        emit_draws(frame, rows, node, _TAKES_SHARE, needs_group=True)
 
 
 def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

@@ -8,7 +8,6 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.interpreter.objects import (
     bare_in_hooks,
     chosen_names,
-    environment_variables,
     given_fields,
     given_wrappers,
     kept_by_hooks,
@@ -80,9 +79,7 @@ from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
-from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.evaluation import RESULTS
-from trl_lint.knowledge.launcher_variables import ENVIRON
 from trl_lint.knowledge.model_libraries import AVERAGED_COPY
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
@@ -401,21 +398,6 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
     if name == APPLY:  # `self.gather = AllGather.apply`, a function of autograd
         return BoundMethod(receiver, name)
     return kept_objects.read(frame, receiver.cls, name)
-
-
-def library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
-    """`x[key]` of a library's object: the environment holds the rank and the world size."""
-    if library_name_of(container) == ENVIRON:
-        return environment_variables.required(frame, index, node)
-    if datasets.is_dataset(container) and (index.kind is Kind.STRING or heuristics.SPLIT.fits(_name_of_key(node))):
-        return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
-    return SAME if container.rank.state is State.SAME else UNKNOWN
-
-
-def _name_of_key(node: cst.CSTNode) -> str:
-    """The last name in the key of a subscript: `split` in `data[args.split]`; "" for other expressions."""
-    element = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
-    return last_name(element.value) if isinstance(element, cst.Index) else ""
 
 
 # --- assignment -----------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import (
-    attributes,
     chosen_names,
+    environment_variables,
     model_outputs,
     named_ranks,
     picked_lists,
@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
 )
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import own_dicts
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
@@ -40,10 +41,14 @@ from trl_lint.domain.kinds import (
     NumberListValue,
     TupleValue,
     in_role,
+    library_name_of,
 )
-from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
+from trl_lint.domain.ranks import DRAWN, Origin, State
+from trl_lint.domain.values import BOTTOM, NO_WRITES, SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge import datasets, heuristics
+from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.heuristics import RANK_FIELD
+from trl_lint.knowledge.launcher_variables import ENVIRON
 
 # What all ranks find alike if they look at the same moment.
 _MAY_AGREE = Origin.IO | Origin.CLOCK
@@ -77,7 +82,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         case LibraryName(name="sys.modules") if (module := chosen_names.this_module(frame, index)) is not None:
             return module
         case InstanceValue() if not isinstance(container, ProjectInstance):
-            return attributes.library_item(frame, container, index, node)
+            return _library_item(frame, container, index, node)
     number = named_ranks.in_settings(frame, container, index, node)
     if number is not None:
         return number
@@ -87,6 +92,30 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):
         return frame.allocate(node, Cell("list", rest=item))
     return item
+
+
+def _library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
+    """`x[key]` of a library's object: the environment holds the rank and the world size.
+
+    A slice of a data set has rows in the order that a rank has drawn.
+    """
+    if library_name_of(container) == ENVIRON:
+        return environment_variables.required(frame, index, node)
+    if datasets.is_dataset(container) and (index.kind is Kind.STRING or heuristics.SPLIT.fits(_name_of_key(node))):
+        return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
+    if datasets.is_dataset(container) and container.rank == DRAWN and _is_slice(node):
+        return Value(DRAWN, provenance=container.provenance)
+    return SAME if container.rank.state is State.SAME else UNKNOWN
+
+
+def _name_of_key(node: cst.CSTNode) -> str:
+    """The last name in the key of a subscript: `split` in `data[args.split]`; "" for other expressions."""
+    element = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    return last_name(element.value) if isinstance(element, cst.Index) else ""
+
+
+def _is_slice(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Slice)
 
 
 def _item_of_batch(frame: Frame, batch: BatchValue, index: Value) -> Value:
