@@ -158,6 +158,10 @@ def test_a_save_that_knows_of_sharding_is_left_alone():
     [
         ("if isinstance(self.model, FullyShardedDataParallel):\n        return", False),
         ("whole = None if self.is_deepspeed_enabled else self.model", False),
+        # It is a collective in whatever form the weights are saved.
+        ("if self.is_fsdp_enabled:\n        self.state_plugin.set_state_dict_type('FULL_STATE_DICT')", True),
+        ("if self.is_fsdp_enabled:\n        self.state_plugin.set_state_dict_type('FULL_STATE_DICT')\n"
+         "        return", False),
         # They are whole inside the block only; under a condition, it is the way of another engine.
         ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", True),
         ("if self.args.x:\n        with deepspeed.zero.GatheredParameters(self.model.parameters()):\n"

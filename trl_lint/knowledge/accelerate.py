@@ -55,6 +55,8 @@ SHOWN = rb"(?m)^\s*(?:from|import)\s+accelerate\b|\bTrainingArguments\b"
 PREPARE = "accelerate.Accelerator.prepare"
 # Classes of settings for an engine that shards: utils/dataclasses.py.
 ENGINE_PLUGINS = frozenset({"DeepSpeedPlugin", "FullyShardedDataParallelPlugin", "MegatronLMPlugin"})
+# A method of that for FSDP: in which form the weights are saved.
+SET_STATE_DICT_TYPE = "set_state_dict_type"
 
 _CLASSES: tuple[Row, ...] = (
     Class(name=FSDP_PLUGIN, source="utils/dataclasses.py::FullyShardedDataParallelPlugin"),

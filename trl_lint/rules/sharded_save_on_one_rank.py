@@ -40,11 +40,11 @@ Under DDP each rank then writes its own random states next to the files of the m
 condition depends on more than the rank, or if the code before the call may not work on all ranks.
 
 ## Limits
-Not reported if the project shows no engine or only DDP, and in functions that check for the engine
-(`distributed_type`, `is_fsdp_enabled`, `deepspeed_plugin`). A project is the nearest folder with a `pyproject.toml`,
-`setup.py`, `setup.cfg` or `requirements.txt`. If its launch commands fully describe how a program is started, only
-they and the settings they name count, for the program and what it imports. Settings that launches ignore, because they
-name others, give findings outside the default set.
+Not reported if the project shows no engine or only DDP, and in functions that check for the engine (`distributed_type`,
+`is_fsdp_enabled`, `deepspeed_plugin`), unless only to call `set_state_dict_type`. A project is the nearest folder with
+a `pyproject.toml`, `setup.py`, `setup.cfg` or `requirements.txt`. If its launch commands fully describe how a program
+is started, only they and the settings they name count, for the program and what it imports. Settings that launches
+ignore, because they name others, give findings outside the default set.
 
 `get_state_dict`, `save_model` and running the model are collectives under FSDP and ZeRO-3, `save_state` under every
 stage of DeepSpeed. An unknown stage is assumed not to shard parameters. If no file shows the engine, use the setting
