@@ -23,6 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import assignments, innermost, resolved, used_names
+from trl_lint.analysis.transfer.data.kept_rows import own_row
 from trl_lint.analysis.transfer.data.own_streams import gives_own_rows
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
@@ -160,8 +161,11 @@ def batch_of_data(frame: Frame, data: Value) -> Value | None:
     if isinstance(data, ProjectInstance):
         if gives_own_rows(frame, data.cls):
             return LOADED_BATCH
-        divides = shares_itself(data.cls.library_bases()) and data.cls.find("__iter__") is None
-        return LOADED_BATCH if divides else None
+        if shares_itself(data.cls.library_bases()):
+            return LOADED_BATCH if data.cls.find("__iter__") is None else None
+    kept = own_row(frame, data)
+    if kept is not None:
+        return _batch_of_rows(kept)
     rows = element_of(frame, data)
     if isinstance(rows, LoaderValue):
         return rows.batch if rows.batch is not None and rows.batch.rank.differs else None
