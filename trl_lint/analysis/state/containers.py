@@ -368,8 +368,9 @@ def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:
     return found
 
 
-# Loops over at most this many items are run once per item, if that keeps facts separate.
-_MAX_ITEMS_TO_UNROLL = 8
+# Loops over at most this many items are run once per item, if that keeps facts separate; over the fields of a record,
+# whose code in the loop is short, at most this many.
+_MAX_ITEMS_TO_UNROLL, _MAX_FIELDS_TO_UNROLL = 8, 16
 
 
 def items_to_unroll(frame: Frame, iterable: Value) -> list[Value] | None:
@@ -379,7 +380,8 @@ def items_to_unroll(frame: Frame, iterable: Value) -> list[Value] | None:
     None, it would be lost which. Rows of lists are unrolled if there is one.
     """
     items = positions_of(frame, iterable)
-    if not items or len(items) > _MAX_ITEMS_TO_UNROLL:
+    are_fields = all(isinstance(item, records.Field) for item in items or ())
+    if not items or len(items) > (_MAX_FIELDS_TO_UNROLL if are_fields else _MAX_ITEMS_TO_UNROLL):
         return None
     keeps_facts = all(isinstance(item.const, str) for item in items) or any(map(has_model, items))
     is_row = len(items) == 1 and isinstance(items[0], TupleValue)
