@@ -31,6 +31,12 @@ def split_its_list(accelerator):
         print(own)
 
 
+def split_the_list_of_some(accelerator):
+    prompts = load_dataset("prompts", split="train").shuffle()["prompt"][:100]  # expect: TRL015
+    with accelerator.split_between_processes(list(prompts)) as own:
+        print(own)
+
+
 def take_a_shard(accelerator):
     prompts = load_dataset("prompts", split="train").shuffle()  # expect: TRL015
     print(prompts.shard(num_shards=accelerator.num_processes, index=accelerator.process_index))
@@ -70,6 +76,7 @@ def main():
     split_a_list()
     split_a_column(accelerator)
     split_its_list(accelerator)
+    split_the_list_of_some(accelerator)
     take_a_shard(accelerator)
     take_those_of_a_node(accelerator)
     draw_the_same(accelerator)

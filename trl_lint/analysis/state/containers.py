@@ -182,7 +182,7 @@ def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         return Value(value.rank), ranks.SAME
     if value.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
         return Value(value.rank), value.rank
-    if value.rank == ranks.DRAWN and datasets.is_dataset(value):
+    if value.rank == ranks.DRAWN and (datasets.is_dataset(value) or value.kind is Kind.UNKNOWN):
         return Value(value.rank, provenance=value.provenance), ranks.UNKNOWN
     return UNKNOWN, ranks.UNKNOWN
 
