@@ -648,6 +648,11 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         ("if loss is None or accelerator.is_main_process:\n    print(accelerator.gather(loss))", "on an argument"),
         (f"{MAIN}    loss.mul_(2)\n    print(accelerator.gather(loss))", "may be changed"),
         (f"{MAIN}    loss[0] = 2\n    print(accelerator.gather(loss))", "may be changed"),
+        # The other ranks would go on with what they had before.
+        (f"total = loss\nfor each in range(3):\n    total = total + loss\n    {MAIN}"
+         "        print(accelerator.gather(total))\n        total = loss * 0", "set anew"),
+        (f"losses = [loss]\nfor each in range(3):\n    losses.append(loss)\n    {MAIN}"
+         "        print(accelerator.gather(torch.stack(losses)))\n        losses.clear()", "set anew"),
         (f"{MAIN}    x = made()\n    print(accelerator.gather(x))", "created under the condition"),
         (f"x = loss\n{MAIN}    x = loss * 2\n    accelerator.gather(x)\nprint(x)", "created under the condition"),
         (f"{MAIN}    print(accelerator.gather(made(loss)))", "may do more"),

@@ -49,11 +49,11 @@ threshold = torch.quantile(gathered, 0.8)
 ## Fix safety
 If all ranks reach a condition on the rank, the call is moved out of it, so that all ranks make it. This is *unsafe*.
 Other parts of the condition that are the same on all ranks stay: `if due and is_main_process:` becomes `if due:`, with
-`if is_main_process:` inside for the rest. On one process the same happens in the same order; where that is not
-certain, there is only a hint. A call whose result is used becomes a name before the condition, if its arguments exist
-on all ranks by then. A call without a result (`barrier`, `evaluate`) moves before the condition if it comes first in
-it, and after it if it comes last. Helpers that change an object, training, and calls that fill their argument in place
-are left to you.
+`if is_main_process:` inside for the rest. On one process the same happens in the same order; where that is not certain,
+there is only a hint. A call whose result is used becomes a name before the condition, if its arguments exist on all
+ranks by then. A call without a result (`barrier`, `evaluate`) moves before the condition if it comes first in it, and
+after it if it comes last. Helpers that change an object, training, calls that fill their argument in place, and calls
+whose argument is set anew under the condition afterwards (`losses = []`), are left to you.
 
 Under a condition on data, and after leaving because of data, there is only a *hint*. Let the ranks agree on the
 condition first (gather, reduce or broadcast it).

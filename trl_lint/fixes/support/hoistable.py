@@ -31,6 +31,9 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, SHOWS
 from trl_lint.knowledge.schema import Function, Transfer
 
+# The method that empties a list or a dict.
+_EMPTIES = "clear"
+
 
 class Inputs(NamedTuple):
     """The inputs of a call: the names it reads, and the lines under the condition that compute them, last first."""
@@ -69,6 +72,19 @@ def check_bound(region: DivergentRegion, names: set[str]) -> None:
     for name in names - moved_names - {"self"}:
         if not certainly_bound(region.root, name, region.guard) or may_be_none(region.root, name):
             raise LeftToAuthor("an argument may have no value on some ranks")
+
+
+def check_kept(region: DivergentRegion, index: int, call: cst.Call) -> None:
+    """Check that no line behind a call that stays under the condition sets anew what the call reads.
+
+    `losses = []` behind `accelerator.gather(losses)` in a loop: the other ranks would go on with all losses so far.
+    """
+    reads = {text for each in _operands(region, call) for text in _reads(each)} - {"self"}
+    for line in region.lines[index + 1 :]:
+        if not region.is_moved(line) and any(
+            _overlap(one, other) for one in _set_anew(region, line) for other in reads
+        ):
+            raise LeftToAuthor("only some ranks would set anew what it reads")
 
 
 def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cst.Call) -> None:
@@ -151,6 +167,18 @@ def _reads(node: cst.CSTNode) -> Iterator[str]:
     else:
         for child in [node.value] if isinstance(node, cst.Arg) else children(node):
             yield from _reads(child)
+
+
+def _set_anew(region: DivergentRegion, line: cst.BaseStatement) -> Iterator[str]:
+    """The attributes, and in a loop the names, that a line assigns or empties: the next iteration reads them."""
+    begins_again = any(isinstance(each, (cst.For, cst.While)) for each in ancestors(region.root, region.guard))
+    changed = [part.value if isinstance(part, cst.Subscript) else part for part in bound_targets(line)]
+    for call in (each for each in nodes(line) if isinstance(each, cst.Call)):
+        if isinstance(call.func, cst.Attribute) and (call.func.attr.value == _EMPTIES or works_in_place(call)):
+            changed.append(call.func.value)
+    for text in map(dotted, changed):
+        if text and (begins_again or "." in text):
+            yield text
 
 
 def _overlap(one: str, other: str) -> bool:

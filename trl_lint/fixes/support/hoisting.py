@@ -13,7 +13,14 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import last_name, used_names
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.edits import FixPlan, Insert, Move, Replace
-from trl_lint.fixes.support.hoistable import check_bound, check_order, check_removable, inputs_of, is_private
+from trl_lint.fixes.support.hoistable import (
+    check_bound,
+    check_kept,
+    check_order,
+    check_removable,
+    inputs_of,
+    is_private,
+)
 from trl_lint.fixes.support.placing import base_name
 from trl_lint.fixes.support.scope import binders, contains, free_name, nodes
 from trl_lint.fixes.support.tree import text_of
@@ -100,6 +107,7 @@ def _move_inputs(region: DivergentRegion, index: int, call: cst.Call) -> None:
     for line in reversed(inputs.producers):
         _move(region, line)
     check_bound(region, inputs.names)
+    check_kept(region, index, call)
 
 
 def _move(region: DivergentRegion, line: cst.SimpleStatementLine, behind: bool = False) -> None:
