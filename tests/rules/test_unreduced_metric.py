@@ -808,6 +808,10 @@ def test_a_guard_on_one_line_stays_on_one_line():
             "if accelerator.is_main_process and loss is not None:\n    wandb.log({'x': loss.item()})",
             "the condition depends on what is logged",
         ),
+        (
+            "if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})\n    loss = loss * 0",
+            "only some ranks would set anew",
+        ),
     ],
 )
 def test_under_a_guard_that_nothing_can_be_put_before_it_is_a_hint(body, reason):

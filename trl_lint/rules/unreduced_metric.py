@@ -44,10 +44,10 @@ values. With `rank_zero_only=True` it does not, whatever `sync_dist` is: the one
   condition, in every iteration, or where it is computed if it is only logged or stored. A condition that also tests
   what is the same on all ranks (`step % 10 == 0`) around a few lines is split, and the value gathered in between.
 - A *hint* for deviations, medians, quantiles and combinations of several reductions; if the value is also used
-  elsewhere, or is a plain number on some path to the log (`else: loss = 0`); if more than the rank decides who logs;
-  if `log` of a `LightningModule` gets `**kwargs`, or `rank_zero_only` that can't be replaced, or is in a helper that
-  may run in training as well; in lambdas, comprehensions, compiled functions and the `forward` of a module; and without
-  an `Accelerator`.
+  elsewhere, or is a plain number on some path to the log (`else: loss = 0`); if more than the rank decides who logs, or
+  only those who log set the value anew afterwards (`self.total = 0`); if `log` of a `LightningModule` gets `**kwargs`,
+  or `rank_zero_only` that can't be replaced, or is in a helper that may run in training as well; in lambdas,
+  comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.
 
 ## Limits
 What a `LightningModule` logs for the whole validation, without `sync_dist=True` or past `self.log` with the loggers of

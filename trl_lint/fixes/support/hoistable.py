@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import NamedTuple
 
 import libcst as cst
@@ -18,7 +18,6 @@ from trl_lint.fixes.support.scope import (
     bound_targets,
     contains,
     declared_names,
-    dotted,
     is_pure,
     may_change_objects,
     names_spelled,
@@ -26,13 +25,11 @@ from trl_lint.fixes.support.scope import (
     root_name,
     works_in_place,
 )
+from trl_lint.fixes.support.set_anew import overlap, reads_of, sets_anew
 from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, SHOWS
 from trl_lint.knowledge.schema import Function, Transfer
-
-# The method that empties a list or a dict.
-_EMPTIES = "clear"
 
 
 class Inputs(NamedTuple):
@@ -60,8 +57,8 @@ def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
             names |= used_names(line)
         elif not _does_not_change(line, names):
             raise LeftToAuthor("an argument may be changed under the condition")
-    reads = {text for each in (*_operands(region, call), *producers) for text in _reads(each)}
-    if any(_overlap(one, other) for one in reads for other in region.reads):
+    reads = {text for each in (*_operands(region, call), *producers) for text in reads_of(each)}
+    if any(overlap(one, other) for one in reads for other in region.reads):
         raise LeftToAuthor("the condition depends on an argument")
     return Inputs(names, producers)
 
@@ -79,12 +76,9 @@ def check_kept(region: DivergentRegion, index: int, call: cst.Call) -> None:
 
     `losses = []` behind `accelerator.gather(losses)` in a loop: the other ranks would go on with all losses so far.
     """
-    reads = {text for each in _operands(region, call) for text in _reads(each)} - {"self"}
-    for line in region.lines[index + 1 :]:
-        if not region.is_moved(line) and any(
-            _overlap(one, other) for one in _set_anew(region, line) for other in reads
-        ):
-            raise LeftToAuthor("only some ranks would set anew what it reads")
+    behind = [line for line in region.lines[index + 1 :] if not region.is_moved(line)]
+    if sets_anew(region.root, region.guard, behind, _operands(region, call)):
+        raise LeftToAuthor("only some ranks would set anew what it reads")
 
 
 def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cst.Call) -> None:
@@ -158,32 +152,6 @@ def _producer(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleSta
         ):
             return line
     raise LeftToAuthor("an argument is created under the condition")
-
-
-def _reads(node: cst.CSTNode) -> Iterator[str]:
-    """The `a.b.c` below a node, each as long as possible."""
-    if text := dotted(node):
-        yield text
-    else:
-        for child in [node.value] if isinstance(node, cst.Arg) else children(node):
-            yield from _reads(child)
-
-
-def _set_anew(region: DivergentRegion, line: cst.BaseStatement) -> Iterator[str]:
-    """The attributes, and in a loop the names, that a line assigns or empties: the next iteration reads them."""
-    begins_again = any(isinstance(each, (cst.For, cst.While)) for each in ancestors(region.root, region.guard))
-    changed = [part.value if isinstance(part, cst.Subscript) else part for part in bound_targets(line)]
-    for call in (each for each in nodes(line) if isinstance(each, cst.Call)):
-        if isinstance(call.func, cst.Attribute) and (call.func.attr.value == _EMPTIES or works_in_place(call)):
-            changed.append(call.func.value)
-    for text in map(dotted, changed):
-        if text and (begins_again or "." in text):
-            yield text
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether one of `a.b` and `a.b.c` is equal to, or part of, the other."""
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 # --- side effects of code ---------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from trl_lint.fixes.support.scope import (
     may_change_objects,
     nodes,
 )
+from trl_lint.fixes.support.set_anew import sets_anew
 from trl_lint.fixes.support.tree import call_of, method_call, text_of
 
 _EVERY_ITERATION = "it is gathered before the condition, in every iteration, so that all ranks take part"
@@ -174,6 +175,8 @@ def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
     before = _lines_between(place, guard)
     if any(binders(node, names) or may_change_objects(node) for node in before):
         return "what is logged is computed under the condition"
+    if sets_anew(place.root, guard, [guard.body], [node for node, _ in found.replaced]):
+        return "only some ranks would set anew what is logged"
     return ""
 
 
