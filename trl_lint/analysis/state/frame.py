@@ -56,6 +56,9 @@ class Frame:
     left.
     """
 
+    # The calls through which a nested function is run by its caller, whose containers are allocated with its own.
+    called_at: tuple[Hashable, ...] = ()
+
     def __init__(
         self,
         engine: Interpreter,
@@ -97,7 +100,6 @@ class Frame:
         self.memory = Memory({}, {}, {}, control, self.objects.kept)
         self.key: Hashable = function
         self.allocations: dict[Hashable, Identity] = {}  # the containers allocated here, by place, in all runs
-        self.called_at: tuple[Hashable, ...] = ()  # the calls through which a nested function is run by its caller
         self.allocated: set[Identity] = set()  # those that this run has allocated
         self.pending_used = False
         self._accelerator = ""

@@ -47,8 +47,8 @@ def run_block(frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
 def _run(frame: Frame, statement: cst.CSTNode, handler: _Handler) -> bool:
     """Run one statement. Returns whether its end is reached."""
     frame.statement = statement
-    observing = frame.observers.of_statement(type(statement))
-    if not observing:
+    observing = frame.observers.statement.get(type(statement))
+    if observing is None:
         return handler(frame, statement)
     before = frame.memory.control
     is_reached = handler(frame, statement)

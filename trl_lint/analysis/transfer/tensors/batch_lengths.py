@@ -147,7 +147,7 @@ def _makers(frame: Frame, names_passed: frozenset[str]) -> Iterator[Value]:
             yield from _called(frame, binding.value)
 
 
-class _Binding(NamedTuple):
+class _MakingLine(NamedTuple):
     """An assignment: the names that it binds, what they are bound to, and the names used in that."""
 
     targets: frozenset[str]
@@ -156,9 +156,10 @@ class _Binding(NamedTuple):
 
 
 @tree_cache(64)
-def _bindings(root: cst.CSTNode) -> Sequence[_Binding]:
+def _bindings(root: cst.CSTNode) -> Sequence[_MakingLine]:
     return tuple(
-        _Binding(_targets(each), each.value, frozenset(used_names(each.value))) for each in of_class(root, cst.Assign)
+        _MakingLine(_targets(each), each.value, frozenset(used_names(each.value)))
+        for each in of_class(root, cst.Assign)
     )
 
 
