@@ -38,3 +38,14 @@ class BatchCountedAgain(Event):
     mentions = (mentions.LIBRARIES, mentions.ACCUMULATES)
 
     entered: Entered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleStepped(Event):
+    """A schedule that goes by a metric is stepped with a `value` that is computed from this rank's own data."""
+
+    mentions = (mentions.LIBRARIES, mentions.STEPS)
+
+    node: Call
+    value: Value
+    metric: BaseExpression

@@ -66,3 +66,10 @@ def schedule_of(name: str) -> ScheduleRow | None:
     """The row of a function or class by its dotted name."""
     root, _, rest = name.partition(".")
     return SCHEDULES.get((root, rest.rpartition(".")[2]))
+
+
+# The schedule that goes by a metric, and the parameter of its `step` for it. Each process decides by what it gets.
+# Source: torch/optim/lr_scheduler.py `ReduceLROnPlateau.step` (1.0 to 2.13).
+PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
+STEP = "step"
+METRIC_OF_STEP: Parameter = (0, "metrics")

@@ -9,6 +9,7 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.domain.process_groups import LikeAllRanks, MeshGroup
+from trl_lint.knowledge.schedules import PLATEAU
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
     DISTRIBUTED,
@@ -184,6 +185,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="torch.optim.Optimizer", source="torch/optim/optimizer.py::Optimizer", others=SAME),
     Class(name="torch.optim.lr_scheduler.LRScheduler", source="torch/optim/lr_scheduler.py::LRScheduler",
           others=SAME),
+    Class(name=PLATEAU, source="torch/optim/lr_scheduler.py::ReduceLROnPlateau", others=SAME),
     Class(name=DATA_LOADER, source="torch/utils/data/dataloader.py::DataLoader",
           makes=LOADER),
     # One process has none, and its number of rows is not 0.

@@ -108,7 +108,7 @@ from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression, CSTNode
+    from libcst import CSTNode
 
     from trl_lint.analysis.program.idioms.near_reductions import Caller
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -196,8 +196,9 @@ def _chain(event: Logged, write: Write) -> Step | None:
 
 def _shown(event: MetricShown) -> Violation:
     from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
+    from trl_lint.analysis.transfer.processes.near_callees import called
 
-    in_doubt = may_be_reduced(Caller(event.module, event.function), event.node, _called)
+    in_doubt = may_be_reduced(Caller(event.module, event.function), event.node, called)
     return Violation(
         event=event,
         message=_message([event.what] if event.what else [], event),
@@ -291,6 +292,7 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
     """
     from trl_lint.analysis.program.idioms.near_reductions import Caller, is_reduced_after, may_be_reduced
     from trl_lint.analysis.program.syntax import ancestors
+    from trl_lint.analysis.transfer.processes.near_callees import called
 
     stored = write.node if write.payload is None else write.payload.expression
     writer = Caller(cast("Module", write.module), _function(event, write))
@@ -300,9 +302,9 @@ def _may_be_reduced(event: Logged, write: Write) -> bool:
     if not ancestors(event.node, stored):
         places.extend((Caller(event.module, event.function), each) for each in parts)
     places.extend(_passed_on(event, write, stored))
-    if is_reduced_after(writer, stored, _called):
+    if is_reduced_after(writer, stored, called):
         return True
-    return any(may_be_reduced(caller, node, _called) for caller, node in places)
+    return any(may_be_reduced(caller, node, called) for caller, node in places)
 
 
 def _parts_with(node: CSTNode, name: str) -> list[CSTNode]:
@@ -346,14 +348,6 @@ def _passed_on(event: Logged, write: Write, stored: CSTNode) -> Iterator[tuple[C
     for call in [each for each in calls if each in around_it] or calls:
         around = definitions_around(module.tree, call)
         yield Caller(module, functions.get(id(around[-1])) if around else None), call
-
-
-def _called(caller: Caller, callee: BaseExpression) -> Caller | None:
-    from trl_lint.analysis.program.definitions.named_functions import function_named
-    from trl_lint.analysis.program.idioms.near_reductions import Caller
-
-    found = function_named(caller.module, caller.function, callee)
-    return None if found is None else Caller(found.module, found)
 
 
 def _does_little_harm(event: Logged, write: Write) -> bool:

@@ -1,0 +1,91 @@
+"""TRL028: which schedules go by a metric of one rank, and the message."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+from snippets import Snippets, shown
+
+from trl_lint.findings import Consequence
+
+SNIPPETS = Snippets("TRL028")
+PROGRAM = """\
+import torch
+import torch.distributed as dist
+from accelerate import Accelerator
+from torch.optim.lr_scheduler import CosineAnnealingLR, ReduceLROnPlateau
+
+def validate(model, loader):
+    total = 0.0
+    for batch in loader:
+        total += model(**batch).loss.item()
+    return total / len(loader)
+
+def average(value):
+    return value
+
+def main(model, optimizer, loader, flag, epoch):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    scheduler = ReduceLROnPlateau(optimizer, patience=1)
+    cosine = CosineAnnealingLR(optimizer, 3)
+    for epoch in range(3):
+        loss = validate(model, loader)
+"""
+
+
+def program(step: str) -> str:
+    return PROGRAM + indent(step, " " * 8)
+
+
+def test_a_finding_is_at_the_step():
+    text = program("scheduler.step(loss)\n")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "scheduler.step(loss)"
+    assert finding.message == (
+        "`loss` is computed from this rank's own data, and each rank lowers its learning rate by it: on several GPUs "
+        "the ranks train with different learning rates, and their models drift apart"
+    )
+    assert [each.text for each in finding.because][-1] == "returned by `validate`"
+    assert finding.help == "reduce the metric over the ranks on all of them first, and pass the result"
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.by_default
+    assert finding.fix is None or not finding.fix.edits
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "scheduler.step(metrics=loss)",
+        "scheduler.step(validate(model, loader))",
+        "scheduler = accelerator.prepare(scheduler)\nscheduler.step(loss)",
+        "if flag:\n    scheduler.step(loss)",
+        "if epoch > 1:\n    scheduler.step(-loss)",
+    ],
+)
+def test_steps_by_the_metric_of_one_rank(step):
+    assert len(SNIPPETS.places(program(step + "\n"))) == 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "scheduler.step(epoch)",
+        "cosine.step()",
+        "cosine.step(loss)",
+        "scheduler.step(accelerator.gather(torch.tensor([loss])).mean().item())",
+        "total = torch.tensor(loss)\ndist.all_reduce(total)\nscheduler.step(total.item())",
+        "if accelerator.is_main_process:\n    scheduler.step(loss)",
+        "scheduler.step(flag)",
+    ],
+)
+def test_steps_that_all_ranks_make_alike(step):
+    assert SNIPPETS.places(program(step + "\n")) == []
+
+
+def test_what_may_have_been_reduced_has_to_be_asked_for():
+    reducing = program("loss = helper(loss)\nscheduler.step(loss + validate(model, loader))\n").replace(
+        "def average(value):\n    return value", "def helper(value):\n    dist.all_reduce(value)\n    return value"
+    )
+    assert not SNIPPETS.finding(reducing).by_default

@@ -1,0 +1,79 @@
+"""Each rank lowers the learning rate by its own metric.
+
+## What it does
+Reports `scheduler.step(metric)` of a `ReduceLROnPlateau` with a metric that is computed from this rank's own data: the
+loss of a validation that each rank runs on its share, the training loss of its batches.
+
+## Why is this bad?
+The schedule lowers the learning rate once the metric has not improved for some steps, and each process has a schedule
+and a metric of its own. On several GPUs they lower it at different times. Gradients are averaged over the ranks, but
+each rank then steps with a learning rate of its own, so that the copies of the model drift apart. Nothing fails: the
+model that is saved is that of one rank, which was trained with the gradients of all the others' copies.
+
+## Example
+```python
+val_loss = validate(model, val_loader)  # of this rank's share
+scheduler.step(val_loss)
+```
+
+## Use instead
+```python
+val_loss = validate(model, val_loader)
+val_loss = accelerator.reduce(torch.tensor(val_loss, device=accelerator.device), reduction="mean").item()
+scheduler.step(val_loss)
+```
+
+## Fix safety
+There is only a hint: whether the value is a mean, a sum or a ratio decides how to reduce it.
+
+## Limits
+Only torch's `ReduceLROnPlateau` is known, not those of other libraries, nor schedules of the project. What Lightning
+monitors for such a schedule is not seen: there, log it with `sync_dist=True` (TRL003). Not reported: values that are
+unknown; a step that only some ranks make; unit tests. If the function has reduced something of the value before, in a
+way that is not understood, the finding is not in the default set.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
+- torch/optim/lr_scheduler.py `ReduceLROnPlateau.step`: it compares the number that it is passed, on each process
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.gradient_events import ScheduleStepped
+from trl_lint.findings import Consequence
+from trl_lint.rules.base import Rule, Violation
+from trl_lint.wording.shown_code import shown_source
+
+
+class UnreducedScheduleMetric(Rule[ScheduleStepped]):
+    code = "TRL028"
+    name = "unreduced-schedule-metric"
+    consequences = (Consequence.WRONG_TRAINING,)
+    preview = True
+
+    def check(self, event: ScheduleStepped) -> Iterator[Violation]:
+        if event.module.one_process:
+            return
+        in_doubt = _may_be_reduced(event)
+        metric = shown_source(event.module, event.metric)
+        yield Violation(
+            event=event,
+            message=(
+                f"`{metric}` is computed from this rank's own data, and each rank lowers its learning rate by it: on "
+                f"several GPUs the ranks train with different learning rates, and their models drift apart"
+            ),
+            provenance=event.value.provenance,
+            help="reduce the metric over the ranks on all of them first, and pass the result",
+            by_default=False if in_doubt else None,
+            in_doubt=in_doubt,
+        )
+
+
+def _may_be_reduced(event: ScheduleStepped) -> bool:
+    """Whether the function, or one that it calls for the value, reduces something of it before."""
+    from trl_lint.analysis.program.idioms.near_reductions import Caller, may_be_reduced
+    from trl_lint.analysis.transfer.processes.near_callees import called
+
+    return may_be_reduced(Caller(event.module, event.function), event.node, called)
