@@ -6,16 +6,16 @@ that a selected rule needs. A module in `trl_lint/analysis/observers/` with an `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
-
-import libcst as cst
 
 from trl_lint.analysis.events import Event
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
@@ -216,9 +216,6 @@ class Observer(Generic[FrameT]):
         return events
 
 
-_STATEMENTS = (*cst.BaseSmallStatement.__subclasses__(), *cst.BaseCompoundStatement.__subclasses__())
-
-
 class Observers(Generic[FrameT]):
     """For each hook, the methods of the observers that override it, in the order of their modules."""
 
@@ -235,8 +232,7 @@ class Observers(Generic[FrameT]):
         self.model_call = self._of(Observer.on_model_call)
         self.model_method = self._of(Observer.on_model_method)
         self.instantiate = self._of(Observer.on_instantiate)
-        # By the class of the statement.
-        self.statement = {kind: asked for kind in _STATEMENTS if (asked := tuple(self._of_statement(kind)))}
+        self.statement = self._by_statement()
         self.enter = self._of(Observer.on_enter)
         self.branch = self._of(Observer.on_branch)
         self.fork = self._of(Observer.on_fork)
@@ -251,11 +247,17 @@ class Observers(Generic[FrameT]):
             for event in each.emits
         }
 
-    def _of_statement(self, kind: type[cst.CSTNode]) -> Iterator[Callable[[FrameT, cst.CSTNode, Control], None]]:
-        for each in self._observers:
-            is_asked = not each.statements or kind in each.statements
-            if is_asked and type(each).on_statement is not Observer.on_statement:
-                yield each.on_statement
+    def _by_statement(self) -> Mapping[type[cst.CSTNode], Sequence[Callable[[FrameT, cst.CSTNode, Control], None]]]:
+        """The `on_statement` of those that look at statements of a class, by this class."""
+        import libcst as cst  # rules import this module, and are imported without LibCST
+
+        overriding = [each for each in self._observers if type(each).on_statement is not Observer.on_statement]
+        kinds = (*cst.BaseSmallStatement.__subclasses__(), *cst.BaseCompoundStatement.__subclasses__())
+        found = {
+            kind: [each.on_statement for each in overriding if not each.statements or kind in each.statements]
+            for kind in kinds
+        }
+        return {kind: observing for kind, observing in found.items() if observing}
 
     def _of(
         self, hook: Callable[Concatenate[Observer[FrameT], ArgsT], ResultT]
