@@ -163,7 +163,7 @@ def completed(*words: str) -> list[str]:
     ("words", "offered"),
     [
         (("rule", "TRL00"), ["TRL001", "TRL002", "TRL003", "TRL004", "TRL005", "TRL006", "TRL007", "TRL008", "TRL009"]),
-        (("rule", "unre"), ["unreduced-metric"]),
+        (("rule", "unre"), ["unreduced-metric", "unreduced-schedule-metric"]),
         (("check", "--select", "TRL001,dead"), ["TRL001,deadlock"]),
         (("--ignore", "was"), ["waste"]),
         (("check", "--extend-select", "unused"), ["unused-noqa"]),
