@@ -82,6 +82,11 @@ class Rank(NamedTuple):
         return self.differs and Origin.RANK in self.origins and not self.origins & ~(Origin.RANK | Origin.IO)
 
     @property
+    def is_of_own_data(self) -> bool:
+        """Whether it is computed from this rank's own data, and no time or amount of memory, which stay each rank's."""
+        return Origin.DATA in self.origins and not self.origins & (Origin.CLOCK | Origin.MEMORY)
+
+    @property
     def is_uniform(self) -> bool:
         """Whether it is the same on all ranks, or depends on settings only, which are the same."""
         return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")

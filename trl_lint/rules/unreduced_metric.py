@@ -115,8 +115,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.values import Value, Write
 
-# Origins of a value that no reduction makes the same on all ranks.
-_SILENT = Origin.CLOCK | Origin.MEMORY
 # The number of metrics that a message names.
 _LISTED = 5
 _LOGGED_HERE = "it is logged here"
@@ -140,13 +138,13 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
             yield from self._logged(event)
 
     def _logged(self, event: Logged) -> Iterator[Violation]:
-        if not _is_reported(event.value.rank) or _is_of_one_rank(event) or _is_of_one_step(event):
+        if not event.value.rank.is_of_own_data or _is_of_one_rank(event) or _is_of_one_step(event):
             return
         # Sets have no order, but the message must not differ between runs.
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
             # Of several parts, what is computed from them has the name.
             what = (event.what if len(event.writes) > 1 else "") or write.name or event.what
-            if _is_reported(write.rank) and not COST_OF_MODEL.fits(what):
+            if write.rank.is_of_own_data and not COST_OF_MODEL.fits(what):
                 is_minor = _does_little_harm(event, write) or _may_be_of_one_process(event)
                 in_doubt = not is_minor and _may_be_reduced(event, write)
                 # A call that can reduce what it logs is the place to mend, wherever its metrics are from.
@@ -249,10 +247,6 @@ def _is_for_some_ranks(control: Control) -> bool:
     """Whether the rank decides who gets to a point, and not a condition on each rank's own data alone."""
     divergent = (each.rank.origins for each in control.conditions if each.uniformity is Uniformity.DIVERGENT)
     return any(not origins or bool(origins & ~(Origin.DATA | Origin.RNG | Origin.ROOT)) for origins in divergent)
-
-
-def _is_reported(rank: Rank) -> bool:
-    return Origin.DATA in rank.origins and not rank.origins & _SILENT
 
 
 def _is_of_one_rank(event: Logged) -> bool:

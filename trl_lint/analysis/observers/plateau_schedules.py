@@ -19,16 +19,12 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryInstance
-from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.schedules import METRIC_OF_STEP, PLATEAU, STEP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
-
-# Origins of a value that no reduction makes the same on all ranks.
-_NO_METRIC = Origin.CLOCK | Origin.MEMORY
 
 
 class PlateauSchedules(Observer["Frame"]):
@@ -41,8 +37,7 @@ class PlateauSchedules(Observer["Frame"]):
         value, passed = args.get(*METRIC_OF_STEP), args.node(*METRIC_OF_STEP)
         if value is None or passed is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
             return
-        origins = value.rank.origins
-        if value.rank.differs and Origin.DATA in origins and not origins & _NO_METRIC:
+        if value.rank.differs and value.rank.is_of_own_data:
             frame.emit(ScheduleStepped, node, value=value, metric=passed.value)
 
 
