@@ -293,3 +293,37 @@ def test_a_registered_class_may_be_in_a_file_that_names_no_library(tmp_path, imp
         "savers/plain.py": saver.replace("dist.get_world_size()", "1").replace("\n", "\r\n"),
     }
     assert found(written(tmp_path, files)) == ([("savers/plain.py", 11, "TRL008")] if imported else [])
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_found"),
+    [
+        ('SAVERS.build(args, out="out/last.pt")', True),
+        # What stands in settings is unknown, and so is an argument that a registry takes for itself.
+        ("SAVERS.build(args)", False),
+        ('SAVERS.build(args, name="out/last.pt")', False),
+    ],
+)
+def test_named_arguments_of_a_registry_are_those_of_the_class(tmp_path, choice, is_found):
+    saver = """\
+import torch
+from registry import SAVERS
+
+
+@SAVERS.register("plain")
+class Plain:
+    def __init__(self, args, out, name):
+        self.path = KEPT
+
+    def save(self, path):
+        torch.save({}, self.path)
+"""
+    saver = saver.replace("KEPT", "name" if "name=" in choice else "out")
+    imports = "import saver\nfrom registry import SAVERS\n\n\ndef build"
+    files = {
+        "train.py": TRAIN.replace("def build", imports, 1).replace("CHOICE", choice),
+        "kinds.py": KINDS,
+        "registry.py": REGISTRY,
+        "saver.py": saver,
+    }
+    assert found(written(tmp_path, files)) == ([("saver.py", 11, "TRL008")] if is_found else [])

@@ -33,6 +33,8 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 _GIVES_CLASS = frozenset({"get", "get_class", "lookup"})
 _MAKES = frozenset({"build", "create", "instantiate"})
 METHODS = _GIVES_CLASS | _MAKES
+# Parameters of such methods: which class it is, and its settings.
+_SETTINGS = frozenset({"cfg", "config", "name", "kind", "type", "default_args", "args", "kwargs"})
 # What stands between the decorator and the name that it decorates: its arguments, and other decorators.
 _TO_NAME = rb"[ \t]*(?:\([^()\n]*\))?[ \t]*\r?\n(?:@[^\n]*\n)*(class|def)[ \t]+(\w+)"
 
@@ -54,9 +56,18 @@ def called(frame: Frame, method: str, args: Arguments, node: cst.CSTNode, known:
         return known
     if method in _GIVES_CLASS:
         return classes
-    anything = Arguments()
-    anything.star = anything.double = UNKNOWN
-    return frame.engine.call_value(frame, classes, anything, node)
+    return frame.engine.call_value(frame, classes, _handed_on(args), node)
+
+
+def _handed_on(args: Arguments) -> Arguments:
+    """What a class is made with: the settings, of which nothing is known, and the named arguments beside them.
+
+    Of registries in common use, mmengine's, detectron2's and timm's hand named arguments on.
+    """
+    handed = Arguments((), {name: value for name, value in args.keywords.items() if name not in _SETTINGS})
+    handed.star = handed.double = UNKNOWN
+    handed.nodes = {name: arg for name, arg in args.nodes.items() if name in handed.keywords}
+    return handed
 
 
 def _name_of(expression: cst.CSTNode) -> str:
