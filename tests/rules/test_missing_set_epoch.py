@@ -24,6 +24,7 @@ from tqdm import tqdm, trange
 SAMPLER = "sampler = DistributedSampler(rows)\n"
 LOADER = "loader = DataLoader(rows, batch_size=4, sampler=sampler)\n"
 EPOCHS = "for epoch in range(args.epochs):\n"
+LOAD = f"def load(rows):\n    {SAMPLER}    return DataLoader(rows, sampler=sampler)\n\n"
 STEP = "model(batch).loss.backward()\n"
 UPDATE = "optimizer.step()\n"
 BATCHES = f"for batch in loader:\n    {STEP}"
@@ -98,10 +99,13 @@ def test_a_finding_is_at_the_loop_over_epochs():
             epochs("for i, batch in enumerate(loader):\n    if i < 100:\n        " + STEP),
             "range(args.epochs)",
         ),
+        # Each epoch makes a sampler of the same rows, which begins with epoch 0 again.
+        ("", epochs(SAMPLER + LOADER + BATCHES), "range(args.epochs)"),
+        ("", epochs("print(len(rows))\nloader = load(rows)\n" + BATCHES), "range(args.epochs)"),
     ],
 )
 def test_loops_in_the_same_order(made, loops, place):
-    assert SNIPPETS.places(program(made, loops)) == [place]
+    assert SNIPPETS.places(program(made, loops).replace("def main", LOAD + "def main")) == [place]
 
 
 @pytest.mark.parametrize(
@@ -123,14 +127,23 @@ def test_loops_in_the_same_order(made, loops, place):
         (SAMPLER + LOADER, epochs(BATCHES.replace(STEP, f"if flag:\n        {STEP}"))),
         (SAMPLER + LOADER, epochs(head="for group in args.groups:\n")),
         (SAMPLER + LOADER + "loader = Accelerator().prepare(loader)\n", epochs()),
-        ("", epochs(SAMPLER + LOADER + BATCHES)),
-        ("", epochs("loader = load(rows)\n" + BATCHES)),
+        ("", epochs(SAMPLER.replace("rows)", "rows, seed=epoch)") + LOADER + BATCHES)),
+        ("", epochs("rows = args.read(epoch)\n" + SAMPLER + LOADER + BATCHES)),
+        ("", epochs("rows.mix()\n" + SAMPLER + LOADER + BATCHES)),
+        ("", epochs(SAMPLER + LOADER + BATCHES, head="for rows in args.parts:\n")),
+        ("", epochs("rows = args.read(epoch)\nloader = load(rows)\n" + BATCHES)),
+        ("", epochs("loader = load(args.read(epoch))\n" + BATCHES)),
         ("loader = DataLoader(rows, batch_size=4, shuffle=True)\n", epochs()),
     ],
 )
 def test_other_orders(made, loops):
-    load = f"def load(rows):\n    {SAMPLER}    return DataLoader(rows, sampler=sampler)\n\n"
-    assert SNIPPETS.findings(program(made, loops).replace("def main", load + "def main")) == []
+    assert SNIPPETS.findings(program(made, loops).replace("def main", LOAD + "def main")) == []
+
+
+def test_a_sampler_that_each_epoch_makes_is_to_be_made_once():
+    finding = SNIPPETS.finding(program(epochs(SAMPLER + LOADER + BATCHES)))
+    assert "make the sampler once, before the loop, and call `sampler.set_epoch(epoch)`" in finding.help
+    assert finding.fix.applicability is Applicability.DISPLAY
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ class EpochsAlike(Event):
 
     sampler: where its sampler is made; setter: the expression for it in the loop, "" if none is known to be there.
     batches: the loop over the batches. generator: whether it yields them, so that its user trains. again: whether the
-    node is where a pass begins by hand after the last one has ended. loader: where that is made.
+    node is where a pass begins by hand after the last one has ended. loader: where that is made. remade: whether each
+    epoch makes a sampler of its own, of the same rows.
     """
 
     anywhere = True  # a generator of batches may be in a file of its own
@@ -75,3 +76,4 @@ class EpochsAlike(Event):
     generator: bool = False
     again: bool = False
     loader: Step | None = None
+    remade: bool = False

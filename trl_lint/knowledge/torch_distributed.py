@@ -95,6 +95,9 @@ RANKS_OF_SAMPLER = (1, "num_replicas")
 # Its parameter that says whether it shuffles, which it does by default. `__iter__`: "deterministically shuffle based on
 # epoch and seed", `g.manual_seed(self.seed + self.epoch)`, where only `set_epoch` changes the epoch.
 SHUFFLES = (3, "shuffle")
+# Its parameters for the rows, and for what it seeds with beside the epoch: 0 by default.
+DATA_OF_SAMPLER = (0, "dataset")
+SEED_OF_SAMPLER = (4, "seed")
 # The parameters of a DataLoader for its rows and what chooses them (torch/utils/data/dataloader.py), and a class that
 # makes batches of what a sampler gives (torch/utils/data/sampler.py).
 ROWS_OF_LOADER = (0, "dataset")

@@ -5,6 +5,8 @@ Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `Dis
 does by default), in a program that calls `set_epoch` nowhere. The loop over the batches may be in a function that the
 loop over epochs calls, or in a generator: `while True: yield from loader`.
 
+Also reported are loops that make such a sampler anew in each epoch, of the same rows: it starts with epoch 0 again.
+
 Also reported is where a loop over steps starts such a loader over: `batches = iter(loader)` after `StopIteration`,
 after `next(batches, None)` has given nothing, or after `len(loader)` steps. `next(iter(loader))` gets the same batch
 each time.
@@ -42,7 +44,8 @@ rows. It is a *hint* if the loop has no variable for the epoch, or if no name th
 ## Limits
 Not reported: samplers with `shuffle=False`, or where that is not a constant; samplers of the project's own classes;
 loops that compute no gradients, or only if a flag from elsewhere says so, or in a file without a call of `step`; loops
-over `range(1)`; samplers that are made anew in each epoch; epochs before which a method of the data set may mix its
+over `range(1)`; samplers that are made anew in each epoch with a seed, or of rows that the loop makes, changes, or uses
+for anything but loaders; epochs before which a method of the data set may mix its
 rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's
 `setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
@@ -87,7 +90,6 @@ class MissingSetEpoch(Rule[EpochsAlike]):
     def check(self, event: EpochsAlike) -> Iterator[Violation]:
         if event.module.one_process:
             return
-        setter = event.setter or "sampler"
         yield Violation(
             event=event,
             message=(
@@ -95,14 +97,19 @@ class MissingSetEpoch(Rule[EpochsAlike]):
                 "has the same order of the rows, and the same batches"
             ),
             provenance=event.sampler,
-            help=(
-                f"count the epochs, and call `{setter}.set_epoch(epoch)` before this"
-                if event.again
-                else f"call `{setter}.set_epoch(epoch)` at the start of each epoch"
-            ),
+            help=_help(event),
             by_default=False if _is_one_epoch(event) else None,
             cause=id(event.sampler.node),
         )
+
+
+def _help(event: EpochsAlike) -> str:
+    call = f"`{event.setter or 'sampler'}.set_epoch(epoch)`"
+    if event.again:
+        return f"count the epochs, and call {call} before this"
+    if event.remade:
+        return f"make the sampler once, before the loop, and call {call} at the start of each epoch"
+    return f"call {call} at the start of each epoch"
 
 
 def _is_one_epoch(event: EpochsAlike) -> bool:

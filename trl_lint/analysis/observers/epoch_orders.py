@@ -47,6 +47,7 @@ from trl_lint.analysis.transfer.data.batch_uses import Use, use_of
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, loaders_kept_by_some, trains
 from trl_lint.analysis.transfer.data.mixed_rows import may_mix
 from trl_lint.analysis.transfer.data.passes_by_hand import begun_in, is_begun_again, loaders_asked
+from trl_lint.analysis.transfer.data.remade_samplers import Remade, is_alike, made_below, made_here
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step, steps
@@ -87,11 +88,15 @@ class Pass:
 
 
 class Passes:
-    """The passes of a run that no loop over epochs repeats in it, and the samplers that each call of it makes."""
+    """The passes of a run that no loop over epochs repeats in it, and the samplers that each call of it makes.
+
+    remade: of the latter, by the id of the call that makes a sampler, those of which it is known of what rows.
+    """
 
     def __init__(self) -> None:
         self.open: dict[tuple[int, ShufflingSampler], Pass] = {}
         self.made: dict[int, set[int]] = {}
+        self.remade: dict[int, Remade] = {}
 
     def add(self, found: Pass) -> None:
         self.open[id(found.place), found.sampler] = found
@@ -117,7 +122,10 @@ class EpochOrders(Observer["Frame"]):
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base == DISTRIBUTED_SAMPLER:
-            frame.trace.notes.of(Passes).made.setdefault(id(node), set()).add(id(node))
+            notes = frame.trace.notes.of(Passes)
+            notes.made.setdefault(id(node), set()).add(id(node))
+            if (remade := made_here(node)) is not None:
+                notes.remade[id(node)] = remade
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         if run.trace is frame.trace:
@@ -125,6 +133,9 @@ class EpochOrders(Observer["Frame"]):
         here, called = frame.trace.notes.of(Passes), run.trace.notes.of(Passes)
         if called.made:
             here.made.setdefault(id(node), set()).update(*called.made.values())
+        for sampler, call in called.remade.items():
+            if (remade := made_below(function, call, node)) is not None:
+                here.remade[sampler] = remade
         for each in called.open.values():
             if not (each.generator or each.mixed):
                 asked = (node,) if each.asked else ()
@@ -197,7 +208,7 @@ def _is_one(frame: Frame, count: cst.Call) -> bool:
 
 
 def _close(frame: Frame, loop: _Loop, is_over_epochs: bool) -> None:
-    """Report the passes that a loop repeats, unless each of them gets a sampler of its own.
+    """Report the passes that a loop repeats, unless each of them gets a sampler of its own, of other rows.
 
     A loop that is not over epochs repeats only those that begin where an earlier one has ended.
     """
@@ -211,12 +222,19 @@ def _close(frame: Frame, loop: _Loop, is_over_epochs: bool) -> None:
         if use is Use.RETURNED:
             continue
         del notes.open[key]
-        is_alike = id(found.sampler.call) not in made | inside and not may_mix(frame, loop.body, found.sampler)
-        if is_alike and use is not Use.OTHER:
-            _emit(frame, loop, found, use is Use.YIELDED)
+        is_new = id(found.sampler.call) in made | inside
+        if is_new and not _is_made_alike(notes, loop, found.sampler):
+            continue
+        if use is not Use.OTHER and not may_mix(frame, loop.body, found.sampler):
+            _emit(frame, loop, found, use is Use.YIELDED, is_new)
 
 
-def _emit(frame: Frame, loop: _Loop, found: Pass, is_yielded: bool) -> None:
+def _is_made_alike(notes: Passes, loop: _Loop, sampler: ShufflingSampler) -> bool:
+    remade = notes.remade.get(id(sampler.call))
+    return remade is not None and is_alike(loop, remade)
+
+
+def _emit(frame: Frame, loop: _Loop, found: Pass, is_yielded: bool, is_new: bool) -> None:
     sampler, head = found.sampler, loop.iter if isinstance(loop, cst.For) else loop.test
     frame.emit(
         EpochsAlike,
@@ -224,11 +242,12 @@ def _emit(frame: Frame, loop: _Loop, found: Pass, is_yielded: bool) -> None:
         tag=id(sampler.call),
         loop=loop,
         sampler=Step(sampler.module, sampler.call, _MADE, found.batches),
-        setter=_setter(frame, sampler),
+        setter="" if is_new else _setter(frame, sampler),
         batches=found.batches,
         generator=found.generator or is_yielded,
         again=found.again,
         loader=found.loader,
+        remade=is_new,
     )
 
 
