@@ -73,7 +73,7 @@ def _rows(kind: type[Row]) -> list[str]:
 # A file with code for several ranks names one of these, or a helper that starts the process group for it, such as
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
-    b"accelerat Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed fastai Fabric "
+    b"accelerate accelerator Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed fastai Fabric "
     b"horovod ignite init_dist lightning Lightning megatron mpi4py setup_dist wandb trl".split()
 )
 
