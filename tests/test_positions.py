@@ -22,6 +22,8 @@ ODD = (
 TWICE = (
     "def f():\n    g()\n\nclass C:\n    def f():\n        g()\n\ndef f():\n    g()\ng()\nif x:\n  g()\nelse:\n  g()\n"
 )
+# The last line has no end, and its text is in a comment, and in a string.
+NO_END = "if x:\n  #  g(a, b)\n  y = '''\n  g(a, b)\n'''\n  g(a, b)"
 
 
 def _files():
@@ -68,6 +70,13 @@ def test_all_nodes_stand_where_libcst_says(text):
 def test_a_node_is_found_without_the_others(text):
     tree = cst.parse_module(text)
     check_each(tree, text, places(tree))
+
+
+@pytest.mark.parametrize("text", [NO_END, NO_END.replace("\n", "\r\n"), NO_END.replace("  g(a, b)\n'", "'")])
+def test_the_last_line_may_have_no_end(text):
+    tree = cst.parse_module(text)
+    last = tree.body[0].body.body[-1]
+    assert Positions(tree, text)[last] == places(tree)[last]
 
 
 def test_a_node_of_another_tree_is_not_found():

@@ -73,8 +73,8 @@ def _rows(kind: type[Row]) -> list[str]:
 # A file with code for several ranks names one of these, or a helper that starts the process group for it, such as
 # `dist_util.setup_dist()` in guided-diffusion and the many programs that began as copies of it.
 LIBRARIES = tuple(
-    b"accelerate accelerator Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed fastai Fabric "
-    b"horovod ignite init_dist lightning Lightning megatron mpi4py setup_dist wandb trl".split()
+    b"accelerate accelerator Accelerator Trainer colossalai composer detectron2 distributed DataParallel deepspeed "
+    b"fastai Fabric horovod ignite init_dist lightning Lightning megatron mpi4py setup_dist wandb trl".split()
 )
 
 # A file whose program is started elsewhere tests the rank, reads the variables of a launcher, or has classes of which a

@@ -32,7 +32,8 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
 
     def __init__(self, tree: cst.Module, text: str = "") -> None:
         self._tree = tree
-        self._text = text
+        # Each statement ends with a line end where it is generated, also the last one of a text without it.
+        self._text = text if not text or text.endswith(("\n", "\r")) else text + tree.default_newline
         self._numbers: dict[cst.CSTNode, _Numbers] = {}
         self._is_whole = False
 
