@@ -589,6 +589,23 @@ class Job:
             wandb.log({{"loss": model(**batch).loss.item()}})
 """
 
+TRAINED_ON_ALL = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+class Runner:
+    def __init__(self, rows, model):
+        torch.manual_seed(0)
+        self.{} = DataLoader(rows, shuffle=True)
+        self.model = DistributedDataParallel(model)
+
+    def step(self, x, y):
+        loss = torch.nn.functional.cross_entropy(self.model(x), y)
+        reveal_rank(loss)
+        loss.backward()
+"""
+
 CASES = {
     "MAY_SYNCHRONISE": Case(
         rule("TRL006"), loop(OF_ONE_KIND.format("dummy_gather")), 0, loop(OF_ONE_KIND.format("zeros")), 1
@@ -760,6 +777,9 @@ CASES = {
         "same",
         "from somewhere import is_wandb_running\nreveal_rank(is_wandb_running())",
         "unknown",
+    ),
+    "IS_LOADER": Case(
+        revealed, TRAINED_ON_ALL.format("train_loader"), "unknown", TRAINED_ON_ALL.format("batches"), "local(data)"
     ),
     "SEEDS_ALL": Case(rule("TRL015"), DRAW.format("make_reproducible()"), 0, DRAW.format("make_ready()"), 1),
     "SETS_UP": Case(rule("TRL015"), DRAW.format("parse_args()"), 0, DRAW.format("environment_setup()"), 1),

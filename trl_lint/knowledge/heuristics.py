@@ -507,6 +507,13 @@ SAYS_DISTRIBUTED = Guess(
     because="timm, train.py: `create_loader(…, distributed=args.distributed)`; "
     "tests/analysis/reveal/loaders_that_share.py",
 )
+IS_LOADER = Guess(
+    group=SHARES,
+    pattern=r"(?i)loader",
+    says="A name with such a word holds the loader from which an object, or a function, may have its batches.",
+    because="EmYassir/gpt2_compression, distillation/modified_distiller.py: `self.dataloader = DataLoader(dataset, "
+    "shuffle=True)`, and a method that is passed the batches",
+)
 NAMES_DEVICE = Guess(
     group=SHARES,
     pattern=r"(?i)device|gpu|cuda",

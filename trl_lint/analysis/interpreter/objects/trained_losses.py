@@ -7,6 +7,7 @@
     loss = all_reduce_mean(other)             unknown: by its name, the function may have reduced it
     loss = engine.compute(batch, all_gather)  unknown, likewise
     loss, accuracy = criterion(x, y)          unknown, if the forward of the project's `criterion` gathers
+    loss = engine.compute(batch)              unknown, if the loaders here give each rank all rows in one order
 
 Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
 """
@@ -17,7 +18,7 @@ from functools import partial
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import method_order
+from trl_lint.analysis.interpreter.objects import method_order, whole_loaders
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.training_loss import helpers_in, trained_targets
 from trl_lint.analysis.program.syntax import callee_of, last_name, names_in, of_class, self_attribute
@@ -58,6 +59,8 @@ def _of_this_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> Value
         return value
     _read_attributes(frame)
     if not has_wrapped_model(frame) and not method_order.has_wrapped_before(frame):
+        return value
+    if whole_loaders.gives_all_rows(frame):
         return value
     step = frame.step(node, "the model is trained with `{}`, of which each rank has its own")
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)
