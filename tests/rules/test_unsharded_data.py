@@ -161,6 +161,20 @@ def test_a_loader_with_a_sampler_where_there_are_several_processes():
     assert SNIPPETS.findings(usual(loader=sampler + LOADER.replace("shuffle=True", "sampler=sampler"))) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "is_reported"),
+    [
+        ("from torch.utils.data import DistributedSampler\n", True),
+        ("from torch.utils.data.distributed import (\n    DistributedSampler,\n)\n", True),
+        ("from torch.utils.data import DistributedSampler\nchoose(DistributedSampler)\n", False),
+        ("from data.samplers import DistributedSamplerWrapper\n", False),
+        ("from webdataset import DistributedSampler\n", False),
+    ],
+)
+def test_an_import_of_the_sampler_shares_nothing_out(line, is_reported):
+    assert len(SNIPPETS.findings(usual(loader=line + LOADER))) == is_reported
+
+
 TRAINS = """\
 import torch.distributed as dist
 from loops import train

@@ -13,12 +13,14 @@ Events of a program in which no code shares rows out by the rank:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, UnshardedData
+from trl_lint.analysis.program.project.import_lines import IMPORT_LINES
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
@@ -32,7 +34,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS, SHARES_ROWS
-from trl_lint.knowledge.torch_distributed import SHARDS_MODELS
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, SHARDS_MODELS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 _BATCHES = "all batches of the loader are trained on here"
 _LOADER = "the loader is made here, without a sampler: it goes through all rows on each rank"
+_SAMPLER = re.compile(rb"\b%b\b" % DISTRIBUTED_SAMPLER.rpartition(".")[2].encode())
 
 
 class WrappedRuns:
@@ -133,7 +136,22 @@ def _may_share(event: UnshardedData, imported: Iterable[Module]) -> bool:
     """Whether a file that the program may consist of gives the ranks different rows, as far as its text says."""
     maker = cast("Module", event.loader.module)  # the loader is made in a file of the project
     files = {id(each): each for each in (event.module, maker, *event.files, *imported)}
-    return any(each.shows(SHARES_ROWS) for each in files.values())
+    return any(map(_shares, files.values()))
+
+
+def _shares(module: Module) -> bool:
+    """Whether a file has a word for it, beside an import of torch's sampler that it does not use."""
+    if not module.shows(SHARES_ROWS):
+        return False
+    return SHARES_ROWS.found_in(IMPORT_LINES.sub(_without_sampler, module.code)) or _uses_sampler(module.code)
+
+
+def _without_sampler(line: re.Match[bytes]) -> bytes:
+    return _SAMPLER.sub(b"", line[0])
+
+
+def _uses_sampler(code: bytes) -> bool:
+    return _SAMPLER.search(IMPORT_LINES.sub(b"", code)) is not None
 
 
 OBSERVER = UnshardedLoaders()
