@@ -41,6 +41,8 @@ from trl_lint.knowledge.python import (
 )
 
 _NAMES = NAMES_OF_ENDS | {KILLS.rpartition(".")[2]}
+# What divides the ranks one by one: the number of each, and its own batch, whose loss alone may be no number.
+_DIVIDES = frozenset({Origin.RANK, Origin.DATA})
 _FAILING = frozenset(name.rpartition(".")[2] for name in (ABORTS, KILLS))
 
 
@@ -159,10 +161,10 @@ def exits_in(frame: Frame, start: int, end: int | None = None) -> Exits:
 
 
 def exits_of_branches(frame: Frame, rank: Rank, start: int, middle: int) -> tuple[Exits, Exits]:
-    """The exits of both branches of an `if`, and where the rank alone divides it, also the ends of a process.
+    """The exits of both branches of an `if`, and where the rank or its own data divide it, also the ends of a process.
 
-    Other conditions than those on the rank usually hold for all ranks or for none: no input, a wrong setting.
+    Other conditions usually hold for all ranks or for none: no input, a wrong setting.
     """
-    if rank.origins == Origin.RANK:
+    if rank.differs and rank.origins in _DIVIDES:
         return tuple(frame.exits[start:middle]), tuple(frame.exits[middle:])
     return exits_in(frame, start, middle), exits_in(frame, middle)
