@@ -56,7 +56,7 @@ from trl_lint.analysis.state.point_sequences import (
     with_loops_alike,
 )
 from trl_lint.analysis.transfer.data.tested_numbers import calls_for_numbers, is_on_outputs
-from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, outcome_on_first
+from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, not_met_by_all, outcome_on_first
 from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.divisions import DividedBy
@@ -103,8 +103,8 @@ class Rendezvous(Observer["Frame"]):
         if branch.origins == Origin.IO and not isinstance(source_step(branch.provenance), RankLocalFile):
             return
         first, second, end = branch.marks
-        arms = (frame.sync_points[first:second], frame.sync_points[second:end])
-        index = frame.unroll_index
+        ends = (frame.sync_points[first:second], frame.sync_points[second:end])
+        arms, index = not_met_by_all(frame, branch.test, ends), frame.unroll_index
         frame.notes.of(Branches).by_test[(id(branch.test), index)] = BranchPoints(branch, arms, index)
 
     def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:

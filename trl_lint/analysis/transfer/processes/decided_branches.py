@@ -12,12 +12,17 @@ For example:
     if main: barrier()                      the others have left
 
 The first rank of a machine need not be the first one of all: `if local_rank == 0:` decides nothing for `if rank == 0:`.
+
+And places in a branch to which a setting lets all ranks, or none:
+
+    if main and cached: load()
+    elif not cached: barrier()              wherever it holds, no rank has taken the first branch
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -27,17 +32,24 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     comes_after,
     conditions_implied_by,
+    ifs_around,
     is_bound_once,
+    outcomes_of_parts,
     parts_of,
 )
-from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path
+from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.transfer.processes.main_process_tests import is_of_machine
+from trl_lint.domain import ranks
+from trl_lint.domain.ranks import Rank
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_NUMBER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Branch
+    from trl_lint.domain.sync_points import SyncPoint
+
+_Arms: TypeAlias = "tuple[Sequence[SyncPoint], Sequence[SyncPoint]]"
 
 
 def is_decided_before(frame: Frame, test: cst.CSTNode, others: Iterable[Branch]) -> bool:
@@ -54,6 +66,32 @@ def is_decided_before(frame: Frame, test: cst.CSTNode, others: Iterable[Branch])
         if any(each.test.deep_equals(conditions[0].test) for each in remaining):
             return True
     return False
+
+
+def not_met_by_all(frame: Frame, test: cst.CSTNode, arms: _Arms) -> _Arms:
+    """The synchronisation points of the branches of a condition, without those that all ranks reach or none does."""
+    if not any(arms) or branch_of(frame.root, test) is None:
+        return arms
+    places = {id(each.node): each.node for arm in arms for each in arm}
+    settled = {key for key, place in places.items() if _is_settled_at(frame, test, place)}
+    one, other = ([each for each in arm if id(each.node) not in settled] for arm in arms)
+    return one, other
+
+
+def _is_settled_at(frame: Frame, test: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """Whether a rank gets to a place in a branch only where all ranks take this branch: what it takes is of all."""
+    around = [Condition(each.test, holds) for each, holds in ifs_around(frame.root, place)]
+    outer = next((index for index, each in enumerate(around) if each.test is test), None)
+    if outer is None or outer == len(around) - 1:
+        return False
+    nested = (part for each in around[outer + 1 :] for part in outcomes_of_parts(each))
+    of_all = [each for each in nested if _may_be_of_all(frame.value_of(each.test).rank.as_condition)]
+    other_branch = Condition(around[outer].test, not around[outer].holds)
+    return bool(of_all) and not can_hold_together(frame.root, [other_branch, *of_all])
+
+
+def _may_be_of_all(rank: Rank) -> bool:
+    return not rank.differs and rank != ranks.GUARDED
 
 
 def outcome_on_first(frame: Frame, test: cst.CSTNode) -> bool | None:
