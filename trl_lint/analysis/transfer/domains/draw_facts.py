@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.data import draws
+from trl_lint.analysis.transfer.data import drawn_on_creation, draws
 from trl_lint.domain.derived import of_drawn_table
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.random_draws import ROWS_OF_TABLES
@@ -50,11 +50,10 @@ class DrawDomain(Domain["Frame"]):
         return draws.of_dataset(frame, row, args, node, receiver, value)
 
     def created(self, frame: Frame, bases: Iterable[str], args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-        return (
-            draws.loaded(frame, args, value)
-            if value.kind is Kind.LOADER
-            else draws.dataset_of(frame, bases, args, value)
-        )
+        if value.kind is Kind.LOADER:
+            return draws.loaded(frame, args, value)
+        found = draws.dataset_of(frame, bases, args, value)
+        return value if found is not value and drawn_on_creation.is_of_others(frame, node, found) else found
 
 
 DOMAIN = DrawDomain()
