@@ -211,7 +211,10 @@ ASKS_FOR_RUN = frozenset({"wandb.config.update"})
 # Source: wandb/sdk/lib/preinit.py `PreInitObject` (`run` is None, `config` raises an error)
 NEEDS_RUN = Effect("needs a run, which is started on the main process only", consequence=Consequence.CRASH)
 CURRENT_RUN = "wandb.run"
-NEED_RUN = frozenset({"wandb.config", CURRENT_RUN})
+CONFIG_OF_RUN = "wandb.config"
+NEED_RUN = frozenset({CONFIG_OF_RUN, CURRENT_RUN})
+# The parameter of the call that starts a run by which it is given its configuration.
+CONFIG_GIVEN = "config"
 # What is raised where there is none, and its bases.
 NO_RUN_ERRORS = frozenset({"AttributeError", "BaseException", "Error", "Exception"})
 # The run of a tracker from `Accelerator.get_tracker`, which is blank on all ranks but the main one.

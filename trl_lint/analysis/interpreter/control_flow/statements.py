@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter.calls import registered_hooks
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, matches, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import given_fields, present_on_some, subscripts
+from trl_lint.analysis.interpreter.objects import given_fields, present_on_some, settings_of_runs, subscripts
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
@@ -83,10 +83,13 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
 
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:
-    value = evaluate(frame, node.value)
+    source, value = node.value, evaluate(frame, node.value)
+    given = settings_of_runs.given_to_run(frame, source, value)
+    if given is not None:
+        source, value = given, evaluate(frame, given)
     if value is UNKNOWN and isinstance(name := node.targets[0].target, cst.Name):
         value = trainer_by_use(frame.module, frame.root, name.value) or value
-    fields = given_fields.of(frame, node.value)
+    fields = given_fields.of(frame, source)
     for target in node.targets:
         bind_target(frame, target.target, value)
         given_fields.put(frame, target.target, fields)
