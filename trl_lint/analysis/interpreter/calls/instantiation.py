@@ -91,9 +91,14 @@ def _instantiate(
 
 
 def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
-    """Where an object is created, and by which object, if that is itself distinguished: `self.loss = Meter()`."""
-    creator = frame.cls
-    return id(node) if creator is None or creator is creator.origin else (id(node), id(creator))
+    """Where an object is created, and by which object, if that is itself distinguished: `self.loss = Meter()`.
+
+    A function that trains in some calls, and evaluates in others with gradients off, makes another meter in these.
+    """
+    creator, is_off = frame.cls, not frame.memory.control.grad
+    if creator is None or creator is creator.origin:
+        return (id(node), is_off) if is_off else id(node)
+    return id(node), id(creator), is_off
 
 
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:

@@ -10,6 +10,8 @@ one that calls a method with gradients off, `loss = self.val_batch(batch)`, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
@@ -18,6 +20,7 @@ from trl_lint.analysis.program.syntax import children, last_name, names_in, of_c
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
+from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import BatchValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -75,14 +78,20 @@ def _switches_gradients_off(frame: Frame, loop: cst.For | cst.While) -> bool:
 
 def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For | cst.While) -> set[str]:
     """The names of the calls in a part of a loop, except in dead branches of known flags: `if train:`."""
+    return {last_name(each.func) for each in _live(frame, node, loop) if isinstance(each, cst.Call)}
+
+
+def _live(frame: Frame, node: cst.CSTNode, loop: cst.For | cst.While) -> Iterator[cst.CSTNode]:
+    """A part of a loop and all that is in it, except in dead branches of known flags: `if train:`."""
+    yield node
     parts = children(node)
     if isinstance(node, cst.If):
         known = _known_flag(frame, node.test, loop)
         parts = [
             part for part in parts if part is not (node.body if known is False else node.orelse if known else None)
         ]
-    called = {last_name(node.func)} if isinstance(node, cst.Call) else set()
-    return called.union(*(_names_called(frame, part, loop) for part in parts))
+    for part in parts:
+        yield from _live(frame, part, loop)
 
 
 def _known_flag(frame: Frame, test: cst.BaseExpression, loop: cst.For | cst.While) -> bool | None:
@@ -90,12 +99,19 @@ def _known_flag(frame: Frame, test: cst.BaseExpression, loop: cst.For | cst.Whil
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         known = _known_flag(frame, test.expression, loop)
         return None if known is None else not known
-    if not isinstance(test, cst.Name) or is_bound(loop, test):
-        return None
-    if test.value in _LITERALS:
-        return test.value == "True"
-    const = frame.memory.names.get(test.value, UNKNOWN).const
-    return const if isinstance(const, bool) else None
+    match test:
+        case cst.Name(name) if name in _LITERALS:
+            return name == "True"
+        case cst.Name(name) if not is_bound(loop, test):
+            const = frame.memory.names.get(name, UNKNOWN).const
+            return const if isinstance(const, bool) else None
+        case cst.Comparison(cst.Name(name) as left, [cst.ComparisonTarget(operator, cst.SimpleString() as text)]) if (
+            isinstance(operator, (cst.Equal, cst.NotEqual)) and not is_bound(loop, left)
+        ):
+            const = frame.memory.names.get(name, UNKNOWN).const
+            is_whole = isinstance(const, str) and WILDCARD not in const
+            return (const == text.evaluated_value) is isinstance(operator, cst.Equal) if is_whole else None
+    return None
 
 
 def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
@@ -105,7 +121,7 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
         return element
     targets = node.target.elements if isinstance(node.target, (cst.List, cst.Tuple)) else ()
     name = targets[-1].value if targets else node.target
-    if not has_wrapped_model(frame) or not _is_innermost(node):
+    if not has_wrapped_model(frame) or not _is_innermost(frame, node):
         return element
     if batch.kind is not Kind.BATCH and not _is_read_as_batch(node.body, name):
         return element
@@ -117,9 +133,13 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
     return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), rank_local)) if targets else rank_local
 
 
-def _is_innermost(loop: cst.For | cst.While) -> bool:
-    """Whether a backward pass is written in a loop, and not only in loops inside it."""
-    backward = [node for node in of_class(loop.body, cst.Attribute) if COMPUTES_GRADIENTS.fits(node.attr.value)]
+def _is_innermost(frame: Frame, loop: cst.For) -> bool:
+    """Whether a backward pass is written in a loop, and not only in loops inside it.
+
+    One under a flag that is off is none of this run: `if train:` where the same function evaluates.
+    """
+    attributes = (each for each in _live(frame, loop.body, loop) if isinstance(each, cst.Attribute))
+    backward = [each for each in attributes if COMPUTES_GRADIENTS.fits(each.attr.value)]
     if not backward:
         return False
     loops = (*of_class(loop.body, cst.For), *of_class(loop.body, cst.While))
