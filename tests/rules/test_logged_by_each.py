@@ -44,6 +44,8 @@ SNIPPETS = Snippets("TRL003")
 OF_EACH = 'writer = SummaryWriter("log")'
 OF_ONE = 'writer = SummaryWriter("log") if dist.get_rank() == 0 else None'
 EACH, ONE = "each process logs its own value", "the log shows only the main process's value"
+# What keeps the other ranks away, if anything does, is out of sight.
+OPEN = "each log shows only one process's value"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,9 @@ EACH, ONE = "each process logs its own value", "the log shows only the main proc
         (OF_EACH, 'if args.log: writer.add_scalar("total", total)', EACH),
         (OF_EACH, 'if dist.get_rank() == 0: writer.add_scalar("total", total)', ONE),
         (OF_EACH, 'if dist.get_rank() == 0: log.add("total", total)', ONE),
-        (OF_EACH, 'if args.chosen(): writer.add_scalar("total", total)', ONE),
+        (OF_EACH, 'if args.chosen(): writer.add_scalar("total", total)', OPEN),
+        (OF_EACH, 'import wandb; wandb.log({"total": total})', OPEN),
+        (OF_EACH, 'import wandb; dist.get_rank() == 0 and wandb.log({"total": total})', ONE),
         (OF_ONE, 'writer.add_scalar("total", total)', ONE),
         (OF_ONE, 'if writer is not None: writer.add_scalar("total", total)', ONE),
     ],

@@ -76,6 +76,32 @@ def test_the_message_says_who_shows_a_metric(condition, outcome):
     assert finding.message.endswith(outcome)
 
 
+REPLACED = """\
+def setup_for_distributed(is_master):
+    import builtins
+    builtin_print = builtins.print
+
+    def print(*args, force=False):
+        if is_master or force:
+            builtin_print(*args)
+
+    builtins.print = print
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "call", "outcome"),
+    [
+        (REPLACED, "print('loss', loss)", "only the main process's value is shown"),
+        (REPLACED, "print('loss', loss, force=True)", "each process shows its own value"),
+        (REPLACED.replace("builtins.print = print", "pass"), "print('loss', loss)", "each process shows its own value"),
+    ],
+)
+def test_the_message_knows_a_print_of_the_main_process(helper, call, outcome):
+    (finding,) = SNIPPETS.findings(program(call, helper))
+    assert finding.message.endswith(outcome)
+
+
 @pytest.mark.parametrize(
     ("helper", "call"),
     [

@@ -237,7 +237,10 @@ class StepReturned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
-    """A value is logged by `sink`, to a writer of each process (`by_each`), after `writes` put it into a container."""
+    """A value is logged by `sink`, after `writes` put it into a container.
+
+    by_each: to a writer of each process. by_some: to one that only some ranks have.
+    """
 
     mentions = (LIBRARIES, mentions.SINKS)
     anywhere = True
@@ -247,6 +250,7 @@ class Logged(Event):
     value: Value
     writes: frozenset[Write] = frozenset()
     by_each: bool = False
+    by_some: bool = False
     evaluates: bool | None = None  # not if it is of a training or a test; None: what leads there tells, if anything
 
 

@@ -57,6 +57,12 @@ SHOWS = SHOWS_OF_FIRST | {
     "logging.warning", "loguru.logger.info", "loguru.logger.success", "rich.print", "tqdm.tqdm.write",
 }
 
+# A program that has the other ranks print nothing, unless a call says so: `builtins.print = print_pass`, and the
+# `setup_for_distributed` of DETR and of what has been copied from it.
+PRINT = "builtins.print"
+REPLACES_PRINT = rb"\b(?:builtins?|__builtins?__)\.print\s*=\s*(?:print|\w*(?:first|main|master|pass|zero)\w*)\b"
+PRINTS_ANYWAY = "force"
+
 # Calls that write figures to an open file, with the parameters for the data and for the file.
 DUMPS: dict[str, tuple[Parameter, Parameter]] = {
     "json.dump": ((0, "obj"), (1, "fp")),

@@ -99,10 +99,11 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import METRIC, Origin, Rank
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.effects import LOGS_TO_ANY_RUN
 from trl_lint.knowledge.heuristics import COST_OF_MODEL, METRIC_OF_ONE_RANK
 from trl_lint.knowledge.library import keeps_from_reducing, reduces, shown_only_in
 from trl_lint.knowledge.lightning import KNOWS_PROCESSES, STEPS, is_of_fabric
-from trl_lint.knowledge.loggers import SHOWS_OF_FIRST
+from trl_lint.knowledge.loggers import SHOWS_OF_FIRST, WRITTEN_BY_EACH
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -119,6 +120,8 @@ if TYPE_CHECKING:
 _LISTED = 5
 _LOGGED_HERE = "it is logged here"
 _FIRST = "over the ranks first"
+# The calls that write to a log of each process that makes them.
+_OPEN_TO_EACH = WRITTEN_BY_EACH | LOGS_TO_ANY_RUN
 # The placeholder for the unknown part of a metric's name.
 _UNKNOWN = "…"
 
@@ -236,8 +239,15 @@ def _most_known(metrics: Sequence[str]) -> list[str]:
 
 def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
     if not isinstance(event, MetricShown):
-        own, of_main = f"each process logs its own {values}", f"the log shows only the main process's {values}"
-        return own if event.by_each else of_main
+        if event.by_each:
+            return f"each process logs its own {values}"
+        # What keeps the other ranks away, if anything does, is out of sight.
+        is_open = event.sink in _OPEN_TO_EACH and not (event.by_some or _is_for_some_ranks(event.control))
+        return (
+            f"each log shows only one process's {values}"
+            if is_open
+            else f"the log shows only the main process's {values}"
+        )
     on_some = event.of_main or _is_for_some_ranks(event.control) or event.sink in SHOWS_OF_FIRST
     does, done = ("writes", "written") if event.in_file else ("shows", "shown")
     return f"only the main process's {values} {are} {done}" if on_some else f"each process {does} its own {values}"

@@ -34,7 +34,7 @@ from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, shown_in
 from trl_lint.analysis.program.idioms.written_files import path_of
 from trl_lint.analysis.program.project.passed_arguments import by_position, parameter_for
-from trl_lint.analysis.program.syntax import ancestors, below, last_name, precedes
+from trl_lint.analysis.program.syntax import ancestors, below, keyword_value, last_name, precedes
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import for_other_ranks
 from trl_lint.domain.kinds import PathValue
@@ -42,7 +42,7 @@ from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import WRITE_ROWS, WRITE_TEXTS
-from trl_lint.knowledge.loggers import DUMPS, SHOWS
+from trl_lint.knowledge.loggers import DUMPS, PRINT, PRINTS_ANYWAY, REPLACES_PRINT, SHOWS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -119,7 +119,9 @@ class ShownMetrics(Observer["Frame"]):
         file = next((arg.value for arg in node.args if arg.keyword is not None and arg.keyword.value == _FILE), None)
         in_file = file is not None and last_name(file) not in _STREAMS
         if file is None or not in_file or _is_common(frame, file):
-            _emit(frame, name.removeprefix("builtins."), node, shown_by(frame.root, node), in_file=in_file)
+            of_main = not in_file and _prints_on_main(frame, name, node)
+            shown = shown_by(frame.root, node)
+            _emit(frame, name.removeprefix("builtins."), node, shown, in_file=in_file, of_main=of_main)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Report a metric once per function, and not if a tracker logs it as well: that is reported there.
@@ -183,6 +185,13 @@ def _emit(
         what = _text(frame, expression)
         said = {"sink": sink, "what": what, "value": value, "loop": loop, "in_file": in_file, "of_main": of_main}
         frame.emit(MetricShown, node, tag=what, **said)
+
+
+def _prints_on_main(frame: Frame, name: str, node: cst.Call) -> bool:
+    """Whether the program has replaced `print` by what only prints on the main process."""
+    if name != PRINT or keyword_value(node, PRINTS_ANYWAY) is not None:
+        return False
+    return frame.engine.project.mentions_anywhere(REPLACES_PRINT)
 
 
 def _is_rank(value: Value) -> bool:

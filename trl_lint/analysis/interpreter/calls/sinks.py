@@ -142,6 +142,7 @@ def report(
                 value=value,
                 writes=writes,
                 by_each=_is_written_by_each(frame, sink, node),
+                by_some=_is_written_by_some(frame, node),
                 evaluates=evaluates,
             )
 
@@ -153,6 +154,14 @@ def _is_written_by_each(frame: Frame, sink: str, node: cst.CSTNode) -> bool:
     writer = frame.value_of(node.func.value)
     is_of_each = bool(class_name_of(writer)) and writer.absence is None and not writer.rank.differs
     return is_of_each and all(each.rank == ranks.SETTING for each in frame.memory.control.conditions)
+
+
+def _is_written_by_some(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the writer is one that only some ranks have: `writer = SummaryWriter() if rank == 0 else None`."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    writer = frame.value_of(node.func.value)
+    return writer.absence is not None or writer.rank.differs
 
 
 # The most metrics of one call that are checked: containers may hold each other.
