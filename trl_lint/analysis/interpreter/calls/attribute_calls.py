@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel
 from trl_lint.analysis.state.arguments import Arguments
@@ -75,8 +75,11 @@ def _names_a_part(name: Value, default: Value | None) -> bool:
 def assign(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`setattr(self, "name", value)` with a constant name is an assignment."""
     receiver, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
-    if isinstance(receiver, ProjectInstance) and isinstance(name.const, str) and WILDCARD not in name.const:
-        frame.write_attribute(receiver.cls, name.const, value)
+    if isinstance(receiver, ProjectInstance) and isinstance(name.const, str):
+        if WILDCARD not in name.const:
+            frame.write_attribute(receiver.cls, name.const, value)
+    elif isinstance(receiver, ProjectInstance):
+        settings_objects.keep_by_any_name(frame, receiver.cls, value)
     return NONE
 
 

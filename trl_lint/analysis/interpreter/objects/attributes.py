@@ -21,6 +21,7 @@ from trl_lint.analysis.interpreter.objects import (
     passed_models,
     present_on_some,
     restored_attributes,
+    settings_objects,
 )
 from trl_lint.analysis.interpreter.objects.attribute_tests import (
     is_set_on_wrapper,
@@ -316,7 +317,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
                 return wrapped_models.part(found).replace(wrapping=Wrapping.BARE)
             return _remember(frame, cls, name, found)
     found = frame.engine.class_variable(cls, name, frame) or named_ranks.given(frame, cls, name)
-    return found or kept_by_hooks.value_of(receiver, name)
+    return found or settings_objects.kept_option(frame, cls, name) or kept_by_hooks.value_of(receiver, name)
 
 
 def _as_annotated(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:

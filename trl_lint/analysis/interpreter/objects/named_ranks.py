@@ -37,7 +37,9 @@ def named_rank(frame: Frame, name: str) -> Value:
 
 def given(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
     """The rank, if an object keeps all that it was made with as attributes and has one that is called like it."""
-    is_given = heuristics.is_rank_name(name) and settings_objects.keeps_what_it_is_given(cls)
+    if not heuristics.is_rank_name(name):
+        return None
+    is_given = settings_objects.keeps_what_it_is_given(cls) or settings_objects.keeps_options(frame, cls)
     return named_rank(frame, name) if is_given else None
 
 

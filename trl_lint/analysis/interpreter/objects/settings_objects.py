@@ -15,7 +15,7 @@ For example:
     class HParams:
         def __init__(self, **kwargs):
             for name, value in kwargs.items():
-                setattr(self, name, value) HParams(**json.load(file)).seed: SETTING
+                setattr(self, name, value) HParams(**json.load(file)).seed: SETTING, also of a class with methods
     AttrDict(loss=loss, rate=1.0)          a dict with two entries
     Munch(g=generator, d=discriminator)    a dict with two entries
 """
@@ -123,6 +123,26 @@ def keeps_what_it_is_given(cls: ClassInfo) -> bool:
     """Whether an object has the keyword arguments that it was made with as attributes, whatever else its class does."""
     init = cls.methods.get("__init__")
     return not cls.bases and init is not None and _sets_each(init.node)
+
+
+# Under this name an object has what it keeps by names that no code writes out.
+_BY_ANY_NAME = "*"
+
+
+def keep_by_any_name(frame: Frame, cls: ClassInfo, value: Value) -> None:
+    """`for name, value in options.items(): setattr(self, name, value)` in any method."""
+    frame.write_attribute(cls, _BY_ANY_NAME, value)
+
+
+def keeps_options(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether the objects of a class keep options of the program as attributes, and nothing else without a name."""
+    kept = frame.read_attribute(cls, _BY_ANY_NAME)
+    return kept is not None and kept.rank == ranks.SETTING
+
+
+def kept_option(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
+    """What an object has under a name that none of its code sets, if it keeps options of the program as attributes."""
+    return settings.spread(frame, name, settings.SETTING) if keeps_options(frame, cls) else None
 
 
 def is_dict_of(cls: ClassInfo, args: Arguments) -> bool:
