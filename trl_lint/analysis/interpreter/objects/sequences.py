@@ -6,6 +6,8 @@ class of the model inside has:
     layers = nn.Sequential(first, second)      layers[0]: the first layer
     layers = DistributedDataParallel(layers)   layers[0]: TypeError, "object is not subscriptable"
     self.models[task]                          not known: an attribute may be a dict of models in another object
+    for key in models: models[key].eval()      not known: a dict of models, which another caller passes; no bare model
+                                               can be used so either
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes
+from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.values import Value
@@ -22,3 +25,21 @@ def note_used(frame: Frame, value: Value, method: str, expression: cst.CSTNode |
     """Report a wrapped model in a variable that is used as a sequence. method: the one that Python looks for."""
     if isinstance(expression, cst.Name) and (is_replicated(value) or is_data_parallel(value)):
         attributes.of_model(frame, value, method, expression, called=True)
+
+
+def note_iterated(frame: Frame, value: Value, loop: cst.For) -> None:
+    """Report a wrapped model in a variable that a loop goes over, unless the loop takes its items for keys."""
+    if not _gives_keys(loop):
+        note_used(frame, value, "__iter__", loop.iter)
+
+
+def _gives_keys(loop: cst.For) -> bool:
+    """Whether the body asks what the loop goes over for the item of each turn: `for key in x: x[key]`."""
+    return any(
+        isinstance(each, cst.Subscript)
+        and each.value.deep_equals(loop.iter)
+        and len(each.slice) == 1
+        and isinstance(index := each.slice[0].slice, cst.Index)
+        and index.value.deep_equals(loop.target)
+        for each in below(loop.body)
+    )
