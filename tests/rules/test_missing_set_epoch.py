@@ -274,6 +274,14 @@ def train(model, optimizer, loader):
         model(batch).backward()
         optimizer.step()
 """
+DEFINES = """\
+from torch.utils.data.distributed import DistributedSampler
+
+class Grouped(DistributedSampler):
+    def set_epoch(self, epoch):
+        super().set_epoch(epoch + 1)
+
+"""
 
 
 @pytest.mark.parametrize(
@@ -283,6 +291,8 @@ def train(model, optimizer, loader):
         ({"loops.py": LOOPS, "other.py": "sampler.set_epoch(1)\n"}, True),
         ({"loops.py": LOOPS + "        # set_epoch\n"}, True),
         ({"loops.py": "def begin(loader, epoch):\n    loader.sampler.set_epoch(epoch)\n\n" + LOOPS}, False),
+        ({"loops.py": DEFINES + LOOPS}, True),
+        ({"loops.py": DEFINES.replace("super()", "self.inner") + LOOPS}, False),
         (
             {"loops.py": LOOPS, "other.py": "import torch.distributed\nfrom train import main\nsampler.set_epoch(1)\n"},
             False,

@@ -49,7 +49,8 @@ for anything but loaders; epochs before which a method of the data set may mix i
 rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's
 `setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
-taken to be for this sampler. What is imported from a package is looked for where its `__init__` has it from.
+taken to be for this sampler, unless it is the definition of the method. What is imported from a package is looked for
+where its `__init__` has it from.
 Not in the default set: loops over as many epochs as an option says, if all known launches train for one.
 Of batches that code asks for (`next(batches)`), only those count from which something is computed that computes
 gradients. Not reported: `itertools.cycle`, which repeats the first epoch on one process, too; iterators that one method
