@@ -221,6 +221,7 @@ class ModelRole(Enum):
     DATA_PARALLEL = "one that a DataParallel wraps"
     REPLICATED = "one that DDP wraps, which keeps all parameters on every rank"
     GRADIENTS_ONLY = "the same, with no buffers to broadcast in its forward: its ranks meet in the backward pass only"
+    STATISTICS = "the same, with layers that average their statistics over the ranks in each forward of the training"
     SHARDED = "one that FSDP 1 wraps, which keeps a part of each gradient on every rank"
     DTENSORS = "one that FSDP 2 has not wrapped: its parameters are DTensors now, which its forward gathers"
     SPREAD = 'one whose layers are spread over all GPUs of a process (`device_map="auto"`)'

@@ -6,6 +6,8 @@ from trl_lint.domain.kinds import ModelRole, ModelValue, PreparedObject
 from trl_lint.domain.provenance import ShardedAmongAll, WrappedWhere, steps
 from trl_lint.domain.values import Value, Wrapping
 
+_OF_DDP = (ModelRole.REPLICATED, ModelRole.GRADIENTS_ONLY, ModelRole.STATISTICS)
+
 
 def is_trained(value: Value) -> bool:
     """Whether a model is the one that a Trainer trains."""
@@ -32,7 +34,7 @@ def is_spread(value: Value) -> bool:
 
 
 def is_replicated(value: Value) -> bool:
-    return isinstance(value, ModelValue) and value.role in (ModelRole.REPLICATED, ModelRole.GRADIENTS_ONLY)
+    return isinstance(value, ModelValue) and value.role in _OF_DDP
 
 
 def is_wrapped_by_code(value: Value) -> bool:
@@ -43,6 +45,11 @@ def is_wrapped_by_code(value: Value) -> bool:
 def sends_gradients_only(value: Value) -> bool:
     """Whether DDP wraps a model in a way that sends nothing in its forward, so that nobody waits there."""
     return isinstance(value, ModelValue) and value.role is ModelRole.GRADIENTS_ONLY
+
+
+def averages_statistics(value: Value) -> bool:
+    """Whether DDP wraps a model in such a way, but with layers that send their statistics while it is trained."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.STATISTICS
 
 
 def is_sharded(value: Value) -> bool:

@@ -89,9 +89,9 @@ not by all other ranks (`if rank in ranks: break` after it), is not in the defau
 these ranks, unless further groups follow. Code that fills an attribute where it is `None` may have run before, on all
 ranks. Under `no_sync()` a backward pass reduces nothing, nor does that of a network which the function makes itself
 (`probe = nn.Linear(8, 2)`, `clone = copy.deepcopy(net)`). A forward of a model that DDP wraps with
-`broadcast_buffers=False` sends nothing, unless the code names `SyncBatchNorm`. Under `join()` ranks may run different
-numbers of steps. Not known: flags that a signal handler sets, though the ranks get a signal at different steps; agree
-on them first (`all_reduce` with `MAX`).
+`broadcast_buffers=False` sends nothing; where the code names `SyncBatchNorm`, only after `model.eval()` in the same
+function. Under `join()` ranks may run different numbers of steps. Not known: flags that a signal handler sets, though
+the ranks get a signal at different steps; agree on them first (`all_reduce` with `MAX`).
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,

@@ -45,7 +45,7 @@ from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
-from trl_lint.analysis.transfer.models.wrapper_options import is_of_a_group, is_of_apex
+from trl_lint.analysis.transfer.models.wrapper_options import is_of_a_group, is_of_apex, sends_nothing_forward
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.analysis.transfer.processes.passed_functions import may_meet_others
 from trl_lint.analysis.transfer.processes.wide_conditions import is_tried
@@ -53,7 +53,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import NONE, LibraryInstance, ModelValue, class_name_of
-from trl_lint.domain.model_roles import has_dtensors, sends_gradients_only
+from trl_lint.domain.model_roles import has_dtensors
 from trl_lint.domain.process_groups import MeshGroup
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
@@ -155,7 +155,7 @@ class CollectiveOrder(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
         if name in RUN_A_MODEL and model is not None and is_awaited(model):
-            _note(frame, node, "forward", "forward", alone=sends_gradients_only(model))
+            _note(frame, node, "forward", "forward", alone=sends_nothing_forward(frame, model, node))
         if name in POINT_TO_POINT:
             _note(frame, node, name, SENT)
         if name == FSDP and args.keywords.get(SENDS_STATES, UNKNOWN).const is True:
@@ -307,7 +307,8 @@ def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
     if not frame.memory.control.grad and is_of_apex(model):
         return
     if is_awaited(model):
-        _note(frame, node, "forward", "forward", subgroup=is_of_a_group(model), alone=sends_gradients_only(model))
+        is_alone = sends_nothing_forward(frame, model, node)
+        _note(frame, node, "forward", "forward", subgroup=is_of_a_group(model), alone=is_alone)
     elif is_sharded(frame, model) and frame.memory.control.grad:
         _note(frame, node, "forward", "forward")
     elif may_be_sharded(frame, model) or is_sharded(frame, model):

@@ -3,6 +3,7 @@
 DDP(model, process_group=group)           the ranks of the group
 DDP(model, broadcast_buffers=False)       nobody: only its backward pass sends something
 DDP(SyncBatchNorm.convert_sync_batchnorm(model), broadcast_buffers=False)     all ranks, for the statistics
+model.eval(); model(batch)                nobody: then the layers use the statistics that they have
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_of
-from trl_lint.analysis.program.syntax import is_literal_none
+from trl_lint.analysis.program.syntax import below, is_literal_none
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import ModelRole
-from trl_lint.domain.model_roles import in_model_role
+from trl_lint.domain.model_roles import averages_statistics, in_model_role, sends_gradients_only
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.models import SWITCH_MODES
 from trl_lint.knowledge.torch_distributed import AVERAGES_IN_FORWARD, BUFFERS_OF_WRAPPER, OF_APEX, PROCESS_GROUP
+
+_EVALUATES, _FORWARD = "eval", "forward"
 
 
 def is_of_a_group(model: Value) -> bool:
@@ -42,4 +46,27 @@ def made_by_ddp(frame: Frame, model: Value, args: Arguments) -> Value:
     cls = class_of(model)
     modules = [frame.module] if cls is None else [frame.module, cls.module]
     averages = any(each.mentions(AVERAGES_IN_FORWARD) for each in modules)
-    return model if averages else in_model_role(model, ModelRole.GRADIENTS_ONLY)
+    return in_model_role(model, ModelRole.STATISTICS if averages else ModelRole.GRADIENTS_ONLY)
+
+
+def sends_nothing_forward(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether nobody waits in this forward of a model that is wrapped, as it has nothing to send before its gradients.
+
+    A SyncBatchNorm needs the other ranks only while it is trained (torch/nn/modules/batchnorm.py, `need_sync`).
+    """
+    return sends_gradients_only(model) or (averages_statistics(model) and _is_evaluated_by(frame.root, node))
+
+
+def _is_evaluated_by(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a function has told the model that it calls to evaluate, and not to train again before the call."""
+    model = node.func if isinstance(node, cst.Call) else None
+    if isinstance(model, cst.Attribute) and model.attr.value == _FORWARD:
+        model = model.value
+    mode = ""
+    for each in below(root):
+        if each is node:
+            break
+        if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and model is not None:
+            is_told = each.func.attr.value in SWITCH_MODES and each.func.value.deep_equals(model)
+            mode = each.func.attr.value if is_told else mode
+    return mode == _EVALUATES
