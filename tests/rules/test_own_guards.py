@@ -261,3 +261,36 @@ def test_hooks_of_callbacks_ask_the_state_that_they_get(state):
     bound = HOOK.format("state").replace("        torch.save", "        state = vars(state)\n        torch.save")
     assert SNIPPETS.findings(bound)
     assert "is_world_process_zero" not in SNIPPETS.mended(bound, unsafe=True)
+
+
+FIRST = '''
+def is_first({parameter}):
+    """Whether this is the first process."""
+    {body}
+
+def save(model, rank):
+    if {asked}:
+        torch.save(model.module.state_dict(), "model.pt")
+'''
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "asked", "is_reported"),
+    [
+        ("rank=0", "return rank == 0", "is_first()", True),
+        ("rank: int = 0", "return rank < 1", "is_first()", True),
+        ("who=0", "return who == 0", "is_first()", True),
+        ("rank=0", "return rank == 0", "is_first(rank)", False),
+        ("rank=0", "return rank == 0", "is_first(dist.get_rank())", False),
+        ("rank=0", "return rank == 0", "not is_first()", False),  # nobody does so
+        ("rank=0", "return rank > 0", "not is_first()", True),
+        ("rank=None", "return (dist.get_rank() if rank is None else rank) == 0", "is_first()", False),
+        ("rank=0", "return dist.get_rank() == 0", "is_first()", False),
+        ("rank=0", "return rank == dist.get_rank()", "is_first()", False),
+    ],
+)
+def test_a_guard_that_is_not_told_the_rank(parameter, body, asked, is_reported):
+    """Without an argument, a function that compares its parameter with a number has one answer on all ranks."""
+    text = FIRST.format(parameter=parameter, body=body, asked=asked)
+    found = SNIPPETS.findings(HEAD + "    save(model, dist.get_rank())\n" + text)
+    assert bool(found) is is_reported

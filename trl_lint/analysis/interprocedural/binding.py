@@ -16,7 +16,7 @@ import libcst as cst
 from trl_lint.analysis.interprocedural import annotated_only
 from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
 from trl_lint.analysis.program.definitions.own_loaders import may_be_loader
-from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default
+from trl_lint.analysis.program.definitions.parameter_uses import by_name, is_none_by_default, is_only_compared
 from trl_lint.analysis.program.idioms.helper_numbers import only_shares_work
 from trl_lint.analysis.program.idioms.never_none import is_never_none
 from trl_lint.analysis.program.idioms.samplers import as_sharding
@@ -26,7 +26,7 @@ from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, PRESENT
+from trl_lint.domain.constants import MISSING, PRESENT, GivenNumber
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, library_name_of
@@ -214,4 +214,7 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     around = Frame(frame.engine, function.module, outer=function.closure)
-    return _as_rank(function, parameter.name, frame.engine.evaluate(around, parameter.default))
+    value = frame.engine.evaluate(around, parameter.default)
+    if type(value.const) is int and is_only_compared(function, parameter.name):
+        return value.replace(const=GivenNumber(value.const))  # `is_first()` is `0 == 0`, on all ranks
+    return _as_rank(function, parameter.name, value)

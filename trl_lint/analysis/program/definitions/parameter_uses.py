@@ -73,3 +73,17 @@ def default_text(function: FunctionInfo | None, expression: cst.BaseExpression |
     default = next((each.default for each in function.parameters if each.name == expression.value), None)
     text = default.evaluated_value if isinstance(default, cst.SimpleString) else None
     return text if isinstance(text, str) else None
+
+
+def is_only_compared(function: FunctionInfo, name: str) -> bool:
+    """Whether all that a function does is to compare a parameter with a number: `return rank == 0`."""
+    statements = [
+        line
+        for each in function.node.body.body
+        for line in (each.body if isinstance(each, cst.SimpleStatementLine) else (each,))
+        if not (isinstance(line, cst.Expr) and isinstance(line.value, cst.SimpleString))
+    ]
+    match statements:
+        case [cst.Return(cst.Comparison(cst.Name(left), [cst.ComparisonTarget(_, cst.Integer())]))]:
+            return left == name
+    return False
