@@ -48,7 +48,7 @@ from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrappe
 from trl_lint.analysis.transfer.models.wrapper_options import is_of_a_group, is_of_apex, sends_nothing_forward
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.analysis.transfer.processes.passed_functions import may_meet_others
-from trl_lint.analysis.transfer.processes.wide_conditions import is_tried
+from trl_lint.analysis.transfer.processes.wide_conditions import is_left_by_error, is_tried
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
@@ -256,7 +256,7 @@ def _describe(
     inner: the conditions in the function under which ranks reach it.
     """
     copy.grad &= point.grad
-    inner = [each for each in inner if not is_tried(each)]  # as a rule, nothing goes wrong
+    inner = [each for each in inner if not (is_tried(each) or is_left_by_error(each))]  # as a rule, nothing goes wrong
     copy.certain = point.certain and not inner and not point.control.engine and not fills
     known = (point.certain or point.by_settings) and (entry.engine or not point.control.engine)
     copy.by_settings = (

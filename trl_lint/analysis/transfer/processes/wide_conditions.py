@@ -23,10 +23,11 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.done_either_way import is_called_either_way
 from trl_lint.analysis.program.idioms.handled_errors import MISSING_FILE, OF_FILES, catches
-from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
+from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in, none_test_operand
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
+    assignments,
     below,
     definitions_around,
     last_name,
@@ -45,6 +46,10 @@ from trl_lint.knowledge.effects import RUNS
 from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
 from trl_lint.knowledge.python import MADE_ONCE, TAKEN_ONCE
 from trl_lint.knowledge.schema import Effect
+
+_NEXT = "next"
+# What code catches where something goes wrong, and not to ask for something; and the end of an iterator.
+_ANY_ERROR = frozenset({"BaseException", "Exception", "RuntimeError", "StopIteration"})
 
 
 def is_no_guard(condition: Control) -> bool:
@@ -84,11 +89,38 @@ def is_tried(condition: Control) -> bool:
     may be what handles that a file is missing which the first rank takes away: `try: os.rename(job, mine)`.
     """
     place = place_of(condition)
-    if condition.uniformity is not Uniformity.UNKNOWN or not isinstance(place, (cst.Try, cst.TryStar)):
+    is_unknown = condition.uniformity is Uniformity.UNKNOWN
+    return is_unknown and isinstance(place, (cst.Try, cst.TryStar)) and _goes_well(place)
+
+
+def is_left_by_error(condition: Control) -> bool:
+    """Whether all that a condition asks is that nothing has gone wrong before: `except Exception: continue`.
+
+    Or that an iterator has another item, `except StopIteration: break`: so ends a loop that has had its turns by then;
+    and that an item which it has given is there: `if batch is None: continue`. `except KeyError: return` asks for more.
+    """
+    place = place_of(condition)
+    if condition.uniformity is not Uniformity.UNKNOWN or place is None:
         return False
-    calls = list(of_class(place.body, cst.Call))
+    root = condition.provenance.module.tree
+    if isinstance(place, (cst.ExceptHandler, cst.ExceptStarHandler)):
+        tried = ancestors(root, place)[-1]
+        is_any = place.type is None or last_name(place.type) in _ANY_ERROR
+        return is_any and isinstance(tried, (cst.Try, cst.TryStar)) and _goes_well(tried)
+    item = none_test_operand(place) if isinstance(place, cst.BaseExpression) else None
+    functions = definitions_around(root, place)
+    return isinstance(item, cst.Name) and bool(functions) and _is_next_item(functions[-1], item)
+
+
+def _is_next_item(function: cst.CSTNode, name: cst.Name) -> bool:
+    values = [value for target, value in assignments(function) if name.deep_equals(target)]
+    return bool(values) and all(isinstance(each, cst.Call) and last_name(each.func) == _NEXT for each in values)
+
+
+def _goes_well(tried: cst.Try | cst.TryStar) -> bool:
+    calls = list(of_class(tried.body, cst.Call))
     chosen_by = OF_FILES | {MISSING_FILE} if any(map(_may_be_taken, calls)) else OF_FILES
-    is_of_files = any(each.type is not None and catches(each, chosen_by) for each in place.handlers)
+    is_of_files = any(each.type is not None and catches(each, chosen_by) for each in tried.handlers)
     return not is_of_files and not any(map(_must_be_new, calls))
 
 
