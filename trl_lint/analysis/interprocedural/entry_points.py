@@ -15,6 +15,7 @@ from trl_lint.analysis.interprocedural import (
     closed_over,
     early_runs,
     epoch_outputs,
+    launched_methods,
     reachability,
     run_by_all,
     unseen_makers,
@@ -290,11 +291,13 @@ class Engine(Runs):
                 yield summary
             else:
                 late.append(method)
-        for method in sorted(callers_first(late), key=lambda each: each.name == "log"):
+        last = sorted(callers_first(late), key=lambda each: each.name == "log")
+        for method, number in launched_methods.in_order(self, cls, last):
             contexts = list(self._called_by_bases(cls, method))
             yield from contexts
             if not contexts and not method.reached:
-                yield self._enter_with(method, cls, *epoch_outputs.arguments(self, cls, method, self._enter_with))
+                passed, frame = epoch_outputs.arguments(self, cls, method, self._enter_with)
+                yield self._enter_with(method, cls, {**passed, **number}, frame)
             elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
         yield from self._enter_inherited(cls)
