@@ -77,9 +77,10 @@ def default_text(function: FunctionInfo | None, expression: cst.BaseExpression |
 
 def is_only_compared(function: FunctionInfo, name: str) -> bool:
     """Whether all that a function does is to compare a parameter with a number: `return rank == 0`."""
+    body = function.node.body
     statements = [
         line
-        for each in function.node.body.body
+        for each in (body.body if isinstance(body, cst.BaseSuite) else ())
         for line in (each.body if isinstance(each, cst.SimpleStatementLine) else (each,))
         if not (isinstance(line, cst.Expr) and isinstance(line.value, cst.SimpleString))
     ]
