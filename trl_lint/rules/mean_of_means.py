@@ -36,8 +36,8 @@ numbers. A guard against zero (`.clamp(min=1)`) is applied to the total count.
 Means over the rows of a batch are correct, because all ranks have equally many. So are minima, maxima and sums, means
 weighted by their counts, and the training loss (`model(...).loss`): gradients are averaged over the ranks, so the
 average of their losses is what is optimised. So are scores of samples (Dice, intersection over union, a metric whose
-decorator calls it once per sample), and the mean of a list with one mean per batch, which counts each batch the same on
-one process, too. A mean is only reported if its count is known to depend on the data.
+decorator calls it once per sample), and the mean over batches of one mean each, kept in a list or added up in a loop:
+it counts each batch the same on one process, too. A mean is only reported if its count is known to depend on the data.
 
 ## References
 - https://github.com/huggingface/trl/pull/6380 (GRPO and RLOO logged means of the ranks' token means)

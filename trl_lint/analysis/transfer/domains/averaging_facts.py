@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.tensors import averages_of_entries, means_of_calls, tensor_averages
+from trl_lint.analysis.transfer.tensors import averages_of_entries, means_of_calls, sums_over_batches, tensor_averages
 from trl_lint.domain.kinds import ContainerValue
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class AveragingDomain(Domain["Frame"]):
     def operator(
         self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
     ) -> Value:
-        return tensor_averages.of_operation(frame, operator, left, right, node, value)
+        value = tensor_averages.of_operation(frame, operator, left, right, node, value)
+        return sums_over_batches.of_sum(frame, node, value)
 
     def comparison(self, frame: Frame, left: Value, right: Value, value: Value) -> Value:
         return tensor_averages.of_comparison(left, right, value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trl_lint.domain.kinds import is_none
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.shapes import SAME, UNKNOWN, Dim
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
@@ -21,6 +21,8 @@ from trl_lint.domain.values import Kind, Value
 # Kinds that are certainly not a single value.
 SEQUENCES = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
 _DATA = frozenset({Kind.BATCH, Kind.TENSOR})
+_DATA_ORIGINS = Origin.DATA | Origin.RANK
+_OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
 
 
 def is_data(value: Value) -> bool:
@@ -30,6 +32,12 @@ def is_data(value: Value) -> bool:
 
 def is_number(value: Value) -> bool:
     return value.kind is Kind.NUMBER
+
+
+def is_of_data(value: Value) -> bool:
+    """Whether a value depends on rank-local data: from a loader, or the rank's slice of common data."""
+    origins = value.rank.origins
+    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
 
 
 def unless_none(value: Value | None) -> Value | None:

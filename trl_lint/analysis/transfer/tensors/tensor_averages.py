@@ -24,7 +24,7 @@ from trl_lint.analysis.program.idioms.overlap_scores import is_overlap_score
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, is_of_data
 from trl_lint.domain import averaging, ranks
 from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
 from trl_lint.domain.constants import WORLD_SIZE
@@ -76,8 +76,6 @@ def of_method(frame: Frame, receiver: Value, name: str, args: Arguments, node: c
 
 
 _averaging_of = attrgetter("averaging")
-_DATA_ORIGINS = Origin.DATA | Origin.RANK
-_OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.UNKNOWN})
 
 
@@ -90,7 +88,7 @@ def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode
         return _with(result, _joined(args.all()))
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
         return _with(result, _new_mean(frame, node, MeanForm.LOSS, result))
-    if _REDUCTION in args.keywords and result.rank.how == "sum" and _is_of_data(result):
+    if _REDUCTION in args.keywords and result.rank.how == "sum" and is_of_data(result):
         return _with(result, TOTAL)  # `cross_entropy(x, y, reduction="sum")`, which may be added up over the batches
     return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
 
@@ -112,7 +110,7 @@ def of_builtin(frame: Frame, name: str, args: Arguments, result: Value) -> Value
         return _with(result, TOTAL if fact.selected and result.rank.differs else None)
     if result.rank.how == "count" and not (element.averaging or NOTHING).total:
         return _with(result, None)  # sizes of batches, as if they were added one by one
-    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or is_number(result)) else None)
+    return _with(result, TOTAL if is_of_data(result) and (result.scalar or is_number(result)) else None)
 
 
 def of_operation(
@@ -225,7 +223,7 @@ def _within_bounds(frame: Frame, call: _Call) -> AveragingFact | None:
 
 
 def _selected(frame: Frame, call: _Call) -> AveragingFact | None:
-    return call.fact._replace(selected=True, total=False) if _is_of_data(call.result) else call.fact
+    return call.fact._replace(selected=True, total=False) if is_of_data(call.result) else call.fact
 
 
 def _counted(frame: Frame, call: _Call) -> AveragingFact | None:
@@ -262,7 +260,7 @@ def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
         return fact._replace(stage=Stage.SUMMED) if is_sum else None
     if fact.means:  # of a list of them, the mean over batches is one on any number of processes
         return fact if subject.scalar or is_sum else None
-    if not _is_of_data(subject):
+    if not is_of_data(subject):
         return None
     if is_sum:
         return TOTAL if over is None else None
@@ -316,7 +314,7 @@ def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Aver
     if fact.means and fact.stage is Stage.LOCAL and right.const is WORLD_SIZE:
         return fact._replace(stage=Stage.SHARED)
     one_each = (left.scalar or fact.total) and _is_sum(left)
-    if below.total and one_each and _is_of_data(left) and _is_of_data(right):
+    if below.total and one_each and is_of_data(left) and is_of_data(right):
         if is_overlap_score(frame.root, node):
             return None
         return _new_mean(frame, node, MeanForm.RATIO, right)
@@ -338,7 +336,7 @@ def _weighted(value: Value, count: Value) -> AveragingFact | None:
     """A mean times its count is a sum of this rank's data: `loss * (labels != -100).sum()`."""
     is_total = (count.averaging or NOTHING).total and (count.scalar or is_number(count))
     is_mean = value.rank.how in ranks.AVERAGES and (value.scalar or is_number(value))
-    return TOTAL if is_total and is_mean and _is_of_data(value) and _is_of_data(count) else None
+    return TOTAL if is_total and is_mean and is_of_data(value) and is_of_data(count) else None
 
 
 def _added(left: Value, right: Value) -> AveragingFact | None:
@@ -375,12 +373,6 @@ def _is_sum(value: Value) -> bool:
     return value.rank.how in ("sum", "count") or (value.averaging is not None and value.averaging.total)
 
 
-def _is_of_data(value: Value) -> bool:
-    """Whether a value depends on rank-local data: from a loader, or the rank's slice of common data."""
-    origins = value.rank.origins
-    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
-
-
 def _indices(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
     for element in node.slice:
         match element.slice:
@@ -399,7 +391,7 @@ def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
         return True
     inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
     is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
-    return is_mask and is_data(value) and not value.scalar and _is_of_data(value)
+    return is_mask and is_data(value) and not value.scalar and is_of_data(value)
 
 
 def _with(result: Value, fact: AveragingFact | None) -> Value:
