@@ -125,6 +125,45 @@ def test_a_launch_has_to_say_that_it_starts_several_processes(files, is_shown, t
     assert bool(of_program(tmp_path, LOAD + TRAIN, files)) is is_shown
 
 
+OPTION = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--num_gpus", type=int, default=1)
+parser.add_argument("--out", default="out")
+args = parser.parse_args()
+"""
+WRITE = "with open('out.json', 'w') as file:\n    file.write('{}')\n"
+CHOSEN = (
+    "device_map = 'auto' if args.num_gpus > 1 else {'': 0}\n" + LOAD.replace('"auto"', "device_map"),
+    LOAD.replace('"auto"', "'auto' if args.num_gpus > 1 else None"),
+    "if args.num_gpus == 1:\n    device_map = None\nelse:\n    device_map = 'auto'\n"
+    + LOAD.replace('"auto"', "device_map"),
+    f"if args.num_gpus > 1:\n    {LOAD}else:\n    " + LOAD.replace('"auto"', "None"),
+)
+LAUNCH = "torchrun --nproc_per_node 2 train.py --out x"
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
+@pytest.mark.parametrize(
+    ("command", "is_spread", "is_written_by_all"),
+    [
+        (f"{LAUNCH} --num_gpus 1", False, True),
+        (f"{LAUNCH} --num-gpus=1", False, True),
+        (LAUNCH, False, True),  # the default
+        (f"{LAUNCH} --num_gpus 2", True, False),
+        (f"{LAUNCH} --num_gpus $N", False, False),
+        (f"{LAUNCH} --num_gpus 2\n{LAUNCH} --num_gpus 1", False, True),
+        ("python train.py --num_gpus 2", False, False),
+    ],
+)
+def test_an_option_for_the_number_of_gpus_is_what_the_launches_give(
+    chosen, command, is_spread, is_written_by_all, tmp_path
+):
+    files = {"train.py": IMPORTS + OPTION + chosen + TRAIN + WRITE, "run.sh": f"{command}\n"}
+    assert bool(findings_in(tmp_path, files, "train.py", "TRL018")) is is_spread
+    assert bool(findings_in(tmp_path, files, "train.py", "TRL008")) is is_written_by_all
+
+
 def test_a_model_from_another_file_is_reported_where_it_is_passed_on(tmp_path):
     loads = IMPORTS + "def load(name):\n    " + LOAD.replace("model =", "return")
     files = {"models.py": loads, "train.py": IMPORTS + "from models import load\nmodel = load('m')\n" + TRAIN, **ON_TWO}

@@ -32,9 +32,9 @@ A *hint*: which of these is right depends on the size of the model and the memor
 
 ## Limits
 Not reported if no launch in the project says that it starts several processes of the program on one machine, if the
-device map comes from a setting or is chosen by a condition (`device_map = {"": rank} if ddp else "auto"`), for models
-that are not passed to a trainer, and in files that set `ACCELERATE_BYPASS_DEVICE_MAP`. A model that fits on the first
-GPU may be placed there as a whole, and works.
+device map comes from a setting or is chosen by a condition (`device_map = {"": rank} if ddp else "auto"`; an option
+for the number of GPUs counts as these launches give it), for models that are not passed to a trainer, and in files that
+set `ACCELERATE_BYPASS_DEVICE_MAP`. A model that fits on the first GPU may be placed there as a whole, and works.
 
 ## References
 - https://github.com/huggingface/accelerate, `Accelerator.prepare_model` and `Accelerator.verify_device_map`
@@ -61,7 +61,7 @@ class SpreadModelTraining(Rule[SpreadModelTrained]):
     def check(self, event: SpreadModelTrained) -> Iterator[Violation]:
         launch = event.module.engines().several_shown
         load = event.model.provenance
-        if not launch or load is None:
+        if not launch or load is None or _is_not_spread_there(event, load):
             return
         is_here = load.module is event.module
         yield Violation(
@@ -78,3 +78,13 @@ class SpreadModelTraining(Rule[SpreadModelTrained]):
             ),
             cause=id(load.node),
         )
+
+
+def _is_not_spread_there(event: SpreadModelTrained, load: Step) -> bool:
+    """Whether an option decides that the model is spread, and not all launches of several processes give it so."""
+    # Loads LibCST, which the command line starts without.
+    from trl_lint.analysis.program.idioms.chosen_by_option import are_met, option_tests
+    from trl_lint.analysis.program.project.project import Module
+
+    tests = option_tests(load.module, load.node) if isinstance(load.module, Module) else ()
+    return bool(tests) and not are_met(tests, event.module.engines().given_options)

@@ -7,6 +7,7 @@ What is noted of a program:
     Own.from_pretrained(name, device_map="auto")         the same, with a class of the project
     def main(device_map: str = "auto"): …                the same, if a model is loaded with it
     device_map="auto" if torch.cuda.is_available() else None     the same
+    device_map="auto" if args.num_gpus > 1 else None      the same, unless launches of several processes give it one GPU
     init_process_group("nccl", world_size=1, rank=0)     the same
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that creates an Accelerator or a Trainer
     import gradio                                        the same there
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -33,6 +35,7 @@ from trl_lint.analysis.events import (
 )
 from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.parameter_uses import default_text
+from trl_lint.analysis.program.idioms.chosen_by_option import OptionTest, are_met, option_tests
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.syntax import identifiers, last_name, resolved
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
+    from trl_lint.domain.engines import EnginesInUse
     from trl_lint.domain.values import Value
 
 # The method by which classes of Transformers and Diffusers load a model, and those that inherit from them.
@@ -70,24 +74,28 @@ _OF_SEVERAL = frozenset(
 
 
 class StartFacts:
-    """What a run of a function shows: that each rank runs it, or one process for all GPUs."""
+    """What a run of a function shows: that each rank runs it, or one process for all GPUs.
+
+    by_option: the loads that an option lets a model spread with, each with the tests of it.
+    """
 
     def __init__(self) -> None:
         self.starts = False
         self.one_process = False
+        self.by_option: dict[int, tuple[OptionTest, ...]] = {}
 
 
 class ProgramStarts(Observer["Frame"]):
     needed_by = _OF_SEVERAL
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        _note(frame, name, args)
+        _note(frame, name, args, node)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Code that a program reaches in other files runs as the program does."""
         runs = called_traces(program)
         facts = [each.notes.of(StartFacts) for each in runs]
-        if any(each.one_process for each in facts):
+        if any(each.one_process for each in facts) or any(map(_is_one_by_option, runs)):
             return [each for each in events if type(each) not in _OF_SEVERAL]
         if not any(each.starts for each in facts):
             return events
@@ -96,26 +104,34 @@ class ProgramStarts(Observer["Frame"]):
 
     def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Any call may load the model: `BUILDERS[name](path, device_map="auto")`."""
-        _record(frame, one_process=_spreads_model(frame, args))
+        _record_load(frame, args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """The class may be one of the project: `Own.from_pretrained(path, device_map="auto")`."""
         if name == _LOADS:
-            _record(frame, one_process=_spreads_model(frame, args))
+            _record_load(frame, args, node)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
-            _note(frame, base, args)
+            _note(frame, base, args, node)
 
 
 def _marked_as_started(event: Event) -> Event:
     return replace(event, started=True) if isinstance(event, DatasetPrepared) else event
 
 
-def _note(frame: Frame, name: str, args: Arguments) -> None:
-    _record(
-        frame, one_process=_spreads_model(frame, args) or (name in SET_UP_SCRIPTS and _is_group_of_one(frame, args))
-    )
+def _is_one_by_option(run: EventTrace) -> bool:
+    by_option = run.notes.of(StartFacts).by_option
+    return run.module is not None and any(_may_spread(each, run.module.engines()) for each in by_option.values())
+
+
+def _may_spread(tests: tuple[OptionTest, ...], engines: EnginesInUse) -> bool:
+    return are_met(tests, engines.given_options) is not False
+
+
+def _note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    _record_load(frame, args, node)
+    _record(frame, one_process=name in SET_UP_SCRIPTS and _is_group_of_one(frame, args))
     if name in SET_UP_SCRIPTS or library.is_subclass(name, "transformers.Trainer"):
         _record(frame, starts=True, one_process=frame.module.mentions(SINGLE_PROCESS))
 
@@ -123,11 +139,24 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
 def _record(frame: Frame, *, starts: bool = False, one_process: bool = False) -> None:
     if starts or one_process:
         frame.module.starts |= starts
-        frame.module.one_process |= one_process
+        frame.module.surely_one_process |= one_process
         facts = frame.trace.notes.of(StartFacts)
         facts.starts |= starts
         facts.one_process |= one_process
         frame.engine.note_stored("starts", frame.module, starts, one_process)
+
+
+def _record_load(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """Note a load of a model onto all GPUs at once; one that an option lets it do is for the launches to tell."""
+    if not _spreads_model(frame, args):
+        return
+    tests = option_tests(frame.module, node)
+    if not tests:
+        _record(frame, one_process=True)
+        return
+    frame.module.one_by_option[id(node)] = partial(_may_spread, tests)
+    frame.trace.notes.of(StartFacts).by_option[id(node)] = tests
+    frame.engine.note_stored("starts", frame.module, node)
 
 
 def _spreads_model(frame: Frame, args: Arguments) -> bool:

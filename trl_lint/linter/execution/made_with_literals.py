@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.literal_tests import UNKNOWN, literal, outcome, tests_around
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -34,7 +35,6 @@ from trl_lint.analysis.program.syntax import (
     of_class,
 )
 from trl_lint.domain.provenance import steps
-from trl_lint.linter.execution.literal_tests import UNKNOWN, literal, outcome, tests_around
 
 if TYPE_CHECKING:
     from trl_lint.rules.base import Violation

@@ -63,7 +63,9 @@ class Module:
         self.positions: Mapping[cst.CSTNode, CodeRange] | None = None
         self.written: Any = None
         self.starts = False  # whether it creates a trainer, an Accelerator or a process group
-        self.one_process = False  # whether no launch of it starts several processes; see `observers.program_starts`
+        self.surely_one_process = False  # see `one_process`
+        # The same, if the launches do not show otherwise, by what in it says so.
+        self.one_by_option: dict[Hashable, Callable[[EnginesInUse], bool]] = {}
         self.notes = Notes()
         # Expressions and bound names whose values are requested, by the id of their statement.
         self.asked: Mapping[int, tuple[cst.CSTNode, ...]] = {}
@@ -112,6 +114,11 @@ class Module:
         if known is None:
             known = self._mentions[pattern] = word.encode() in self.code and re.search(pattern, self.code) is not None
         return known
+
+    @property
+    def one_process(self) -> bool:
+        """Whether no launch of it starts several processes; see `observers.program_starts`."""
+        return self.surely_one_process or any(is_one(self.engines()) for is_one in self.one_by_option.values())
 
     @property
     def sees_one_gpu(self) -> bool:
