@@ -41,6 +41,7 @@ PAIRED = "rows = []\nfor at, each in enumerate(questions[rank::world_size]):\n  
 RETURNED = "rows = Asked(rank, world_size).ask(questions)"
 GATHERED = f"{LISTED}\nparts = [None] * world_size\ndist.all_gather_object(parts, rows)\nrows = sum(parts, [])"
 ALL = 'rows = [{"at": at, "text": answer_to(questions[at])} for at in range(len(questions))]'
+DRAWN = "import numpy as np\nrows = np.random.choice(len(questions), size=10)"
 LOGGED = 'rows = [{"at": at, "ranks": world_size} for at in range(len(questions))]'
 
 MANY = 'with open("rows.txt", "w") as file:\n    file.writelines(json.dumps(each) + "\\n" for each in rows)'
@@ -64,6 +65,11 @@ def test_a_guard_would_lose_the_rows_of_the_other_ranks(made, written):
     assert finding.message.endswith("with data of its own, and only those of the last one remain")
     assert finding.help.startswith("put the rank into the file's name, or gather the data first")
     assert finding.fix.applicability.value == "display"
+
+
+def test_what_is_only_drawn_may_be_the_same_with_one_seed():
+    finding = SNIPPETS.finding(PROGRAM.format(made=DRAWN, written='np.save("rows.npy", rows)'))
+    assert finding.message.endswith("writes the same file at the same time, which may damage it")
 
 
 @pytest.mark.parametrize("made", [GATHERED, ALL, LOGGED])

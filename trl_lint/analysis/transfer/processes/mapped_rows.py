@@ -7,6 +7,7 @@ For example, where `completions` are this rank's own, and nothing is known of `t
     for text in texts: file.write(text)                   so are these
     for each in completions: file.write(text_of(each))    and these
     json.dump(total(completions), file)                   unknown: it may be the sum over all ranks
+    numpy.save("rows.npy", numpy.random.permutation(n))   unknown: any file of the program may have seeded NumPy
 
 So are the rows that a rank makes of its share of all of them, if something in them tells which it is:
 
@@ -127,4 +128,9 @@ def _is_by_rank(value: Value) -> bool:
 
 
 def _differs(value: Value) -> bool:
-    return value.rank.differs and not value.rank.origins & _UNWANTED
+    """Whether it is data of which each rank has other rows.
+
+    What is only drawn at random is not known to be: with one seed, all ranks draw the same.
+    """
+    origins = value.rank.origins
+    return value.rank.differs and not origins & _UNWANTED and origins != Origin.RNG
