@@ -102,6 +102,52 @@ def test_the_message_knows_a_print_of_the_main_process(helper, call, outcome):
     assert finding.message.endswith(outcome)
 
 
+LEVELS = """\
+import logging
+import torch
+import torch.distributed as dist
+
+logger = logging.getLogger(__name__)
+other = logging.getLogger("other")
+
+@torch.no_grad()
+def evaluate(model, loader):
+    losses = []
+    for batch in loader:
+        losses.append(model(batch).loss.item())
+    {shown}("loss %s", sum(losses) / len(losses))
+
+def main(args, model, dataset):
+    rank = dist.get_rank()
+    {level}
+    sampler = torch.utils.data.distributed.DistributedSampler(dataset)
+    loader = torch.utils.data.DataLoader(dataset, sampler=sampler)
+    evaluate(torch.nn.parallel.DistributedDataParallel(model), loader)
+"""
+OF_MAIN, OF_EACH = "only the main process's value is shown", "each process shows its own value"
+
+
+@pytest.mark.parametrize(
+    ("level", "shown", "outcome"),
+    [
+        ("logging.basicConfig(level=logging.INFO if rank == 0 else logging.WARN)", "logger.info", OF_MAIN),
+        ("logging.basicConfig(level=logging.INFO if args.local_rank in [-1, 0] else logging.WARN)", "logging.info",
+         OF_MAIN),
+        ("level = logging.INFO if rank == 0 else logging.WARN; logging.basicConfig(level=level)", "logger.info",
+         OF_MAIN),
+        ("logger.setLevel(logging.INFO if rank == 0 else logging.ERROR)", "logger.info", OF_MAIN),
+        ("if rank == 0: logging.basicConfig(level=logging.INFO)", "logger.info", OF_MAIN),
+        ("other.setLevel(logging.INFO if rank == 0 else logging.ERROR)", "logger.info", OF_EACH),
+        ("logging.basicConfig(level=logging.INFO if rank == 0 else logging.WARN)", "logger.warning", OF_EACH),
+        ("logging.basicConfig(level=logging.INFO if args.verbose else logging.WARN)", "logger.info", OF_EACH),
+        ("logging.basicConfig(level=logging.INFO)", "logger.info", OF_EACH),
+    ],
+)  # fmt: skip
+def test_a_log_whose_level_is_set_by_the_rank_shows_the_value_of_the_main_process(level, shown, outcome):
+    finding = SNIPPETS.finding(LEVELS.format(level=level, shown=shown))
+    assert finding.message.endswith(outcome)
+
+
 @pytest.mark.parametrize(
     ("helper", "call"),
     [

@@ -63,6 +63,11 @@ PRINT = "builtins.print"
 REPLACES_PRINT = rb"\b(?:builtins?|__builtins?__)\.print\s*=\s*(?:print|\w*(?:first|main|master|pass|zero)\w*)\b"
 PRINTS_ANYWAY = "force"
 
+# What shows nothing on processes whose log is at the level of warnings, and what sets this level: of all loggers that
+# have none of their own, or of one.
+INFORMS = frozenset({"logging.Logger.info", "logging.info"})
+SETS_LEVEL_OF_ALL, SETS_LEVEL = "logging.basicConfig", "setLevel"
+
 # Calls that write figures to an open file, with the parameters for the data and for the file.
 DUMPS: dict[str, tuple[Parameter, Parameter]] = {
     "json.dump": ((0, "obj"), (1, "fp")),

@@ -18,12 +18,15 @@ Events of a program in which gradients are off and the loader is a prepared one:
     print(figures["accuracy"])            none: it has been shown
     print(rank, mean)                     none: it says which rank the metric is from
     if isnan(mean): print(mean); exit(1)  none: it says why this rank stops
+    logging.basicConfig(level=INFO if rank == 0 else WARN)
+    logging.info(mean)                    MetricShown(sink="logging.info", of_main=True)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -35,14 +38,15 @@ from trl_lint.analysis.program.idioms.shown_texts import cells_of, shown_by, sho
 from trl_lint.analysis.program.idioms.written_files import path_of
 from trl_lint.analysis.program.project.passed_arguments import by_position, parameter_for
 from trl_lint.analysis.program.syntax import ancestors, below, keyword_value, last_name, precedes
+from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.state.observing import CalleeRun, Observer
-from trl_lint.analysis.transfer.processes import for_other_ranks
+from trl_lint.analysis.transfer.processes import for_other_ranks, log_levels
 from trl_lint.domain.kinds import PathValue
 from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import WRITE_ROWS, WRITE_TEXTS
-from trl_lint.knowledge.loggers import DUMPS, PRINT, PRINTS_ANYWAY, REPLACES_PRINT, SHOWS
+from trl_lint.knowledge.loggers import DUMPS, INFORMS, PRINT, PRINTS_ANYWAY, REPLACES_PRINT, SHOWS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -77,6 +81,13 @@ class ShownParameters:
         self.of_main = False
 
 
+class LevelsByRank:
+    """The loggers whose level a run, or code of a file, sets by the rank (see `log_levels`), each with the file."""
+
+    def __init__(self) -> None:
+        self.loggers: set[tuple[Module, str]] = set()
+
+
 class ShownMetrics(Observer["Frame"]):
     emits = frozenset({MetricShown})
 
@@ -87,6 +98,7 @@ class ShownMetrics(Observer["Frame"]):
                 _emit(frame, name, node, shown_in(frame.root, [data.value]), in_file=True)
         elif name in SHOWS:
             self._show(frame, name, node)
+        _note_level(frame, name, args, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -98,6 +110,7 @@ class ShownMetrics(Observer["Frame"]):
         if name in WRITE_TEXTS and isinstance(node, cst.Call) and _is_written(frame, receiver, name, node):
             cells = [cell for arg in node.args for cell in cells_of(arg.value)]
             _emit(frame, _text(frame, node.func) or name, node, shown_in(frame.root, cells), in_file=True)
+        _note_level(frame, name, args, node)
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """A function that shows what it gets: the call of it is what shows it."""
@@ -146,7 +159,41 @@ class ShownMetrics(Observer["Frame"]):
                 seen_in.add((*place, ""))
                 reported.update({(*place, names[0] or " "), *((*place, name) for name in names[2:])})
             remaining.append(event)
-        return remaining
+        return _shown_at_levels(remaining, program)
+
+
+def _note_level(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    logger = log_levels.set_by_rank(frame, name, args, node)
+    if logger is not None:
+        for notes in (frame.trace.notes, frame.module.notes):
+            notes.of(LevelsByRank).loggers.add((frame.module, logger))
+        frame.engine.note_stored("level", frame.module, logger)
+
+
+def _shown_at_levels(events: list[Event], program: EventTrace) -> list[Event]:
+    """The events; those of logs that show less on the other ranks, by the level that the program sets, are of one."""
+    if not any(isinstance(each, MetricShown) and each.sink in INFORMS for each in events):
+        return events
+    in_program = {each for run in called_traces(program) for each in run.notes.of(LevelsByRank).loggers}
+    return [
+        replace(each, of_main=True) if isinstance(each, MetricShown) and _is_by_level(each, in_program) else each
+        for each in events
+    ]
+
+
+def _is_by_level(event: MetricShown, in_program: set[tuple[Module, str]]) -> bool:
+    """Whether the level of the log that shows a metric is set by the rank, in the program or in the same file."""
+    loggers = in_program | event.module.notes.of(LevelsByRank).loggers
+    is_of_all = any(name == log_levels.OF_ALL for _, name in loggers)
+    return event.sink in INFORMS and (is_of_all or (event.module, _logger_of(event)) in loggers)
+
+
+def _logger_of(event: MetricShown) -> str | None:
+    """The name of the logger that shows something: `logger` of `logger.info(x)`."""
+    match event.node:
+        case cst.Call(func=cst.Attribute(value=cst.Name(name))):
+            return name
+    return None
 
 
 def _emit(
