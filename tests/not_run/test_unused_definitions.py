@@ -77,6 +77,7 @@ def test_a_class_that_another_file_makes(tmp_path, other, expected):
         ("from callbacks import Saver\nmade = Saver()\n", START, True),
         ("from callbacks import Saver as Keeper\nmade = Keeper()\n", START, True),
         ("from callbacks import Saver\nmade = globals()[kind]()\n", START, True),
+        ("from callbacks import Saver, SaverToo\nmade = SaverToo()\n", START, False),
         ("from callbacks import Saver\n", "", True),  # importers of this module may create one
         ("", START, True),  # a library for others
     ],

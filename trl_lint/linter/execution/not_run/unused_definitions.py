@@ -56,7 +56,7 @@ def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
         return False
     others = {path: project.code(path) for path in linted_and_imported(project) if project.mentions(path, name)}
     others.pop(module.path, None)
-    importers = {path: code for path, code in others.items() if name.encode() in code and not means_its_own(name, code)}
+    importers = {path: code for path, code in others.items() if count_of(name, code) and not means_its_own(name, code)}
     if not importers:
         return is_program(module.source or b"")
     if not all(_only_imports(name, code) for code in importers.values()):
@@ -88,4 +88,4 @@ def _only_imports(name: str, code: bytes) -> bool:
     renamed = re.search(rb"\b%b[ \t]+as\b" % name.encode(), code)
     if renamed is not None or _FINDS_OWN.search(code) is not None:
         return False
-    return name.encode() not in _HANDED_ON.sub(b"", _IMPORTS.sub(b"", code))
+    return not count_of(name, _HANDED_ON.sub(b"", _IMPORTS.sub(b"", code)))
