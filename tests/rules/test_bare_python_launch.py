@@ -245,6 +245,7 @@ def test_trains(tmp_path, program) -> None:
         f"setattr(model, 'model_parallel', True)\n{TRAINER}",
         f"model.is_parallelizable = True\n{TRAINER}",
         f"args._n_gpu = 1\n{TRAINER}",
+        f"args._n_gpu = 0\n{TRAINER}",
         "from trl import SFTTrainer\nclass Model:\n    def predict(self):\n        pass\n"
         "    def fit(self):\n        SFTTrainer('x').train()\nModel().predict()\n",
     ],
@@ -267,6 +268,18 @@ def test_unsloth_is_imported_by_what_loads_the_model(tmp_path, helper, count) ->
     write(tmp_path, {"lib/__init__.py": "", "lib/models.py": helper})
     program = f"from lib.models import load\nmodel = load()\n{TRAINER}"
     assert len(found(tmp_path, "python train.py\n", program=program)) == count
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "class Model:\n    def __init__(self):\n        self.model_parallel = False\nmodel = Model()\n",
+        "model.is_parallelizable = False\n",
+        "setattr(model, 'model_parallel', False)\n",
+    ],
+)
+def test_an_attribute_that_is_false_keeps_nothing_from_being_wrapped(tmp_path, program) -> None:
+    assert found(tmp_path, "python train.py\n", program=program + TRAINER)
 
 
 def test_what_a_seed_spawns_are_no_processes(tmp_path) -> None:

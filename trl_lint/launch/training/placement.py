@@ -26,7 +26,7 @@ _SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpo
 # A device map with the process's own GPU only (trl/trainer/utils.py).
 _OWN_DEVICE = frozenset({"get_kbit_device_map"})
 _CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
-# Attributes of the model and of TrainingArguments that keep Trainer from wrapping the model.
+# Attributes of the model and of TrainingArguments that keep Trainer from wrapping the model, unless they are false.
 _UNWRAPPED = frozenset({"is_parallelizable", "model_parallel", "_n_gpu"})
 _MAP = "device_map"
 # Functions that run a command line given as one string, and those that take it word by word after the program (os,
@@ -84,7 +84,7 @@ class ProcessPlacement:
         self._certain |= last in _SHELLS and _is_launch((first or "").split())
         self._certain |= last in _WITH_WORDS and _is_launch([_text(each) or "" for each in node.args[1:]])
         self._certain |= name.endswith("environ.setdefault") and first in VISIBLE
-        self._certain |= name == "setattr" and second in _UNWRAPPED
+        self._certain |= name == "setattr" and second in _UNWRAPPED and not _is_off(node.args[2:])
         for keyword in node.keywords:
             constant = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             self._certain |= keyword.arg in _CPU and constant is True
@@ -102,7 +102,7 @@ class ProcessPlacement:
             if key == _MAP:
                 self._given.append(value)
         elif isinstance(target, ast.Attribute):
-            self._certain |= target.attr in _UNWRAPPED
+            self._certain |= target.attr in _UNWRAPPED and not _is_off([value])
         elif isinstance(target, ast.Name):
             self._bind(target.id, value)
 
@@ -136,6 +136,11 @@ class ProcessPlacement:
         if name == "field" and default is not None:
             return self._kind(default, depth + 1)
         return _Kind.ONE_DEVICE if name in _OWN_DEVICE else _Kind.UNKNOWN
+
+
+def _is_off(values: Sequence[ast.expr]) -> bool:
+    """Whether an attribute is set to what it is without that, as a model's own `__init__` does."""
+    return bool(values) and isinstance(values[0], ast.Constant) and values[0].value is False
 
 
 def _is_launch(words: Sequence[str]) -> bool:
