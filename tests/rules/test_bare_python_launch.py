@@ -282,6 +282,44 @@ def test_an_attribute_that_is_false_keeps_nothing_from_being_wrapped(tmp_path, p
     assert found(tmp_path, "python train.py\n", program=program + TRAINER)
 
 
+OWN_LOSS = """\
+import torch
+from transformers import Trainer
+
+class Mine(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        return model(**inputs).loss * weights({device})
+
+def weights(device):
+    return torch.ones(2, device=device)
+
+class Unused:
+    def rows(self):
+        return torch.ones(2, device="cuda:0")
+
+Mine(model, args).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "applicability"),
+    [
+        (OWN_LOSS.format(device="inputs['labels'].device"), Applicability.SAFE),
+        (OWN_LOSS.format(device="'cuda'"), Applicability.SAFE),
+        (OWN_LOSS.format(device="'cuda:0'"), Applicability.UNSAFE),
+        (OWN_LOSS.format(device="torch.device('cuda', 0)"), Applicability.UNSAFE),
+        (OWN_LOSS.replace("device=device", "device='cuda:0'").format(device=""), Applicability.UNSAFE),
+        (f"rows = rows.cuda(0)\n{TRAINER}", Applicability.UNSAFE),
+        (f"rows = rows.cuda()\n{TRAINER}", Applicability.SAFE),
+        (f"model = load(device_map={{'': 0}})\n{TRAINER}", Applicability.UNSAFE),
+    ],
+)
+def test_a_gpu_with_a_number_is_that_of_one_process(tmp_path, program, applicability) -> None:
+    (finding,) = found(tmp_path, f"{TWO}python train.py\n", program=program)
+    assert finding.fix is not None and finding.fix.applicability is applicability
+    assert ("by its number" in finding.fix.reason) == (applicability is Applicability.UNSAFE)
+
+
 def test_what_a_seed_spawns_are_no_processes(tmp_path) -> None:
     assert found(tmp_path, "python train.py\n", program=f"seeds = seed_sequence.spawn(4)\n{TRAINER}")
 

@@ -27,7 +27,7 @@ from trl_lint.launch.judge.starts import launched_program
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.rewrite import TextEdit, applied, rewrite
 from trl_lint.launch.training.launch_project import LaunchProject, changed_folder
-from trl_lint.launch.training.trainers import Training
+from trl_lint.launch.training.trainers import Trainers, Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
 Places = Callable[[int], Position]
@@ -182,7 +182,7 @@ def _launch(
         end=places(command.end),
         because=because,
         help=_HELP,
-        fix=_fix(places, edits, reason, faults),
+        fix=_fix(places, edits, reason, faults, project.trainers),
         consequence=consequence,
         by_default=consequence is not Consequence.WASTE and (is_certain or project.unknown is True),
     )
@@ -226,13 +226,26 @@ def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[TextEdit, .
     return plans.pop(), ""
 
 
-def _fix(places: Places, edits: tuple[TextEdit, ...] | None, reason: str, faults: Sequence[_Fault]) -> Fix:
+def _fix(
+    places: Places, edits: tuple[TextEdit, ...] | None, reason: str, faults: Sequence[_Fault], trainers: Trainers
+) -> Fix:
     applicability = Applicability.DISPLAY
     if edits is not None:
-        certain = all(each.verdict.gpus is Gpus.SEVERAL for each in faults)
-        applicability = Applicability.SAFE if certain else Applicability.UNSAFE
-        reason = "" if certain else "nothing says how many GPUs there are"
+        reason = _caution(faults, trainers)
+        applicability = Applicability.UNSAFE if reason else Applicability.SAFE
     return Fix(applicability, "Start it with `accelerate launch`", partial(_placed, places, edits or ()), reason)
+
+
+def _caution(faults: Sequence[_Fault], trainers: Trainers) -> str:
+    """Why a launch with one process per GPU may not run as well as this one does."""
+    if any(each.verdict.gpus is not Gpus.SEVERAL for each in faults):
+        return "nothing says how many GPUs there are"
+    fixed = next((found for each in faults if each.script and (found := trainers.fixed_gpu(each.script))), "")
+    return (
+        f"the program names one GPU by its number (`{_shortened(fixed)}`), which all processes would use"
+        if fixed
+        else ""
+    )
 
 
 def _placed(places: Places, edits: Iterable[TextEdit]) -> tuple[PlacedEdit, ...]:

@@ -39,7 +39,8 @@ The interpreter is replaced with `accelerate launch`; arguments, redirections, q
 byte. Python flags that a launcher does not accept (`-u`, `-O`) become environment variables.
 
 - *Safe* if the command itself shows several GPUs (`CUDA_VISIBLE_DEVICES=0,1`, `--gpus all`, `--gres=gpu:4`).
-- *Unsafe* if nothing shows how many there are.
+- *Unsafe* if nothing shows how many there are, or if the program names one GPU by its number (`device="cuda:0"`), which
+  is that of one process only.
 - A *hint* if no exact rewrite is known, or if the same line also starts other programs.
 
 ## Limits

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from trl_lint import quiet_ast
 from trl_lint.knowledge.python import COMMAND_DECORATORS
+from trl_lint.launch.training.fixed_gpus import fixed_gpu
 from trl_lint.launch.training.placement import ProcessPlacement, dotted
 from trl_lint.launch.training.train_flag import TrainFlag
 
@@ -36,6 +37,7 @@ class Unit:
         attributes: The names after dots.
         bases, methods: Those of a class. Methods that have units are not part of the class's own unit.
         places_itself: Whether it chooses the processes or devices that it runs on.
+        fixed_gpu: Code in it that names a GPU by its number, "" if there is none.
     """
 
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -45,6 +47,7 @@ class Unit:
     bases: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     places_itself: bool = False
+    fixed_gpu: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,7 @@ def _unit(body: Iterable[ast.AST]) -> Unit:
     while waiting:
         node = waiting.pop()
         placement.visit(node)
+        unit.fixed_gpu = unit.fixed_gpu or fixed_gpu(node)
         unit.places_itself |= _is_without_data_parallel(node)
         if isinstance(node, ast.Attribute):
             _add_attributes(unit, node)

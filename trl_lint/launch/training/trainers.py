@@ -85,6 +85,10 @@ class Trainers:
             self._answers[script] = _Program(self, script).training()
         return self._answers[script]
 
+    def fixed_gpu(self, script: Path) -> str:
+        """Code of the program that names a GPU by its number, also in the hooks of its trainers; "" if none."""
+        return _Program(self, script).fixed_gpu()
+
     def module(self, name: str, folders: Iterable[Path]) -> Path | None:
         """The file that `python -m name` runs."""
         parts = name.split(".")
@@ -150,13 +154,16 @@ class _Reached:
             self.seen.add(place)
             self.waiting.append(place)
 
-    def add_methods(self, place: _Place, unit: Unit) -> None:
-        """Add the methods that a unit calls, and those of a class reached just now that were called before."""
+    def add_methods(self, place: _Place, unit: Unit, *, are_hooks: bool = False) -> None:
+        """Add the methods that a unit calls, and those of a class reached just now that were called before.
+
+        are_hooks: whether the unit is a class whose methods are called by a library.
+        """
         for name in unit.methods:
             self._uncalled.setdefault(name, []).append(_Place(place.path, f"{place.name}.{name}"))
         named = unit.attributes | (self._attributes & set(unit.methods))
         self._attributes |= unit.attributes
-        for name in sorted(named & self._uncalled.keys()):
+        for name in sorted((named | set(unit.methods) if are_hooks else named) & self._uncalled.keys()):
             for method in self._uncalled.pop(name):
                 self.add(method)
 
@@ -184,8 +191,11 @@ class _Program:
             return replace(found, on_request=file is not None and file.on_request)
         return self._used.get(ACCELERATOR) if self._calls_backward else None
 
-    def _units(self) -> Iterator[tuple[_Place, Unit]]:
-        """The reached units, except those of trainers: their methods are hooks."""
+    def fixed_gpu(self) -> str:
+        return next((unit.fixed_gpu for _, unit in self._units(with_trainers=True) if unit.fixed_gpu), "")
+
+    def _units(self, *, with_trainers: bool = False) -> Iterator[tuple[_Place, Unit]]:
+        """The reached units. The methods of trainers are hooks: those only with all that they reach, if wanted."""
         reached = _Reached(_Place(self.script, BODY))
         while reached.waiting and len(reached.seen) < _MOST_UNITS:
             place = reached.waiting.pop(0)
@@ -196,9 +206,9 @@ class _Program:
             yield place, unit
             for name in (*unit.names, *unit.bases):
                 found = self._found(place.path, name)
-                if isinstance(found, _Place) and not self._is_trainer(found):
+                if isinstance(found, _Place) and (with_trainers or not self._is_trainer(found)):
                     reached.add(found)
-            reached.add_methods(place, unit)
+            reached.add_methods(place, unit, are_hooks=with_trainers and self._is_trainer(place))
 
     def _note_trainers(self, place: _Place, unit: Unit) -> None:
         """Note the trainers that a unit uses, and whether it trains with one."""
