@@ -526,6 +526,8 @@ def test_settings_of_deepspeed_are_named_by_settings(tmp_path):
     [
         ("", True),
         ("accelerate launch train.py", True),  # with the settings of the user who runs it
+        ("accelerate launch --num_processes 8 train.py", False),  # which these settings would say
+        ("accelerate launch --num_processes 8 train.py\naccelerate launch train.py", True),
         ("accelerate launch --config_file configs/gone.yaml $SCRIPT", True),
         ("accelerate launch --config_file configs/gpus.yaml $SCRIPT", False),
         ("accelerate launch --config_file configs/gpus.yaml $SCRIPT\naccelerate launch --config_file fsdp.yaml $SCRIPT",

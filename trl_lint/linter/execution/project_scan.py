@@ -113,11 +113,18 @@ def settings_in_use(project: ProjectScan, own: Sequence[LaunchEngines]) -> set[t
 
     own: the launches of the program in question. Launches that may start it count as well; if there are neither, those
     of other programs do. None if nothing is known, because no named file exists. If launches of the program name no
-    settings, they use none of those that others name.
+    settings, they use none of those that others name; if they give the number of processes, which Accelerate's settings
+    would have, they use none of those.
     """
     every = all_launches(project)
     used = _settings_of(project, [each for each in every if each in own or not each.program] or every)
-    return used or (set() if own and _settings_of(project, every) else None)
+    if used or not own:
+        return used or None
+    if _settings_of(project, every):
+        return set()
+    if not all(each.pattern == HOME and each.counted and not each.engines for each in own):
+        return None
+    return {PurePosixPath(each.name).parts for each in project.files if each.shown.one_process is None}
 
 
 def _settings_of(project: ProjectScan, launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
