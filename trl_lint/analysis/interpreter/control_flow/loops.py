@@ -125,6 +125,8 @@ def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Valu
     of_some = containers.length_on_some(frame, iterable)
     trips = SAME if of_some is None else derived(of_some, Kind.NUMBER, iterable)
     inside = before.under(control_of_condition(frame, node.iter, trips))
+    start, whole, forever = frame.memory.fork(), Loop(), False
+    start.control = inside
     for index, entry in enumerate(entries):
         frame.memory.control = inside
         frame.unroll_index = (*frame.unroll_index, index)
@@ -134,15 +136,23 @@ def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Valu
         through = run_body(frame, node.body)
         frame.loops.pop()
         frame.unroll_index = frame.unroll_index[:-1]
-        memory = frame.memory if through else None
-        for other in (*loop.continues, *loop.breaks):
-            memory = other if memory is None else memory.merge(other)
-        if memory is None:
-            return False
-        memory.control = before
-        frame.memory = memory
-        aliases.write_back(frame, node, iterable, entry, index)
-        aliases.write_back_zipped(frame, node, entry, of_one=True)
+        ends = [frame.memory, *loop.continues] if through else loop.continues
+        ends = [reduce(Memory.merge, ends)] if ends else []
+        for frame.memory in (*loop.breaks, *ends):
+            aliases.write_back(frame, node, iterable, entry, index)
+            aliases.write_back_zipped(frame, node, entry, of_one=True)
+        whole.breaks += loop.breaks
+        whole.left_by += loop.left_by
+        forever = not ends
+        if forever and not loop.breaks:
+            break
+        # Where all leave, it may be that there is no such entry.
+        frame.memory = ends[0] if ends else reduce(Memory.merge, [each.fork() for each in loop.breaks])
+    after = _state_after(frame, node, start, _Settled(frame.memory, whole), ranks.SAME, forever)
+    if after is None:
+        return False
+    after.control = before
+    frame.memory = after
     _drop_loop_exits(frame, exits)
     return run_else(frame, node.orelse)
 
