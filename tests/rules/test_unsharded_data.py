@@ -275,3 +275,71 @@ def test_the_sampler_needs_a_process_group(group, is_certain):
     fix = SNIPPETS.finding(text).fix
     assert fix.applicability is (Applicability.UNSAFE if is_certain else Applicability.DISPLAY)
     assert is_certain or fix.reason == "no process group is certain to exist here, which the sampler needs"
+
+
+OF_TRAINER = """\
+from transformers import Trainer
+
+class Mine(Trainer):
+    def __init__(self, *args, loader=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.loader = {kept}
+
+    def get_train_dataloader(self):
+        return {returned}
+
+"""
+MADE = "rows = Rows(args.path)\nMine(net, args, train_dataset=rows, loader={loader}).train()\n"
+
+
+def of_trainer(returned: str = "self.loader", kept: str = "loader", loader: str = CALL) -> str:
+    return program(MADE.format(loader=loader), rows=ROWS + OF_TRAINER.format(returned=returned, kept=kept))
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({}, CALL),
+        ({"loader": "DataLoader(rows)"}, "DataLoader(rows)"),
+        ({"returned": "DataLoader(Rows('x'))"}, "DataLoader(Rows('x'))"),
+        (
+            {"returned": "DataLoader(self.train_dataset, shuffle=True)"},
+            "DataLoader(self.train_dataset, shuffle=True)",
+        ),
+    ],
+)
+def test_a_trainer_prepares_no_loader_of_its_heirs(changes, place):
+    finding = SNIPPETS.finding(of_trainer(**changes))
+    assert shown(of_trainer(**changes), finding) == place
+    assert finding.help.startswith("return `self.accelerator.prepare(…)` of it from `get_train_dataloader`")
+    assert finding.fix is None or finding.fix.applicability is Applicability.DISPLAY
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"returned": "super().get_train_dataloader()"},
+        {"returned": "self.accelerator.prepare(self.loader)"},
+        {"kept": "self.accelerator.prepare(loader)"},
+        {"loader": "Accelerator().prepare(DataLoader(rows))"},
+        {"loader": "DataLoader(rows, sampler=make(rows))"},
+        {"loader": "make(rows)"},
+        {"returned": "DataLoader(self.train_dataset)"},  # which may be a stream that divides itself
+        {"returned": "DataLoader(self.train_dataset, shuffle=True, sampler=self.order())"},
+        {"returned": "DataLoader(self.train_dataset.shard(self.args.world_size, self.args.process_index))"},
+    ],
+)
+def test_loaders_of_trainers_that_are_shared_out_or_may_be(changes):
+    assert not SNIPPETS.findings(of_trainer(**changes))
+
+
+def test_a_trainer_with_a_loop_of_its_own_prepares_what_it_likes():
+    text = of_trainer().replace("    def get_train", "    def train(self):\n        fit(self)\n\n    def get_train")
+    assert not SNIPPETS.findings(text)
+
+
+def test_a_trainer_in_another_file(tmp_path):
+    files = {"trainers.py": OF_TRAINER.format(returned="self.loader", kept="loader"), "pyproject.toml": ""}
+    files["train.py"] = "from trainers import Mine\n" + program(MADE.format(loader=CALL))
+    written(tmp_path, files)
+    assert [(file, code) for file, _, code in found(tmp_path)] == [("train.py", "TRL021")]

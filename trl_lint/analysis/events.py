@@ -349,12 +349,14 @@ class UnshardedData(Event):
     """A wrapped model is trained on all rows, by a loader without a sampler; the node is its call, or of the loop.
 
     loader: its call, after the loop. shuffles: if that is known. files: of the data set. prepared: by `prepare`.
+    by_trainer: whether a Trainer trains on it.
     """
 
     loader: Step
     shuffles: bool | None
     files: tuple[Module, ...]
     prepared: bool
+    by_trainer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

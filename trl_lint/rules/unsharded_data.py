@@ -3,7 +3,8 @@
 ## What it does
 Reports a `DataLoader` without a sampler on whose batches a model in DistributedDataParallel, FSDP or DeepSpeed's engine
 is trained, if the data set is one that each rank has all of, and nothing in the program shares its rows out. With
-Accelerate: a loader that does not go through `prepare`, as the model does.
+Accelerate: a loader that does not go through `prepare`, as the model does. With a Trainer: a loader that a method
+`get_train_dataloader` of the project returns as it is, which the Trainer does not prepare again.
 
 ## Why is this bad?
 A `DataLoader` knows nothing of ranks, and DistributedDataParallel only averages gradients: it does not divide the data.
@@ -43,16 +44,19 @@ Accelerate, whose `prepare` gives a loader its sampler.
 Reported only if it is known what the rows are: an object of a class of the project with `__getitem__` and `__len__`, a
 data set of Hugging Face or torchvision, or a part of one (`random_split`, `Subset`). Not reported: classes whose code
 or attributes know the rank, or that draw their rows at random; iterable data sets; loaders that `Accelerator.prepare`,
-Fabric, a Trainer or `deepspeed.initialize` makes anew; batches taken by `next(…)`; loops that compute no gradients;
-programs of one process; and programs that know of shares anywhere in the files of the loop, the loader and the data
-set, or in those that the first imports: a `DistributedSampler` (for whichever loader), `rows[rank::size]`, seeds by
-rank, tensor parallelism, groups of ranks.
+Fabric, a Trainer's own method or `deepspeed.initialize` makes anew; batches taken by `next(…)`; loops that compute no
+gradients; programs of one process; and programs that know of shares anywhere in the files of the loop, the loader and
+the data set, or in those that the first imports: a `DistributedSampler` (for whichever loader), `rows[rank::size]`,
+seeds by rank, tensor parallelism, groups of ranks. A Trainer's loader is not reported if any file of the project knows
+of them, or if its class prepares something or has a loop of its own.
 
 ## References
 - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html, and
   https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler: "each process can pass
   a `DistributedSampler` instance as a `DataLoader` sampler, and load a subset of the original dataset that is exclusive
   to it."
+- transformers 4.36.2 to 5.24.0, trainer.py: `Trainer.get_train_dataloader` prepares its loader itself, and what calls
+  it takes what it gets
 - https://github.com/haoxiangsnr/FullSubNet, ea9bec0c, train.py
 - https://github.com/pyg-team/pytorch_geometric, e27d935e, examples/multi_gpu/distributed_sampling.py
 """
@@ -91,6 +95,10 @@ class UnshardedDataRule(Rule[UnshardedData]):
 
 
 def _help(event: UnshardedData) -> str:
+    if event.by_trainer:
+        return (
+            "return `self.accelerator.prepare(…)` of it from `get_train_dataloader`, as the Trainer's own method does"
+        )
     if event.prepared:
         return "pass it to `prepare`, as the model"
     if event.shuffles is False:

@@ -9,6 +9,13 @@ Events of a program in which no code shares rows out by the rank:
 
     for batch in DataLoader(Rows(path)):                none: no gradients are computed
         model(batch)
+
+A Trainer does not prepare what its method returns:
+
+    class Mine(Trainer):
+        def get_train_dataloader(self):
+            return DataLoader(Rows(path))               UnshardedData
+            return self.accelerator.prepare(…)          none
 """
 
 from __future__ import annotations
@@ -20,9 +27,11 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from trl_lint.analysis.events import Event, UnshardedData
+from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.project.import_lines import IMPORT_LINES
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.data import loaders_of_trainers
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
 from trl_lint.analysis.transfer.data.whole_data import makers
 from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped
@@ -32,8 +41,10 @@ from trl_lint.domain.loader_samplers import NoSampler
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
+from trl_lint.knowledge import library
 from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS, SHARES_ROWS
+from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, SHARDS_MODELS
 
 if TYPE_CHECKING:
@@ -44,6 +55,7 @@ if TYPE_CHECKING:
     from trl_lint.domain.control import Control
 
 _BATCHES = "all batches of the loader are trained on here"
+_BATCHES_OF_TRAINER = "the Trainer trains on all batches of the loader, which it does not prepare"
 _LOADER = "the loader is made here, without a sampler: it goes through all rows on each rank"
 _SAMPLER = re.compile(rb"\b%b\b" % DISTRIBUTED_SAMPLER.rpartition(".")[2].encode())
 
@@ -61,7 +73,7 @@ class WrappedRuns:
 
 class UnshardedLoaders(Observer["Frame"]):
     emits = frozenset({UnshardedData})
-    statements = (cst.For,)
+    statements = (cst.For, cst.Return)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in SHARDS_MODELS:
@@ -70,6 +82,11 @@ class UnshardedLoaders(Observer["Frame"]):
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base in SHARDS_MODELS:
             frame.trace.notes.of(WrappedRuns).wraps = True
+        elif base and isinstance(node, cst.Call) and library.is_subclass(base, TRAINER, frame.engine.versions):
+            cls = class_of(frame.engine.settle(frame.engine.evaluate(frame, node.func)))
+            sampling = None if cls is None else loaders_of_trainers.given(cls, args)
+            if cls is not None and sampling is not None:
+                _emit_of_trainer(frame, node, sampling, cls.module)
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         if _is_shared(model):
@@ -80,7 +97,13 @@ class UnshardedLoaders(Observer["Frame"]):
             frame.trace.notes.of(WrappedRuns).calls[id(node)] = False
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        if not isinstance(statement, cst.For) or before.uniformity is Uniformity.DIVERGENT:
+        if before.uniformity is Uniformity.DIVERGENT:
+            return
+        if isinstance(statement, cst.Return) and statement.value is not None:
+            returned = loaders_of_trainers.returned(frame, statement.value)
+            if returned is not None:
+                _emit_of_trainer(frame, statement.value, returned, frame.module)
+        if not isinstance(statement, cst.For):
             return
         for loader in loaders_in(frame, statement.iter):
             sampling = loader.sampler
@@ -88,7 +111,7 @@ class UnshardedLoaders(Observer["Frame"]):
                 continue
             prepared = _runs_prepared(frame, statement)
             if prepared is not None and trains(frame, statement):
-                _emit(frame, statement, sampling, prepared)
+                _emit(frame, statement.iter, sampling, prepared)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove the loaders of programs in which something may share rows out."""
@@ -115,20 +138,29 @@ def _runs_prepared(frame: Frame, loop: cst.For) -> bool | None:
     return all(found) if found else None
 
 
-def _emit(frame: Frame, loop: cst.For, sampling: NoSampler, prepared: bool) -> None:
+def _emit_of_trainer(frame: Frame, node: cst.BaseExpression, sampling: NoSampler, trainer: Module) -> None:
+    """A Trainer trains on a loader as it is, unless something in the project shares rows out."""
+    if not frame.module.project_mentions(SHARES_ROWS.pattern.encode()):
+        _emit(frame, node, sampling, prepared=True, trainer=trainer)
+
+
+def _emit(
+    frame: Frame, batches: cst.BaseExpression, sampling: NoSampler, prepared: bool, trainer: Module | None = None
+) -> None:
     made_by = None if sampling.data is None else makers(frame, sampling.data)
     if made_by is None:
         return
     is_here = sampling.module is frame.module
-    batches = frame.step(loop.iter, _BATCHES)
+    step = frame.step(batches, _BATCHES if trainer is None else _BATCHES_OF_TRAINER)
     frame.emit(
         UnshardedData,
-        sampling.call if is_here else loop.iter,
+        sampling.call if is_here else batches,
         tag=id(sampling.call),
-        loader=Step(sampling.module, sampling.call, _LOADER, batches),
+        loader=Step(sampling.module, sampling.call, _LOADER, step),
         shuffles=sampling.shuffles,
-        files=made_by,
+        files=made_by if trainer is None else (*made_by, trainer),
         prepared=prepared,
+        by_trainer=trainer is not None,
     )
 
 
