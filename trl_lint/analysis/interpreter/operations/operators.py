@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.operations import paths, pure_calls
+from trl_lint.analysis.interpreter.operations import own_operators, paths, pure_calls
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -119,7 +119,10 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
 def _of_other_kinds(
     frame: Frame, kind: type[cst.CSTNode], left: Value, right: Value, node: cst.CSTNode
 ) -> Value | None:
-    """The result of an operation on containers, strings or paths; None for other operands."""
+    """The result of an operation on objects, containers, strings or paths; None for other operands."""
+    own = own_operators.of_objects(frame, kind, left, right, node)
+    if own is not None:
+        return own
     if kind in _ADD:
         return _concatenation(frame, left, right, node)
     if kind in _DIVIDE:
