@@ -59,7 +59,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     element, length = _iterated(frame, node, iterable)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
-    element = SAME if iterable.kind is Kind.BATCH and replaced_entries.gives_keys(node) else element
+    element = SAME if iterable.kind is Kind.BATCH and replaced_entries.gives_keys(frame, node) else element
     element = trained_on(frame, node, element)
     if length.differs and element.rank.differs and element.provenance is None:
         element = element.replace(provenance=frame.step(node.iter, "`{}` is this rank's own data"))

@@ -2,12 +2,15 @@
 
     for name in losses:
         losses[name] = reduce(losses[name])           afterwards all of `losses` is reduced
+    names = sorted(losses)
+    for name, mean in zip(names, means.tolist()):
+        losses[name] = mean                           the same
     for name, loss in losses.items():
         if name in SHOWN:
             losses[name] = reduce(loss)               only some of it may be
 
 What an entry is replaced by is joined with what the others hold, as nothing is known of the keys. But the loop goes
-through all of them.
+through all of them. The dict may be an object of a class of the project that inherits from `dict`.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects.assignment import rebind
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import assigned_once, of_class
+from trl_lint.analysis.state import own_dicts
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import ContainerValue
 from trl_lint.domain.ranks import State
@@ -26,7 +30,7 @@ _LEAVES = (cst.Break, cst.Continue, cst.Return)
 
 def replace_all(frame: Frame, loop: cst.For) -> None:
     """Replace what is known of a dict once a loop over its keys has assigned each of its entries."""
-    container, key = _iterated(loop)
+    container, key = _iterated(frame.root, loop.iter, loop.target)
     if container is None:
         return
     lines = (line for line in loop.body.body if isinstance(line, cst.SimpleStatementLine))
@@ -37,9 +41,9 @@ def replace_all(frame: Frame, loop: cst.For) -> None:
         _replace(frame, container, values[-1])
 
 
-def gives_keys(loop: cst.For) -> bool:
+def gives_keys(frame: Frame, loop: cst.For) -> bool:
     """Whether a loop goes through the keys of something, as its body looks them up there: `out[name]`."""
-    container, key = _iterated(loop)
+    container, key = _iterated(frame.root, loop.iter, loop.target)
     found = of_class(loop.body, cst.Subscript) if container is not None else ()
     return any(_is_entry(each, container, key) for each in found)
 
@@ -52,20 +56,44 @@ def _is_entry(node: cst.CSTNode, container: cst.BaseExpression | None, key: str)
     return False
 
 
-def _iterated(loop: cst.For) -> tuple[cst.BaseExpression | None, str]:
+def _iterated(
+    root: cst.CSTNode, iterable: cst.BaseExpression, target: cst.BaseAssignTargetExpression
+) -> tuple[cst.BaseExpression | None, str]:
     """The dict whose keys a loop goes through, and the name of the key; None if it goes through something else."""
-    match loop.iter, loop.target:
-        case cst.Call(func=cst.Name("list"), args=[cst.Arg(value=inner)]), target:
-            return _iterated(loop.with_changes(iter=inner, target=target))
-        case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("keys")), args=[]), cst.Name(key):
-            return container, key
+    match iterable, target:
+        case cst.Call(func=cst.Name("zip"), args=[cst.Arg(value=first), *_]), cst.Tuple(
+            elements=[cst.Element(value=cst.Name() as key), *_]
+        ):
+            return _keys_in(root, first), key.value
+        case cst.Call(func=cst.Name("enumerate"), args=[cst.Arg(value=first)]), cst.Tuple(
+            elements=[_, cst.Element(value=cst.Name() as key)]
+        ):
+            return _keys_in(root, first), key.value
+        case cst.Call(func=cst.Name("list" | "sorted"), args=[cst.Arg(value=inner)]), cst.Tuple():
+            return _iterated(root, inner, target)
         case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("items")), args=[]), cst.Tuple(
             elements=[cst.Element(value=cst.Name(key)), _]
         ):
             return container, key
-        case (cst.Name() | cst.Attribute()) as container, cst.Name(key):
-            return container, key
+        case _, cst.Name(key):
+            return _keys_in(root, iterable) or _itself(iterable), key
     return None, ""
+
+
+def _keys_in(root: cst.CSTNode, keys: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The dict whose keys something is: `d.keys()`, `sorted(d)`, or a name for that; None if it is not known to be."""
+    if isinstance(keys, cst.Name):
+        keys = assigned_once(root, keys.value) or keys
+    match keys:
+        case cst.Call(func=cst.Name("list" | "sorted" | "tuple"), args=[cst.Arg(value=inner)]):
+            return _keys_in(root, inner) or _itself(inner)
+        case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("keys")), args=[]):
+            return container
+    return None
+
+
+def _itself(iterable: cst.BaseExpression) -> cst.BaseExpression | None:
+    return iterable if isinstance(iterable, (cst.Name, cst.Attribute)) else None
 
 
 def _assigned(frame: Frame, statement: cst.CSTNode, container: cst.BaseExpression, key: str) -> Value | None:
@@ -77,7 +105,7 @@ def _assigned(frame: Frame, statement: cst.CSTNode, container: cst.BaseExpressio
 
 
 def _replace(frame: Frame, container: cst.BaseExpression, value: Value) -> None:
-    known = frame.engine.evaluate(frame, container)
+    known = own_dicts.with_entries(frame, frame.engine.evaluate(frame, container))
     if isinstance(known, ContainerValue):
         frame.update(known, lambda cell: cell.holding(dict.fromkeys(cell.entries, value), value))
     elif known.kind is Kind.BATCH:
