@@ -67,7 +67,3 @@ def main(model, rows, names):
         writer.add_scalar("some", some["loss"])  # expect: TRL003
         writer.add_scalar("others", others["loss"])  # expect: TRL003
         writer.add_scalar("own", own["loss"])  # expect: TRL003
-
-
-if __name__ == "__main__":
-    main(torch.nn.Linear(8, 8), list(range(8)), ["loss"])
