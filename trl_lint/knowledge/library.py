@@ -36,6 +36,7 @@ from trl_lint.knowledge import (
     peft,
     python,
     ray_train,
+    speechbrain,
     tokenizers,
     torch,
     torch_distributed,
@@ -107,7 +108,8 @@ __all__ = [
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *detectron2.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS,
     *file_systems.ROWS, *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
-    *other_launchers.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS, *torch.ROWS, *torch_distributed.ROWS,
+    *other_launchers.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS, *speechbrain.ROWS, *torch.ROWS,
+    *torch_distributed.ROWS,
     *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
@@ -258,6 +260,7 @@ _ALIASES: dict[str, str] = {
     "pytorch_lightning.lite.lite": "lightning_lite",
     "pytorch_lightning.loggers.wandb": "pytorch_lightning.loggers",
     "pytorch_lightning.trainer.Trainer": "pytorch_lightning.Trainer",
+    "speechbrain.core": "speechbrain",
     "swanlab.data.run.main.SwanLabRun": "swanlab.Run",
     "tensorboardX.writer": "tensorboardX",
     "torch.cuda.memory": "torch.cuda",

@@ -25,6 +25,7 @@ from trl_lint.knowledge import (
     schedules,
     sharding,
     shell_commands,
+    speechbrain,
     torch,
 )
 from trl_lint.knowledge.accelerate import PREPARE
@@ -80,7 +81,9 @@ LIBRARIES = tuple(
 # A file whose program is started elsewhere tests the rank, reads the variables of a launcher, or has classes of which a
 # runner makes objects on each process.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
-STARTED = either(LIBRARIES, ASKS_FOR_RANK, named(REQUIRED_VARIABLES), openmmlab.HAVE_RUN_BY_ALL)
+STARTED = either(
+    LIBRARIES, ASKS_FOR_RANK, named(REQUIRED_VARIABLES), openmmlab.HAVE_RUN_BY_ALL, speechbrain.HAVE_RUN_BY_ALL
+)
 # Names by which files distinguish ranks.
 TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b"gpu", PREPARES.encode()))
 

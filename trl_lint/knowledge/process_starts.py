@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
+from trl_lint.knowledge import speechbrain
 from trl_lint.knowledge.fastai import ADAPTS, SETS_UP, TRAINER
 from trl_lint.knowledge.lightning import FABRIC, FABRICS, OLD_PACKAGE, OLD_TRAINER, TRAINERS
 from trl_lint.knowledge.schema import Parameter
@@ -93,6 +94,7 @@ STARTS = (
     ProcessStart("mmengine.dist.init_dist", Shows.GROUP, backend=(1, "backend")),
     ProcessStart("mmengine.model.MMDistributedDataParallel", Shows.FUNCTION),
     ProcessStart("physicsnemo.distributed.DistributedManager.initialize", Shows.GROUP),
+    ProcessStart(speechbrain.STARTS, Shows.GROUP),
     ProcessStart("torch.distributed.fsdp.FullyShardedDataParallel", Shows.FUNCTION),
     ProcessStart("torch.distributed.fsdp.fully_shard", Shows.FUNCTION),
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),

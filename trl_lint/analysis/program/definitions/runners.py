@@ -11,14 +11,15 @@ class Keeps(detectron2.engine.HookBase):
 from __future__ import annotations
 
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.knowledge import detectron2, openmmlab
+from trl_lint.knowledge import detectron2, openmmlab, speechbrain
 
 
 def run_by_all(cls: ClassInfo) -> frozenset[str]:
     """The methods of a class that a runner calls on every process; its constructor is among them."""
     bases = cls.library_bases()
     names = openmmlab.run_by_all(bases)
-    of_trainer = [detectron2.RUN_BY_ALL[each] for each in bases if each in detectron2.RUN_BY_ALL]
-    if of_trainer and cls.module.project_mentions(detectron2.STARTS_SEVERAL):
-        return names.union(*of_trainer)
+    for library in (detectron2, speechbrain):
+        of_trainer = [library.RUN_BY_ALL[each] for each in bases if each in library.RUN_BY_ALL]
+        if of_trainer and cls.module.project_mentions(library.STARTS_SEVERAL):
+            names = names.union(*of_trainer)
     return names
