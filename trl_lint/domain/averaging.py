@@ -35,6 +35,7 @@ class MeanForm(IntEnum):
     SELECTED = 1  # the mean of elements that the data select
     NAN = 2  # the mean of what is not NaN
     LOSS = 3  # a loss over the labels that are not ignored
+    RATE = 4  # the error rate of texts: errors over words or characters
 
 
 @dataclass(slots=True, eq=False, repr=False)

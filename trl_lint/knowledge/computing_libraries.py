@@ -47,6 +47,20 @@ OTHERS = frozenset({
     "librosa.get_samplerate", "librosa.load", "librosa.output", "librosa.stream", "skimage.data", "skimage.io",
     "skimage.util.random_noise", "skimage.viewer",
 })
+# Of these, error rates of several texts: the errors in all of them, over the words or characters in all of them.
+ERROR_RATES = frozenset({
+    "jiwer.cer", "jiwer.mer", "jiwer.wer", "jiwer.wil", "torchmetrics.functional.char_error_rate",
+    "torchmetrics.functional.match_error_rate", "torchmetrics.functional.text.char_error_rate",
+    "torchmetrics.functional.text.match_error_rate", "torchmetrics.functional.text.word_error_rate",
+    "torchmetrics.functional.text.word_information_lost", "torchmetrics.functional.word_error_rate",
+    "torchmetrics.functional.word_information_lost",
+})
+# Of these, numbers of errors in one text.
+_ERRORS = frozenset({
+    "Levenshtein.distance", "editdistance.distance", "editdistance.eval", "nltk.edit_distance",
+    "nltk.metrics.edit_distance", "rapidfuzz.distance.Levenshtein.distance", "torchaudio.functional.edit_distance",
+})
+OF_TEXTS = ERROR_RATES | _ERRORS
 # Modules of classes whose objects are called, or have methods that are, and keep nothing of it.
 CLASSES = (
     "geomloss.", "info_nce.", "jiwer.", "kornia.losses.", "liger_kernel.chunked_loss.",

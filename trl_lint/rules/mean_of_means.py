@@ -3,7 +3,8 @@
 ## What it does
 Reports an average over the ranks (`gather(m).mean()`, `.nanmean()`, `reduce(m, "mean")`, `all_reduce` with
 `ReduceOp.AVG` or divided by the world size) of a mean whose number of elements depends on each rank's data: a masked
-sum over the sum of its mask, `x[mask].mean()`, `nanmean()`, a loss that ignores labels.
+sum over the sum of its mask, `x[mask].mean()`, `nanmean()`, a loss that ignores labels, the error rate of its texts
+(`jiwer.wer`, or errors over `len(text.split())`).
 
 ## Why is this bad?
 A rank with ten tokens counts as much as one with a thousand. The logged value is not the mean over all tokens, and it
@@ -64,6 +65,7 @@ _WHAT = {
     MeanForm.SELECTED: "selected elements",
     MeanForm.NAN: "values that are not NaN",
     MeanForm.LOSS: "labels",
+    MeanForm.RATE: "words",
 }
 _HELP = {
     "reduce": "add up the sum and the count over the ranks, and divide once: {}, then `total / count`",

@@ -12,8 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.tensors import averages_of_entries, means_of_calls, sums_over_batches, tensor_averages
+from trl_lint.analysis.transfer.tensors import (
+    averages_of_entries,
+    means_of_calls,
+    sums_over_batches,
+    tensor_averages,
+    totals_in_buffers,
+)
 from trl_lint.domain.kinds import ContainerValue
+from trl_lint.knowledge.computing_libraries import OF_TEXTS
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -35,6 +42,8 @@ class AveragingDomain(Domain["Frame"]):
         return tensor_averages.of_method(frame, receiver, name, args, node, value)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        if call.name in OF_TEXTS:
+            return tensor_averages.of_texts(frame, call.name, call.node, value)
         return tensor_averages.of_function(frame, call.row, call.elements, call.node, value)
 
     def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
@@ -69,7 +78,8 @@ class AveragingDomain(Domain["Frame"]):
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
         if isinstance(container, ContainerValue):
             return averages_of_entries.of_entry(frame, container, node, value)
-        return tensor_averages.of_index(frame, container, node, value)
+        entry = tensor_averages.of_index(frame, container, node, value)
+        return totals_in_buffers.of_place(frame, container, node, entry)
 
     def unpacked(self, frame: Frame, container: Value, value: Value) -> Value:
         return tensor_averages.of_entry(container, value)

@@ -34,12 +34,6 @@ def is_number(value: Value) -> bool:
     return value.kind is Kind.NUMBER
 
 
-def is_of_data(value: Value) -> bool:
-    """Whether a value depends on rank-local data: from a loader, or the rank's slice of common data."""
-    origins = value.rank.origins
-    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
-
-
 def unless_none(value: Value | None) -> Value | None:
     """An argument; None if it only repeats the default None."""
     return None if is_none(value) else value
@@ -62,3 +56,9 @@ def size_of(value: Value) -> Dim:
     if value.shape is not None and len(value.shape.dims) == 1 and is_number(value):
         return value.shape.dims[0]
     return SAME if value.rank.state is State.SAME else UNKNOWN
+
+
+def is_of_own_data(value: Value) -> bool:
+    """Whether a value depends on rank-local data: from a loader, or the rank's slice of common data."""
+    origins = value.rank.origins
+    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS

@@ -18,7 +18,7 @@ from trl_lint.analysis.program.idioms.path_conditions import bindings
 from trl_lint.analysis.program.syntax import ancestors, below, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.tensors.operands import is_of_data
+from trl_lint.analysis.transfer.tensors.operands import is_of_own_data
 from trl_lint.domain.averaging import Stage, only_terms
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Value
@@ -88,4 +88,4 @@ def _takes_batches(frame: Frame, loop: cst.For | cst.While) -> bool:
     if any(isinstance(each.func, cst.Name) and each.func.value == _TAKES_ONE for each in of_class(loop.body, cst.Call)):
         return True
     iterable = frame.known_value(loop.iter) if isinstance(loop, cst.For) else None
-    return iterable is not None and any(map(is_of_data, items_or_itself(containers.iterate(frame, iterable)[0])))
+    return iterable is not None and any(map(is_of_own_data, items_or_itself(containers.iterate(frame, iterable)[0])))

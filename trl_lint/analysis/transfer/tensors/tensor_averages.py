@@ -21,16 +21,18 @@ import libcst as cst
 
 from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.program.idioms.overlap_scores import is_overlap_score
+from trl_lint.analysis.program.idioms.words_of_texts import is_list_of_words
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, is_of_data
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, is_of_own_data
 from trl_lint.domain import averaging, ranks
 from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
 from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.computing_libraries import ERROR_RATES
 from trl_lint.knowledge.torch_ops import AveragingTransfer, Operation
 
 _WHY = {
@@ -38,6 +40,7 @@ _WHY = {
     MeanForm.SELECTED: "`{}` averages only the elements that this rank's data select",
     MeanForm.NAN: "`{}` averages only this rank's elements that are not NaN",
     MeanForm.LOSS: "`{}` averages only this rank's labels that are not ignored",
+    MeanForm.RATE: "`{}` divides by the number of words in this rank's own texts",
 }
 # Operators with the same effect as methods and functions of torch.
 _OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {
@@ -88,9 +91,16 @@ def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode
         return _with(result, _joined(args.all()))
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
         return _with(result, _new_mean(frame, node, MeanForm.LOSS, result))
-    if _REDUCTION in args.keywords and result.rank.how == "sum" and is_of_data(result):
+    if _REDUCTION in args.keywords and result.rank.how == "sum" and is_of_own_data(result):
         return _with(result, TOTAL)  # `cross_entropy(x, y, reduction="sum")`, which may be added up over the batches
     return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
+
+
+def of_texts(frame: Frame, name: str, node: cst.CSTNode, result: Value) -> Value:
+    """The error rate of this rank's own texts, or a number of errors in one of them."""
+    if not is_of_own_data(result):
+        return result
+    return _with(result, _new_mean(frame, node, MeanForm.RATE, result) if name in ERROR_RATES else TOTAL)
 
 
 def of_builtin(frame: Frame, name: str, args: Arguments, result: Value) -> Value:
@@ -107,10 +117,11 @@ def of_builtin(frame: Frame, name: str, args: Arguments, result: Value) -> Value
     if element.averaging is not None and element.averaging.stage is Stage.GATHERED:
         return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
     if name == "len":
-        return _with(result, TOTAL if fact.selected and result.rank.differs else None)
+        is_own = fact.selected or is_list_of_words(args.expression(0))
+        return _with(result, TOTAL if is_own and result.rank.differs else None)
     if result.rank.how == "count" and not (element.averaging or NOTHING).total:
         return _with(result, None)  # sizes of batches, as if they were added one by one
-    return _with(result, TOTAL if is_of_data(result) and (result.scalar or is_number(result)) else None)
+    return _with(result, TOTAL if is_of_own_data(result) and (result.scalar or is_number(result)) else None)
 
 
 def of_operation(
@@ -223,7 +234,7 @@ def _within_bounds(frame: Frame, call: _Call) -> AveragingFact | None:
 
 
 def _selected(frame: Frame, call: _Call) -> AveragingFact | None:
-    return call.fact._replace(selected=True, total=False) if is_of_data(call.result) else call.fact
+    return call.fact._replace(selected=True, total=False) if is_of_own_data(call.result) else call.fact
 
 
 def _counted(frame: Frame, call: _Call) -> AveragingFact | None:
@@ -260,7 +271,7 @@ def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
         return fact._replace(stage=Stage.SUMMED) if is_sum else None
     if fact.means:  # of a list of them, the mean over batches is one on any number of processes
         return fact if subject.scalar or is_sum else None
-    if not is_of_data(subject):
+    if not is_of_own_data(subject):
         return None
     if is_sum:
         return TOTAL if over is None else None
@@ -314,7 +325,7 @@ def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Aver
     if fact.means and fact.stage is Stage.LOCAL and right.const is WORLD_SIZE:
         return fact._replace(stage=Stage.SHARED)
     one_each = (left.scalar or fact.total) and _is_sum(left)
-    if below.total and one_each and is_of_data(left) and is_of_data(right):
+    if below.total and one_each and is_of_own_data(left) and is_of_own_data(right):
         if is_overlap_score(frame.root, node):
             return None
         return _new_mean(frame, node, MeanForm.RATIO, right)
@@ -336,7 +347,7 @@ def _weighted(value: Value, count: Value) -> AveragingFact | None:
     """A mean times its count is a sum of this rank's data: `loss * (labels != -100).sum()`."""
     is_total = (count.averaging or NOTHING).total and (count.scalar or is_number(count))
     is_mean = value.rank.how in ranks.AVERAGES and (value.scalar or is_number(value))
-    return TOTAL if is_total and is_mean and is_of_data(value) and is_of_data(count) else None
+    return TOTAL if is_total and is_mean and is_of_own_data(value) and is_of_own_data(count) else None
 
 
 def _added(left: Value, right: Value) -> AveragingFact | None:
@@ -391,7 +402,7 @@ def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
         return True
     inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
     is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
-    return is_mask and is_data(value) and not value.scalar and is_of_data(value)
+    return is_mask and is_data(value) and not value.scalar and is_of_own_data(value)
 
 
 def _with(result: Value, fact: AveragingFact | None) -> Value:
