@@ -95,7 +95,7 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
     if _returns_itself(receiver, name):
         return receiver
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
-        computed = forward(frame, receiver, args, node)
+        computed = (forward if name == "forward" else _computed)(frame, receiver, args, node)
         return computed if own is None else _none_where_refused(own, computed)
     return UNKNOWN if output.rank.differs else SAME
 
@@ -138,6 +138,11 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     if computed is not None and not any(each.rank.state in _NOTHING_KNOWN for each in (computed, *computed.inside())):
         return computed
     synchronising_methods.run(frame, model, "forward", args, node)
+    return _computed(frame, model, args, node)
+
+
+def _computed(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
+    """What a model computes from its inputs, in its forward pass or in a method such as `encode`."""
     args = _read(model, args)
     value = output_of(frame, args)
     if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):
