@@ -53,3 +53,24 @@ def test_an_heir_of_a_base_of_lightning_in_another_file_is_analysed(tmp_path: Pa
     assert [(Path(finding.path).name, finding.start.line, finding.code) for finding in findings] == [
         ("data.py", 7, "TRL008")
     ]
+
+
+def test_a_forward_with_a_collective_of_an_imported_module_is_run(tmp_path: Path) -> None:
+    (tmp_path / "distrib.py").write_text(
+        "import torch.distributed as dist\n\ndef share(tensor):\n    dist.broadcast(tensor, src=0)\n"
+    )
+    (tmp_path / "book.py").write_text(
+        "import torch\nimport distrib\nfrom torch import nn\n\nclass Book(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.register_buffer('rows', torch.zeros(4, 8))\n"
+        "    def forward(self, x):\n        if (x.sum(0) == 0).any():\n            distrib.share(self.rows)\n"
+        "        return self.rows * x\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\nfrom torch.utils.data import DataLoader, DistributedSampler\n"
+        "from book import Book\n\ndef main(rows):\n    dist.init_process_group('nccl')\n"
+        "    loader = DataLoader(rows, sampler=DistributedSampler(rows, shuffle=False))\n    book = Book().cuda()\n"
+        "    for x in loader:\n        book(x.cuda())\n"
+    )
+    (tmp_path / "pyproject.toml").touch()
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL006",)))
+    assert [(Path(finding.path).name, finding.start.line) for finding in findings] == [("book.py", 11)]

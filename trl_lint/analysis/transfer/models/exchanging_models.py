@@ -95,7 +95,7 @@ class _ExchangeSearch:
 def _called_by(function: FunctionInfo, engine: Interpreter) -> tuple[Value, ...]:
     """The functions of the project that a function calls, by name or as those of a module, and what it applies."""
     callees = (_without_apply(call.func) for call in of_class(function.node, cst.Call))
-    named = (_named(engine, function.module, each) for each in callees)
+    named = (named_callee(engine, function.module, each) for each in callees)
     return tuple({id(each): each for each in named if each is not None}.values())
 
 
@@ -103,7 +103,8 @@ def _without_apply(callee: cst.BaseExpression) -> cst.BaseExpression:
     return callee.value if isinstance(callee, cst.Attribute) and last_name(callee) == APPLY else callee
 
 
-def _named(engine: Interpreter, module: Module, callee: cst.BaseExpression) -> Value | None:
+def named_callee(engine: Interpreter, module: Module, callee: cst.BaseExpression) -> Value | None:
+    """What a module calls by a name of its own, or of a module that it imports: `distrib.all_reduce`."""
     match callee:
         case cst.Name(name):
             known = engine.global_name(module, name)

@@ -7,6 +7,7 @@
     class Encoder(nn.Module):
         def __init__(self): self.book = Codebook()
         def restart_all(self): self.book.restart()               it does, in a part
+        def share(self): return distrib.everyone(self.book)      it does, if that function of a module has a collective
         def forward(self, x): return self.layers(x)              it does not
 
 Of other methods the text tells nothing that a caller needs: what a model computes is known from its inputs.
@@ -26,9 +27,9 @@ from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.interpreter import Interpreter
-from trl_lint.analysis.transfer.models.exchanging_models import made_by
+from trl_lint.analysis.transfer.models.exchanging_models import made_by, named_callee
 from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import Collective
 from trl_lint.knowledge.torch_distributed import MODULE, ROWS
 
@@ -87,20 +88,24 @@ def _called(function: FunctionInfo, cls: ClassInfo | None, engine: Interpreter) 
 
 def _called_by(engine: Interpreter, code: _WaitingCode, callee: cst.BaseExpression) -> Iterator[_WaitingCode]:
     function, cls = code
-    if isinstance(callee, cst.Name):
-        called = engine.settle(engine.global_name(function.module, callee.value) or UNKNOWN)
-        if isinstance(called, FunctionValue):
-            yield _WaitingCode(called.function, None)
+    called = named_callee(engine, function.module, callee)
+    if isinstance(called, FunctionValue):
+        yield _WaitingCode(called.function, None)
     if cls is None or not isinstance(callee, cst.Attribute):
         return
     method = cls.find(own) if (own := self_attribute(callee)) else None
     if method is not None:
         yield _WaitingCode(method, cls)
         return
-    name = _FORWARD if own else callee.attr.value
-    for part in made_by(engine, cls) if own or self_attribute(callee.value) else ():
-        if part is not cls and (of_part := part.find(name)) is not None:
-            yield _WaitingCode(of_part, part)
+    if own or self_attribute(callee.value):
+        yield from _of_parts(engine, cls, _FORWARD if own else callee.attr.value)
+
+
+def _of_parts(engine: Interpreter, cls: ClassInfo, method: str) -> Iterator[_WaitingCode]:
+    """A method of the objects that code of a class makes."""
+    for part in made_by(engine, cls):
+        if part is not cls and (found := part.find(method)) is not None:
+            yield _WaitingCode(found, part)
 
 
 def _is_collective(engine: Interpreter, function: FunctionInfo, callee: cst.BaseExpression) -> bool:
