@@ -42,6 +42,15 @@ def replace_by_own(metrics):
         metrics[name] = value
 
 
+def show(names, results):
+    names = sorted(names)
+    results = list(results)
+    for name in names:
+        print(name)
+    for name, result in zip(names, results, strict=True):
+        print(name, result)
+
+
 def evaluate(model, loader):
     metrics = {"loss": 0.0}
     with torch.no_grad():

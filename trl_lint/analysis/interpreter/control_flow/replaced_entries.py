@@ -18,7 +18,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects.assignment import rebind
-from trl_lint.analysis.program.syntax import assigned_once, of_class
+from trl_lint.analysis.program.syntax import of_class, resolved
 from trl_lint.analysis.state import own_dicts
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import ContainerValue
@@ -81,12 +81,17 @@ def _iterated(
 
 
 def _keys_in(root: cst.CSTNode, keys: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The dict whose keys something is: `d.keys()`, `sorted(d)`, or a name for that; None if it is not known to be."""
-    if isinstance(keys, cst.Name):
-        keys = assigned_once(root, keys.value) or keys
+    """The dict whose keys something is: `d.keys()`, `sorted(d)`, or a name for that; None if it is not known to be.
+
+    A name is looked up once: `names = sorted(names)` has no end.
+    """
+    return _listed(resolved(root, keys))
+
+
+def _listed(keys: cst.BaseExpression) -> cst.BaseExpression | None:
     match keys:
         case cst.Call(func=cst.Name("list" | "sorted" | "tuple"), args=[cst.Arg(value=inner)]):
-            return _keys_in(root, inner) or _itself(inner)
+            return _listed(inner) or _itself(inner)
         case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("keys")), args=[]):
             return container
     return None
