@@ -26,6 +26,12 @@ def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
     return isinstance(last_statement(block), (cst.Return, cst.Raise, cst.Break, cst.Continue))
 
 
+def leaves_at_once(block: cst.BaseSuite) -> bool:
+    """Whether all that a block does is to leave the function, or a round of a loop, without calling anything."""
+    is_exit = isinstance(last_statement(block), (cst.Return, cst.Break, cst.Continue))
+    return is_exit and len(block.body) == 1 and not of_class(block, cst.Call)
+
+
 def exits_before(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.If]:
     """The `if` statements before a place, in the blocks around it, whose body ends with an exit."""
     for block, inner in inwards(root, node):

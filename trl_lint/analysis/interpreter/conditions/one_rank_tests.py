@@ -14,10 +14,13 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
+from trl_lint.analysis.program.blocks import leaves_at_once
+from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import ONE_PROCESS_TRUE
+from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.provenance import LauncherVariable, steps
 from trl_lint.domain.values import Kind, Value
@@ -41,6 +44,21 @@ def selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bo
         return False
     sides = ((side, frame.known_value(side)) for side in (node.left, node.right))
     return any(known is not None and selects_one_rank(frame, side, known) for side, known in sides)
+
+
+def as_left_by_some(frame: Frame, node: cst.If, value: Value) -> Value:
+    """The test of an `if` that only leaves, where a part of it sends some ranks away, whatever the other parts are.
+
+    if rank != 0 or skips(step): return       only rank 0 goes on, if any rank does
+    if rank != 0 or skips(step): barrier()    unknown: where `skips` is true, all ranks wait
+    """
+    if value.rank != ranks.GUARDED or node.orelse is not None or not leaves_at_once(node.body):
+        return value
+    for part in alternatives(node.test):
+        known = None if isinstance(part, cst.BooleanOperation) else frame.known_value(part)
+        if known is not None and selects_one_rank(frame, part, known):
+            return derived(known.rank, Kind.NUMBER, known, dtype="bool")
+    return value
 
 
 def branch_of_one_rank(frame: Frame, test: cst.BaseExpression) -> int | None:

@@ -30,7 +30,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     other_ranks,
     truth,
 )
-from trl_lint.analysis.interpreter.conditions.one_rank_tests import branch_of_one_rank
+from trl_lint.analysis.interpreter.conditions.one_rank_tests import as_left_by_some, branch_of_one_rank
 from trl_lint.analysis.interpreter.conditions.reduced_branches import reduced_on_one_branch
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import left_together, numbers_by_rank, process_exits
@@ -92,7 +92,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
-    division = control_of_condition(frame, node.test, test)
+    division = control_of_condition(frame, node.test, as_left_by_some(frame, node, test))
     conditions = frame.evaluated_conditions.copy() if engine_outcome(frame, node.test) is None else None
     inside = before.control.under(division)
     taken = _run_branch(frame, node, before, division, inside, True)
