@@ -47,6 +47,7 @@ from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.models.wrapper_options import is_of_a_group, is_of_apex, sends_nothing_forward
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
+from trl_lint.analysis.transfer.processes.job_flags import flag_of_job
 from trl_lint.analysis.transfer.processes.passed_functions import may_meet_others
 from trl_lint.analysis.transfer.processes.wide_conditions import is_left_by_error, is_tried
 from trl_lint.domain import ranks
@@ -415,6 +416,8 @@ def _is_on_untested_settings(frame: Frame, condition: Control, node: cst.CSTNode
     Then it has the same result on all ranks, and may be true, whichever of them make the call.
     """
     test = place_of(condition)
+    if condition.rank == ranks.UNKNOWN and isinstance(test, cst.BaseExpression) and (flag := flag_of_job(test)):
+        return flag not in _tested_before(frame, node)
     if test is None or condition.rank != ranks.SETTING:
         return False
     return names_in(test).isdisjoint(_tested_before(frame, node))

@@ -44,6 +44,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.backends import FIND_GPUS
 from trl_lint.knowledge.heuristics import (
     ASKS_FOR_GPUS,
+    DISTRIBUTED_SETTING,
     JOB_SETTING,
     MAY_ASK_FOR_RANK,
     NAMES_ENGINE,
@@ -201,6 +202,16 @@ def asks_for_several(test: cst.BaseExpression) -> bool:
     if any(is_rank_name(each) or RANK_FIELD.fits(each) or MAY_ASK_FOR_RANK.fits(each) for each in names):
         return isinstance(test, cst.Comparison) and any(_is_no_rank(each.comparator) for each in test.comparisons)
     return any(_is_of_the_job(each) or each in ASK_FOR_GROUP for each in names)
+
+
+def flag_of_job(test: cst.BaseExpression) -> str:
+    """The flag in a condition like `not args.distributed`, if it says whether there are several processes; "" without.
+
+    They agree on that, however the code finds it out.
+    """
+    flag = test.expression if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) else test
+    name = last_name(flag) if isinstance(flag, (cst.Attribute, cst.Name)) else ""
+    return name if DISTRIBUTED_SETTING.fits(name) else ""
 
 
 def _is_no_rank(value: cst.BaseExpression) -> bool:
