@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.objects import present_on_some
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -20,6 +21,8 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
         value = frame.engine.evaluate(frame, arg.value)
         for observe in frame.observers.argument:
             observe(frame, value, node)
+        if arg.star:
+            value = present_on_some.used(frame, arg.value, value)
         if arg.star == "*":
             _add_star(frame, args, value)
         elif arg.star == "**":

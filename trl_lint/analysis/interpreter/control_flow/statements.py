@@ -90,6 +90,8 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
     if value is UNKNOWN and isinstance(name := node.targets[0].target, cst.Name):
         value = trainer_by_use(frame.module, frame.root, name.value) or value
     fields = given_fields.of(frame, source)
+    if any(isinstance(each.target, (cst.List, cst.Tuple)) for each in node.targets):
+        value = present_on_some.used(frame, source, value)  # None cannot be unpacked
     for target in node.targets:
         bind_target(frame, target.target, value)
         given_fields.put(frame, target.target, fields)
