@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.provenance import Evaluated, steps
@@ -47,7 +48,7 @@ def _gives_batch(frame: Frame, node: cst.Call) -> bool:
 def marked(frame: Frame, loop: cst.CompFor | cst.For | cst.While, node: cst.CSTNode, value: Value) -> Value:
     """A rank-local batch, or a tuple with one, marked as evaluated. node: where it comes from.
 
-    What a comprehension makes of rows is marked anew by the loop that goes through it.
+    What a comprehension makes of rows, or a generator yields, is marked anew by the loop that goes through it.
     """
     if isinstance(value, TupleValue):
         return value.with_parts(tuple(marked(frame, loop, node, item) for item in value.items))
@@ -56,6 +57,11 @@ def marked(frame: Frame, loop: cst.CompFor | cst.For | cst.While, node: cst.CSTN
         return value
     found = value.provenance or frame.step(node, "`{}` is this rank's own data")
     loops = [each.loop for each in steps(value.provenance) if isinstance(each, Evaluated)]
-    if loops and (isinstance(loop, cst.CompFor) or not isinstance(loops[0], cst.CompFor)):
+    if loops and (isinstance(loop, cst.CompFor) or not _hands_on(loops[0])):
         return value
     return value.replace(provenance=Evaluated(found.module, found.node, found.text, found.before, loop))
+
+
+def _hands_on(loop: cst.CSTNode | None) -> bool:
+    """Whether a loop only gives its rows to another one: `for batch in track(loader):`."""
+    return isinstance(loop, cst.CompFor) or (loop is not None and bool(of_class(loop, cst.Yield)))
