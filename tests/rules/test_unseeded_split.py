@@ -753,7 +753,13 @@ def test_the_order_of_the_calls_counts_for_seeds_of_each_rank_too():
         ("seed=rank", True),
         ("shuffle=True, seed=7 * rank", True),
         ("num_replicas=PartialState().num_processes, seed=rank", True),
+        ("PartialState().num_processes, rank, True, rank", True),
+        ("PartialState().num_processes, rank, seed=rank", True),
         ("seed=7", False),
+        ("PartialState().num_processes, rank, True, 7", False),
+        ("PartialState().num_processes, rank, False, rank", False),
+        ("1, 0, seed=rank", False),
+        ("groups, place, seed=rank", False),
         ("seed=unknown(rank)", False),
         ("shuffle=False, seed=rank", False),
         ("num_replicas=1, rank=0, seed=rank", False),  # each rank reads all rows

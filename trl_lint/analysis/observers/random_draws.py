@@ -184,14 +184,14 @@ def _emit_split(
 
 def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order that only this rank has."""
-    seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
+    seed, size = args.get(4, "seed"), args.get(1, "num_replicas")
     if seed is None or not is_rank_local_seed(seed) or seed.provenance is None or not isinstance(node, cst.Call):
         return
     if not isinstance(frame.engine.evaluate(frame, node.func), LibraryName):
         return  # a sampler of the project may use a seed differently
     shuffle = args.get(3, "shuffle")
     is_whole = size is None or size.const is WORLD_SIZE
-    if len(args.positional) > 1 or not is_whole or (shuffle is not None and shuffle.const is not True):
+    if not is_whole or (shuffle is not None and shuffle.const is not True):
         return
     row = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
     draw = Draw(frame, node, table.ORDER, row, args, "each rank shuffles with its own seed here")
