@@ -580,7 +580,7 @@ def _is_noise_scheduler(name: str) -> bool:
 def maker(name: str) -> Value | None:
     """The result of a class method that loads something: `transformers.AutoModel.from_pretrained`."""
     cls, _, last = name.rpartition(".")
-    if f"{cls}." == model_libraries.MODEL_FUNCTIONS and last.islower():
+    if cls in model_libraries.MODEL_FUNCTIONS and last.islower():
         return None if last in model_libraries.NO_MODEL_FUNCTIONS else BARE_MODEL
     if last not in transformers.MODEL_MAKERS:
         return None

@@ -85,8 +85,10 @@ ROWS: tuple[Row, ...] = (
              returns=BARE_MODEL),
 )
 
-# The module of torchvision's functions that create a model, with lower-case names, and the functions that do not.
-MODEL_FUNCTIONS = "torchvision.models."
+# The modules of torchvision's functions that create a model, with lower-case names, and the functions that do not.
+MODEL_FUNCTIONS = frozenset({"torchvision.models", *(
+    f"torchvision.models.{task}" for task in ("detection", "optical_flow", "quantization", "segmentation", "video")
+)})  # fmt: skip
 NO_MODEL_FUNCTIONS = frozenset({"get_model_builder", "get_model_weights", "get_weight", "list_models"})
 # The modules of classes whose instances only compute.
 PURE_CLASSES = (

@@ -70,11 +70,15 @@ def other_libraries():
     accelerator = Accelerator()
     classifier = timm.create_model("tiny")
     resnet = torchvision.models.resnet18()
+    transformer = torchvision.models.video.mvit_v2_s()
+    part = torchvision.models.video.mvit.PositionalEncoding()
     clip, _, preprocess = open_clip.create_model_and_transforms("tiny")
     crop = torchvision.transforms.CenterCrop(8)
     for batch in accelerator.prepare(torch.utils.data.DataLoader([1])):
         reveal_rank(classifier(batch["x"]))  # revealed: shard
         reveal_rank(resnet(batch["x"]))  # revealed: shard
+        reveal_rank(transformer(batch["x"]))  # revealed: shard
+        reveal_rank(part(batch["x"]))  # revealed: unknown
         reveal_rank(clip.encode_image(batch["x"]))  # revealed: shard
         reveal_rank(preprocess(batch["x"]))  # revealed: shard
         reveal_rank(crop(batch["x"]))  # revealed: shard
