@@ -306,7 +306,7 @@ COUNTER = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:(?:actual|completed|cur|curr|current|global|optim|optimizer|param|train|training|update)_){0,2}"
     r"(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$|^(?:global|num)_updates?$"
-    r"|^(?:cur|curr|current|global)_iter$|^iter_num$|^n_iter$|^milestone$"
+    r"|^(?:(?:cur|curr|current|global|inner|next)_)?iter$|^iter_num$|^n_iter$|^milestone$"
     r"|^(?:epochs|steps|iterations|iters)_trained(?:_in_current_epoch)?$",
     says="An otherwise unknown parameter, item or number with such a name counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
@@ -314,6 +314,7 @@ COUNTER = Guess(
 LAST_COUNT = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:total|max|num|n)_(?:(?:train|training|update|optim|optimization|optimizer)_)?(?:epoch|step|iter|iteration)s$"
+    r"|^max_(?:epoch|iter|step)$"
     r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing|sample|print|test)_(?:steps|epochs)$"
     r"|_(?:every|freq|frequency|interval)$|_(?:every|per)_(?:n_)?(?:step|epoch|iter|iteration|update)s?$"
     r"|^(?:steps|iters|iterations)_per_epoch$"
