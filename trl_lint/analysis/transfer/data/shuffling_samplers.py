@@ -5,6 +5,7 @@ DistributedSampler(rows, shuffle=train)                         none, unless `tr
 Buckets(rows, shuffle=True)                                     a class derived from it that seeds with its `epoch`, too
 DataLoader(rows, shuffle=True)                                  it certainly has no sampler
 DataLoader(rows, **options)                                     unknown, unless all options are: `options["sampler"]`
+def load(rows, sampler): return DataLoader(rows, sampler=sampler)   what calls in the file pass, if one of it shuffles
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.idioms.mappings import stored_under
-from trl_lint.analysis.program.syntax import assignments, attribute_values, below, last_name, of_class, self_attribute
+from trl_lint.analysis.program.idioms.path_conditions import is_bound
+from trl_lint.analysis.program.project.passed_arguments import argument_for
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    attribute_values,
+    below,
+    innermost,
+    last_name,
+    of_class,
+    self_attribute,
+)
 from trl_lint.analysis.transfer.data.whole_data import rows_of
 from trl_lint.domain.kinds import is_none, library_name_of
 from trl_lint.domain.loader_samplers import NoSampler, Sampling, ShufflingSampler
@@ -58,10 +69,27 @@ def _whether_shuffled(args: Arguments) -> bool | None:
 
 def _sampler_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> ShufflingSampler | None:
     given = next((found for each in OF_LOADER if (found := _given_as(frame, args, each, node)) is not None), None)
-    calls = [] if given is None else [each for each in _calls(frame, given) if _is_sampler(frame, each)]
-    if not calls or not all(_shuffles(frame, each) for each in calls):
-        return None
-    return ShufflingSampler(frame.module, calls[0])
+    made = [] if given is None else [(given, frame.root), *_passed(frame, given)]
+    for expression, root in made:
+        run = (each for each in _calls(root, expression) if root is not frame.root or id(each) in frame.node_values)
+        calls = [each for each in run if _is_sampler(frame, each)]
+        if calls and all(_shuffles(frame, each) for each in calls):
+            return ShufflingSampler(frame.module, calls[0])
+    return None
+
+
+def _passed(frame: Frame, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
+    """What calls in the file pass for a parameter of this function, each with the function around the call.
+
+    Which of them the loader gets is not known. A model is trained on the batches of one with a sampler that shuffles.
+    """
+    function, tree = frame.function, frame.module.tree
+    if function is None or not isinstance(node, cst.Name) or is_bound(function.node.body, node):
+        return
+    for call in of_class(tree, cst.Call) if any(each.name == node.value for each in function.parameters) else ():
+        passed = argument_for(function, call, node.value) if last_name(call.func) == function.name else None
+        if passed is not None:
+            yield passed, innermost(tree, call, cst.FunctionDef) or tree
 
 
 def _given_as(
@@ -78,26 +106,24 @@ def _given_as(
     return stored[0] if len(stored) == 1 else None
 
 
-def _calls(frame: Frame, node: cst.BaseExpression, depth: int = 3) -> Iterator[cst.Call]:
-    """The calls in this function that may have made the value of an expression, and those of the sampler in it."""
+def _calls(root: cst.CSTNode, node: cst.BaseExpression, depth: int = 3) -> Iterator[cst.Call]:
+    """The calls in a function that may have made the value of an expression, and those of the sampler in it."""
     match node:
         case cst.Call(args=[first, *_]) if last_name(node.func) == BATCHES_OF_SAMPLER and depth:
-            yield from _calls(frame, first.value, depth - 1)
+            yield from _calls(root, first.value, depth - 1)
         case cst.Call():
             yield node
         case cst.IfExp(body=body, orelse=orelse):
-            yield from _calls(frame, body, depth)
-            yield from _calls(frame, orelse, depth)
+            yield from _calls(root, body, depth)
+            yield from _calls(root, orelse, depth)
         case cst.Name() | cst.Attribute() if depth:
-            for target, value in assignments(frame.root):
+            for target, value in assignments(root):
                 if target.deep_equals(node) and not isinstance(value, (cst.Name, cst.Attribute)):
-                    yield from _calls(frame, value, depth - 1)
+                    yield from _calls(root, value, depth - 1)
 
 
 def _is_sampler(frame: Frame, call: cst.Call) -> bool:
-    """Whether a call was run here, and made a sampler of torch's own class, or of one that shuffles as that does."""
-    if id(call) not in frame.node_values:
-        return False
+    """Whether a call makes a sampler of torch's own class, or of one that shuffles as that does."""
     made = _made_by(frame, call)
     if isinstance(made, ClassValue):
         return DISTRIBUTED_SAMPLER in map(library.canonical, made.cls.library_bases()) and _seeds_by_epoch(made.cls)
@@ -149,8 +175,13 @@ def _shuffles(frame: Frame, call: cst.Call) -> bool:
     if not given and makes is not None:
         default = makes.parameters[1 + position].default
         return isinstance(default, cst.Name) and default.value == "True"
-    values = [frame.known_value(each.value) for each in given]
-    return all(each is not None and each.const is True for each in values)
+    return all(_is_true(frame, each.value) for each in given)
+
+
+def _is_true(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression of this function is known to be True, or is so in any."""
+    known = frame.known_value(node)
+    return isinstance(node, cst.Name) and node.value == "True" if known is None else known.const is True
 
 
 def _hands_on(makes: FunctionInfo, name: str) -> bool:
