@@ -46,20 +46,6 @@ def agreed(model, optimizer, loader):
         optimizer.step()
 
 
-def counted(model, optimizer, loader):
-    accelerator = Accelerator()
-    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-    for batch in loader:
-        tried = 0
-        for part in (batch["left"], batch["right"]):
-            tried += 1
-            if model(part).loss < 0.1:
-                break
-        if tried > 1:
-            accelerator.wait_for_everyone()  # expect: TRL006
-        optimizer.step()
-
-
 def stops_behind(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
