@@ -36,6 +36,14 @@ FILES = (
     "undeclared/undeclared/__init__.py",
     "deepspeed/setup.py",
     "deepspeed/deepspeed/__init__.py",
+    "mylib-main/__init__.py",
+    "mylib-main/train.py",
+    "mylib-main/loader.py",
+    "mylib-main/torch.py",
+    "mylib-main/parts/__init__.py",
+    "mylib-main/parts/train.py",
+    "scripts-main/train.py",
+    "scripts-main/loader.py",
 )
 
 
@@ -47,6 +55,14 @@ FILES = (
         # A program may be in the folder above; but the same must be found from wherever the file is linted.
         ("programs/run/strategy/deepspeed.py", "utils", None),
         ("programs/run/strategy/deepspeed.py", "tools", "programs/run/tools.py"),
+        # The package is in a folder of another name.
+        ("mylib-main/train.py", "mylib.loader", "mylib-main/loader.py"),
+        ("mylib-main/train.py", "mylib.parts", "mylib-main/parts/__init__.py"),
+        ("mylib-main/parts/train.py", "mylib", "mylib-main/__init__.py"),
+        ("mylib-main/train.py", "other.loader", None),
+        ("mylib-main/train.py", "my.loader", None),
+        ("mylib-main/train.py", "main.missing", None),
+        ("scripts-main/train.py", "scripts.loader", None),  # no package
         # The library is meant: a folder above may have a file of its name.
         ("programs/run/strategy/deepspeed.py", "wandb", None),
         # A file of a package names its modules by the package.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from trl_lint import files
 
+_WORDS = re.compile(r"\W+")
 # Folders of installed packages. All other packages lie next to an installed one, so they do not belong to its project.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 
@@ -43,7 +45,8 @@ class ImportSearch:
         key = (dotted, path.parent, added)
         if key not in self._found:
             top = self._place(path)[0] if top is None else top
-            self._found[key] = self._search(dotted, path, top) or self._search_added(dotted, path, added)
+            found = self._search(dotted, path, top) or self._search_added(dotted, path, added)
+            self._found[key] = found or self._search_renamed(dotted, path, top)
         return self._found[key]
 
     def name_of(self, path: Path) -> str:
@@ -139,6 +142,21 @@ class ImportSearch:
         around = (*takewhile(self._is_below_roots, path.parents), *self.roots)
         bases = (folder / each for each in added for folder in around)
         return self._first_in(bases, Path(*dotted.split(".")), path, path.parent)
+
+    def _search_renamed(self, dotted: str, path: Path, top: Path) -> Path | None:
+        """The file in the outermost package around a file, if its folder has another name: `mylib` in `mylib-main/`.
+
+        So are folders called that GitHub packs, and those of a second checkout.
+        """
+        first, _, rest = dotted.partition(".")
+        folder = next((each for each in path.parents if each.parent == top), None)
+        if folder is None or not first or first == folder.name or first in sys.stdlib_module_names:
+            return None
+        if _is_library(first) or first not in _WORDS.split(folder.name) or not self.has_file(folder / "__init__.py"):
+            return None
+        inside = folder.joinpath(*rest.split(".")) if rest else folder
+        candidates = (inside / "__init__.py", *((inside.with_suffix(".py"),) if rest else ()))
+        return next((each for each in candidates if each != path and self.has_file(each)), None)
 
     def _first_in(self, bases: Iterable[Path], relative: Path, path: Path, top: Path) -> Path | None:
         for base in dict.fromkeys(bases):
