@@ -6,6 +6,7 @@ from dataclasses import replace
 from textwrap import indent
 
 import pytest
+from small_projects import found, written
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
 from trl_lint.findings import Consequence
@@ -617,6 +618,30 @@ def test_a_model_that_is_spread_over_all_gpus_is_trained_by_one_process(where, i
         'wandb.log({"x": 1})\n'
     )
     assert SNIPPETS.places(text) == ['wandb.log({"x": 1})'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("passed", "is_reported"),
+    [
+        ("", False),
+        (", None", True),
+        (', "auto" if args.local_rank == -1 else None', True),  # several processes have other numbers
+        (", args.device_map", False),
+    ],
+)
+def test_a_default_that_spreads_a_model_is_one_where_no_other_map_is_passed(passed, is_reported, tmp_path):
+    (tmp_path / "loading.py").write_text(
+        "from transformers import AutoModelForCausalLM as Auto\n\ndef load(name, device_map='auto'):\n"
+        "    return Auto.from_pretrained(name, device_map=device_map)\n"
+    )
+    text = (
+        "import argparse\nimport torch\nfrom accelerate import Accelerator\nfrom loading import load\n\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--local_rank', type=int, default=-1)\n"
+        "parser.add_argument('--device_map', default='auto')\nargs = parser.parse_args()\n"
+        f'accelerator = Accelerator()\nmodel = load("a/b"{passed})\ntorch.save({{"x": 1}}, "rows.pt")\n'
+    )
+    written(tmp_path, {"train.py": text, "pyproject.toml": ""})
+    assert [code for _, _, code in found(tmp_path)] == ["TRL008"] * is_reported
 
 
 def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():

@@ -41,6 +41,7 @@ from trl_lint.analysis.program.syntax import identifiers, last_name, resolved
 from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes import job_flags
+from trl_lint.domain.kinds import is_none
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING
@@ -162,10 +163,11 @@ def _record_load(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 def _spreads_model(frame: Frame, args: Arguments) -> bool:
     """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a model on several ranks.
 
-    The program is assumed to run with the default of a parameter, and where there are GPUs, if it asks for them.
+    The program is assumed to run with the default of a parameter, unless a caller is known to pass None, and where
+    there are GPUs, if it asks for them.
     """
     device_map = args.keywords.get("device_map")
-    if device_map is None:
+    if device_map is None or is_none(device_map):
         return False
     if isinstance(device_map.const, str):
         return device_map.const in SPREADING
