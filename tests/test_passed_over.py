@@ -387,3 +387,44 @@ def test_a_program_says_what_the_rank_is_if_another_file_starts_its_processes(
     files = {"lib/__init__.py": "", "lib/comm.py": comm, "lib/loop.py": LOOP, "world.py": "class World: pass\n"}
     folder = written(tmp_path, {**files, "train.py": program})
     assert found(folder, name) == ([("lib/loop.py", 5, "TRL006")] if is_found else [])
+
+
+BASE = """import torch.distributed as dist
+
+class Base:
+    def __init__(self, args):
+        dist.init_process_group("nccl")
+        self.folder = args.folder
+"""
+JOB = """import torch
+import torch.distributed as dist
+from base import Base
+
+class Job(Base):
+    def run(self):
+        torch.save({"ranks": dist.get_world_size()}, self.folder + "/job.pt")
+"""
+STARTS_JOB = """import argparse
+from job import Job
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder")
+    Job(parser.parse_args()).run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "job", "is_found"),
+    [
+        (BASE, JOB, True),
+        (BASE, JOB.replace("(Base)", "(Base, metaclass=type)"), True),
+        (BASE.replace("dist.init_process_group", "print"), JOB, False),
+        (BASE, JOB.replace("(Base)", ""), False),
+    ],
+)
+def test_a_class_that_a_program_makes_may_inherit_what_starts_its_processes(
+    tmp_path: Path, base: str, job: str, is_found: bool
+) -> None:
+    files = {"base.py": base, "job.py": job, "main.py": STARTS_JOB}
+    assert found(written(tmp_path, files)) == ([("job.py", 7, "TRL008")] if is_found else [])

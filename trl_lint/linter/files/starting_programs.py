@@ -7,6 +7,7 @@
                     @classmethod
                     def from_environment(cls):
                         init_process_group("nccl")
+    far.py      class Far(World): ...                         the same, by what it inherits
     main.py     from comm import World                        a program: it names no library, but it shows what the rank
                 from train import run_training                and the folder of `run_training` are
                 if __name__ == "__main__":
@@ -31,6 +32,10 @@ _PROGRAM = b"__main__"
 # A function or a class of a file, and what follows it at the end of its block, but for others.
 _DEFINITION = rb"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)"
 _NEXT = rb"^(?:if|@)"
+# A class with others from which it inherits, and how many of them are followed from one to the next.
+_HEIR = rb"(?m)^class[ \t]+(\w+)\(([^()]*)\)"
+_NAME = re.compile(rb"\w+")
+_MOST_STEPS = 3
 # A call of a name, or of something in it: `run(`, `World.start(`, `comm.World.start(`.
 _CALL = rb"(?<![\w.])(\w+)((?:\.\w+)*)[ \t]*\("
 # How a function starts the process group, or asks a library to do so.
@@ -64,10 +69,15 @@ def called_by_program(source: bytes) -> tuple[bytes, ...]:
 
 def starting_processes(sources: Iterable[bytes]) -> frozenset[bytes]:
     """The names of the functions and classes in these files that start the process group, or use another one of them
-    that does.
+    that does, and of the classes that inherit from one.
     """
-    starting = (source for source in sources if any(call in source for call in _STARTS))
-    return frozenset(name for source in starting for name in _starting(source))
+    known = list(sources)
+    starting = (source for source in known if any(call in source for call in _STARTS))
+    found = {name for source in starting for name in _starting(source)}
+    bases = {heir: _NAME.findall(named) for source in known if found for heir, named in re.findall(_HEIR, source)}
+    for _ in range(_MOST_STEPS):
+        found |= {heir for heir, named in bases.items() if not found.isdisjoint(named)}
+    return frozenset(found)
 
 
 def _starting(source: bytes) -> Iterator[bytes]:
