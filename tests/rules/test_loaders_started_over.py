@@ -62,7 +62,9 @@ def test_a_finding_is_where_the_loader_is_started_over():
         (TAKEN.replace(" StopIteration", ""), TRAINED, True),
         (TAKEN.replace("StopIteration", "KeyError"), TRAINED, False),
         (TAKEN.replace("next(batches)", "batches.next()"), TRAINED, True),
-        (TAKEN.replace("iter(loader)", "iter(DataLoader(rows, sampler=DistributedSampler(rows)))"), TRAINED, False),
+        # A new sampler of the same rows begins with epoch 0 again.
+        (TAKEN.replace("iter(loader)", "iter(DataLoader(rows, sampler=DistributedSampler(rows)))"), TRAINED, True),
+        (TAKEN.replace("iter(loader)", "iter(DataLoader(rows, sampler=DistributedSampler(draw())))"), TRAINED, False),
         ("batch = next(batches, None)\nif batch is None:\n    batches = iter(loader)\n    continue\n", TRAINED, True),
         ("if step % len(loader) == 0:\n    batches = iter(loader)\nbatch = next(batches)\n", TRAINED, True),
         ("if step == args.first:\n    batches = iter(loader)\nbatch = next(batches)\n", TRAINED, False),

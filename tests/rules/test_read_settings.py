@@ -341,7 +341,8 @@ main(argparse.ArgumentParser().parse_args().config)
         ("AttrDict(options)", "h.local_rank == 0", False),
         ("AttrDict(out_of_sight())", "h.x", False),
         ("HParams(x=accelerator.is_main_process)", "h.x", False),
-        ("Program(**options)", "h.x", False),
+        # Also if it is no class of settings: nothing else sets the attribute.
+        ("Program(**options)", "h.x", True),
         ("Chosen(**options)", "h.x", False),
     ],
 )
