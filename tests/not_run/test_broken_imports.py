@@ -167,3 +167,17 @@ def test_all_names_of_the_projects_modules_are_known(star: str, by_default: bool
         (tmp_path / name).write_text(text, encoding="utf-8")
     (finding,) = api.check(tmp_path / "train.py", Settings(root=tmp_path, select=("ALL",)))
     assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize("name", ["mylib.losses", "mylib.missing"])
+def test_a_package_in_a_folder_of_another_name_may_be_installed(name: str, tmp_path: Path) -> None:
+    files = {
+        "mylib-main/__init__.py": "",
+        "mylib-main/losses.py": "def dpo(): pass\n",
+        "mylib-main/trainer.py": TRAINER.format(imports=f"from {name} import dpo"),
+    }
+    for each, text in files.items():
+        (tmp_path / each).parent.mkdir(exist_ok=True)
+        (tmp_path / each).write_text(text, encoding="utf-8")
+    (finding,) = api.check(tmp_path / "mylib-main", Settings(root=tmp_path / "mylib-main", select=("ALL",)))
+    assert finding.by_default

@@ -78,8 +78,11 @@ def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) 
         if found is None and len(parts) > 1:
             yield from _plain_folders(project, module, parts[0])
         return
-    folder = first.parent.parent if first.name == "__init__.py" else first.parent
-    is_package = len(parts) > 1 and first.name == "__init__.py"
+    is_folder = first.name == "__init__.py"
+    if is_folder and first.parent.name != parts[0]:
+        return  # the package around the file, whose folder has another name
+    folder = first.parent.parent if is_folder else first.parent
+    is_package = len(parts) > 1 and is_folder
     changes_path = _CHANGES_PATH if folder == module.path.parent else rb"\bsys\.path\b"
     is_around = module.path.is_relative_to(folder) and not module.mentions(changes_path)
     if (is_package or is_around) and (found is None or found.is_relative_to(folder)):
