@@ -426,5 +426,7 @@ if __name__ == "__main__":
 def test_a_class_that_a_program_makes_may_inherit_what_starts_its_processes(
     tmp_path: Path, base: str, job: str, is_found: bool
 ) -> None:
-    files = {"base.py": base, "job.py": job, "main.py": STARTS_JOB}
+    # A class of the same name in another file says nothing of this one.
+    other = "import torch.distributed\nfrom elsewhere import Other\n\nclass Job(Other):\n    pass\n"
+    files = {"base.py": base, "job.py": job, "main.py": STARTS_JOB, "other.py": other}
     assert found(written(tmp_path, files)) == ([("job.py", 7, "TRL008")] if is_found else [])

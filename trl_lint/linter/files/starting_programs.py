@@ -74,9 +74,10 @@ def starting_processes(sources: Iterable[bytes]) -> frozenset[bytes]:
     known = list(sources)
     starting = (source for source in known if any(call in source for call in _STARTS))
     found = {name for source in starting for name in _starting(source)}
-    bases = {heir: _NAME.findall(named) for source in known if found for heir, named in re.findall(_HEIR, source)}
+    # Several files may have a class of the same name.
+    heirs = [(heir, _NAME.findall(named)) for source in known if found for heir, named in re.findall(_HEIR, source)]
     for _ in range(_MOST_STEPS):
-        found |= {heir for heir, named in bases.items() if not found.isdisjoint(named)}
+        found |= {heir for heir, named in heirs if not found.isdisjoint(named)}
     return frozenset(found)
 
 
