@@ -312,6 +312,10 @@ Mine(model, args).train()
         (f"rows = rows.cuda(0)\n{TRAINER}", Applicability.UNSAFE),
         (f"rows = rows.cuda()\n{TRAINER}", Applicability.SAFE),
         (f"model = load(device_map={{'': 0}})\n{TRAINER}", Applicability.UNSAFE),
+        (f"device_map = {{'': 0}}\nmodel = load(device_map=device_map)\n{TRAINER}", Applicability.UNSAFE),
+        (f"options = {{'device_map': {{'': 0}}}}\nmodel = load(**options)\n{TRAINER}", Applicability.UNSAFE),
+        (f"device_map = {{'': rank}}\nmodel = load(device_map=device_map)\n{TRAINER}", Applicability.SAFE),
+        (f"rows = rows{'.long()' * 900}.cuda(0)\n{TRAINER}", Applicability.UNSAFE),  # too deep to be shown
     ],
 )
 def test_a_gpu_with_a_number_is_that_of_one_process(tmp_path, program, applicability) -> None:
