@@ -65,7 +65,7 @@ _WHAT = {
     MeanForm.SELECTED: "selected elements",
     MeanForm.NAN: "values that are not NaN",
     MeanForm.LOSS: "labels",
-    MeanForm.RATE: "words",
+    MeanForm.RATE: "words or characters",
 }
 _HELP = {
     "reduce": "add up the sum and the count over the ranks, and divide once: {}, then `total / count`",

@@ -40,7 +40,7 @@ _WHY = {
     MeanForm.SELECTED: "`{}` averages only the elements that this rank's data select",
     MeanForm.NAN: "`{}` averages only this rank's elements that are not NaN",
     MeanForm.LOSS: "`{}` averages only this rank's labels that are not ignored",
-    MeanForm.RATE: "`{}` divides by the number of words in this rank's own texts",
+    MeanForm.RATE: "`{}` divides by the number of words or characters in this rank's own texts",
 }
 # Operators with the same effect as methods and functions of torch.
 _OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {
