@@ -78,7 +78,7 @@ Conditions on settings, `global_step` and `sync_gradients`, gathered or broadcas
 the same everywhere. So is whether a list that all ranks fill in the same places is empty (`if len(rows):`). Conditions
 that are not known to differ are not reported, nor are those that combine the rank with something unknown and leave no
 rank out for certain. Branches that call the same collectives in the same order are correct, and a branch that raises,
-or ends its process with an error status, ends the job; `sys.exit()` leaves the others waiting. One that starts an
+or ends its process with an error status, ends the job; `sys.exit()` leaves the others waiting. A branch that starts an
 endless loop over (`continue` in a `while True` without an exit) misses nothing if no collective comes before it there,
 nor does one that skips a batch in a loop that ends after a number of finished steps, if nothing else synchronises.
 

@@ -45,9 +45,9 @@ rows. It is a *hint* if the loop has no variable for the epoch, or if no name th
 Not reported: samplers with `shuffle=False`, or where that is not a constant; samplers of the project's own classes;
 loops that compute no gradients, or only if a flag from elsewhere says so, or in a file without a call of `step`; loops
 over `range(1)`; samplers that are made anew in each epoch with a seed, or of rows that the loop makes, changes, or uses
-for anything but loaders; epochs before which a method of the data set may mix its rows (`loader.dataset.reset()`);
-programs of one process; loaders from `Accelerator.prepare` or Fabric's `setup_dataloaders`, which count the epochs
-themselves, and loaders that only a Trainer loops over.
+for anything but loaders and their number (`len(rows)`); epochs before which a method of the data set may mix its rows
+(`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's `setup_dataloaders`,
+which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
 taken to be for this sampler, unless it is the definition of the method. What is imported from a package is looked for
 where its `__init__` has it from.

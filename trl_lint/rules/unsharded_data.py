@@ -48,7 +48,7 @@ Fabric, a Trainer's own method or `deepspeed.initialize` makes anew; batches tak
 gradients; programs of one process; and programs that know of shares anywhere in the files of the loop, the loader and
 the data set, or in those that the first imports: a `DistributedSampler` (for whichever loader), `rows[rank::size]`,
 seeds by rank, tensor parallelism, groups of ranks. A Trainer's loader is not reported if any file of the project knows
-of them, or if its class prepares something or has a loop of its own.
+of shares, or if its class prepares something or has a loop of its own.
 
 ## References
 - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html, and
