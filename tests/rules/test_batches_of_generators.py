@@ -29,8 +29,8 @@ def evaluate(model, loader):
     for images, labels in {batches}:
         hits += (model(images).argmax(1) == labels).sum().item()
         count += len(labels)
-    {reduced}
     total = torch.tensor(count, device="cuda")
+    {reduced}
     dist.all_reduce(total)
     return hits / count
 

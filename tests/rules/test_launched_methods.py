@@ -42,7 +42,7 @@ class Trainer:
         ("self.place == 0", "mp.spawn(self.work, args=(3,), nprocs=2)", True),
         ("self.is_first()", "mp.spawn(self.work, args=(3,), nprocs=2)", True),
         ("epochs == 0", "mp.spawn(self.work, args=(3,), nprocs=2)", False),
-        ("epochs == 0", "mp.spawn(self.other, args=(self.work,), nprocs=2)", False),
+        ("number == 0", "mp.spawn(self.other, args=(self.work,), nprocs=2)", False),
         ("number == 0", "self.runner.spawn(self.work, 3)", False),
     ],
 )

@@ -30,8 +30,9 @@ def main(rows, path):
     model = Codebook(16, 8).cuda()
     if dist.get_rank() == 0 and os.path.exists(path):
         model.load_state_dict(torch.load(path)["model"])
-        model.half()
-        torch.save(model.state_dict(), path)
+        model.cpu()
+        torch.save({"model": model.state_dict()}, path)
+        model.cuda()
     for tensor in model.buffers():
         dist.broadcast(tensor, 0)
     if dist.get_rank() == 0:

@@ -46,7 +46,7 @@ def train(args):
     if args.distributed:
         net = DDP(net)
     for _ in range(10):
-        net(torch.randn(2, 2)).sum().backward()
+        net(torch.randn(2, 2, device="cuda")).sum().backward()
 
 
 def train_by_run(args):
@@ -54,7 +54,7 @@ def train_by_run(args):
     if args.distributed:
         net = DDP(net)  # expect: TRL006
     for _ in range(10):
-        net(torch.randn(2, 2)).sum().backward()
+        net(torch.randn(2, 2, device="cuda")).sum().backward()
 
 
 dist.init_process_group("nccl")
