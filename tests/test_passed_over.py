@@ -404,6 +404,7 @@ class Job(Base):
     def run(self):
         torch.save({"ranks": dist.get_world_size()}, self.folder + "/job.pt")
 """
+BETWEEN = "from base import Base\n\nclass Between(Base):\n    pass\n"
 STARTS_JOB = """import argparse
 from job import Job
 
@@ -419,6 +420,7 @@ if __name__ == "__main__":
     [
         (BASE, JOB, True),
         (BASE, JOB.replace("(Base)", "(Base, metaclass=type)"), True),
+        (BASE, JOB.replace("base import Base", "between import Between").replace("(Base)", "(Between)"), True),
         (BASE.replace("dist.init_process_group", "print"), JOB, False),
         (BASE, JOB.replace("(Base)", ""), False),
     ],
@@ -428,5 +430,5 @@ def test_a_class_that_a_program_makes_may_inherit_what_starts_its_processes(
 ) -> None:
     # A class of the same name in another file says nothing of this one.
     other = "import torch.distributed\nfrom elsewhere import Other\n\nclass Job(Other):\n    pass\n"
-    files = {"base.py": base, "job.py": job, "main.py": STARTS_JOB, "other.py": other}
+    files = {"base.py": base, "job.py": job, "between.py": BETWEEN, "main.py": STARTS_JOB, "other.py": other}
     assert found(written(tmp_path, files)) == ([("job.py", 7, "TRL008")] if is_found else [])

@@ -104,7 +104,8 @@ class Heirs:
         return _calling(functions, self.called)
 
     def _programs(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        functions = starting_processes(matter.values()) if self.of_programs else frozenset()
+        classes = chain.from_iterable(self.classes.values())
+        functions = starting_processes(matter.values(), classes) if self.of_programs else frozenset()
         return _calling(functions, self.of_programs)
 
 

@@ -67,15 +67,20 @@ def called_by_program(source: bytes) -> tuple[bytes, ...]:
     return tuple(dict.fromkeys(name for each in calls for name in (names[each[1]], *each[2].split(b".")[1:])))
 
 
-def starting_processes(sources: Iterable[bytes]) -> frozenset[bytes]:
+def starting_processes(
+    sources: Iterable[bytes], others: Iterable[tuple[bytes, Iterable[bytes]]] = ()
+) -> frozenset[bytes]:
     """The names of the functions and classes in these files that start the process group, or use another one of them
     that does, and of the classes that inherit from one.
+
+    others: classes of other files with their bases.
     """
     known = list(sources)
     starting = (source for source in known if any(call in source for call in _STARTS))
     found = {name for source in starting for name in _starting(source)}
     # Several files may have a class of the same name.
     heirs = [(heir, _NAME.findall(named)) for source in known if found for heir, named in re.findall(_HEIR, source)]
+    heirs += ((heir, [*named]) for heir, named in others if found)
     for _ in range(_MOST_STEPS):
         found |= {heir for heir, named in heirs if not found.isdisjoint(named)}
     return frozenset(found)
