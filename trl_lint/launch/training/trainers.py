@@ -195,7 +195,7 @@ class _Program:
         return next((unit.fixed_gpu for _, unit in self._units(with_trainers=True) if unit.fixed_gpu), "")
 
     def _units(self, *, with_trainers: bool = False) -> Iterator[tuple[_Place, Unit]]:
-        """The reached units. The methods of trainers are hooks: those only with all that they reach, if wanted."""
+        """The reached units. Trainers, whose methods are hooks, and what only these reach, are among them if wanted."""
         reached = _Reached(_Place(self.script, BODY))
         while reached.waiting and len(reached.seen) < _MOST_UNITS:
             place = reached.waiting.pop(0)
