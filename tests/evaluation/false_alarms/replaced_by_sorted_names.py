@@ -52,9 +52,10 @@ def show(names, results):
 
 
 def evaluate(model, loader):
-    metrics = {"loss": 0.0}
+    metrics = {"count": 0.0, "loss": 0.0}
     with torch.no_grad():
         for rows, labels in loader:
+            metrics["count"] += len(rows)
             metrics["loss"] += model(rows, labels).item()
     return metrics
 
