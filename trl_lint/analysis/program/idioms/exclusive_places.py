@@ -29,8 +29,13 @@ _LOADER = "DataLoader"
 
 def excluded_by_all(root: cst.CSTNode, places: Iterable[cst.CSTNode]) -> frozenset[int]:
     """The ids of the nodes of a module that never run in a process that gets to one of these places of a function."""
-    excluded = [_excluded_by(root, each) for each in places]
-    return frozenset.intersection(*excluded) if excluded and all(excluded) else frozenset()
+    found: frozenset[int] | None = None
+    for each in places:
+        excluded = _excluded_by(root, each)
+        found = excluded if found is None else found & excluded
+        if not found:
+            break  # most places exclude nothing, and a function may have hundreds
+    return found or frozenset()
 
 
 # Asked at each call of a function that shows several processes.
