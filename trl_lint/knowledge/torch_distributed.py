@@ -98,6 +98,8 @@ SHUFFLES = (3, "shuffle")
 # Its parameters for the rows, and for what it seeds with beside the epoch: 0 by default.
 DATA_OF_SAMPLER = (0, "dataset")
 SEED_OF_SAMPLER = (4, "seed")
+# One that gives all rows in their own order, which nobody trains with.
+SEQUENTIAL_SAMPLER = "torch.utils.data.SequentialSampler"
 # The parameters of a DataLoader for its rows and what chooses them (torch/utils/data/dataloader.py), and a class that
 # makes batches of what a sampler gives (torch/utils/data/sampler.py).
 ROWS_OF_LOADER = (0, "dataset")

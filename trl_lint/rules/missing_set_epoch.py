@@ -52,7 +52,7 @@ which count the epochs themselves, and loaders that only a Trainer loops over.
 taken to be for this sampler, unless it is the definition of the method. What is imported from a package is looked for
 where its `__init__` has it from.
 If the calls of a helper that makes loaders pass it samplers, the first one that shuffles is taken for that of the
-loader on which a model is trained.
+loader on which a model is trained, unless one of them is neither of this kind nor a `SequentialSampler`.
 Not in the default set: loops over as many epochs as an option says, if all known launches train for one.
 Of batches that code asks for (`next(batches)`), only those count from which something is computed that computes
 gradients. Not reported: `itertools.cycle`, which repeats the first epoch on one process, too; iterators that one method

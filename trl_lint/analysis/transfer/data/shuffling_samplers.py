@@ -10,7 +10,7 @@ def load(rows, sampler): return DataLoader(rows, sampler=sampler)   what calls i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -24,6 +24,7 @@ from trl_lint.analysis.program.syntax import (
     attribute_values,
     below,
     innermost,
+    is_literal_none,
     last_name,
     of_class,
     self_attribute,
@@ -38,6 +39,7 @@ from trl_lint.knowledge.torch_distributed import (
     EPOCH,
     OF_LOADER,
     SEEDS,
+    SEQUENTIAL_SAMPLER,
     SHUFFLED_LOADER,
     SHUFFLES,
 )
@@ -69,27 +71,37 @@ def _whether_shuffled(args: Arguments) -> bool | None:
 
 def _sampler_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> ShufflingSampler | None:
     given = next((found for each in OF_LOADER if (found := _given_as(frame, args, each, node)) is not None), None)
-    made = [] if given is None else [(given, frame.root), *_passed(frame, given)]
-    for expression, root in made:
-        run = (each for each in _calls(root, expression) if root is not frame.root or id(each) in frame.node_values)
-        calls = [each for each in run if _is_sampler(frame, each)]
-        if calls and all(_shuffles(frame, each) for each in calls):
-            return ShufflingSampler(frame.module, calls[0])
-    return None
+    if given is None:
+        return None
+    run = [each for each in _calls(frame.root, given) if id(each) in frame.node_values]
+    return _shuffling(frame, run) or _passed(frame, given)
 
 
-def _passed(frame: Frame, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
-    """What calls in the file pass for a parameter of this function, each with the function around the call.
+def _shuffling(frame: Frame, calls: Iterable[cst.Call]) -> ShufflingSampler | None:
+    """The sampler that calls have made, if each of them that makes one of torch's kind makes one that shuffles."""
+    made = [each for each in calls if _is_sampler(frame, each)]
+    return ShufflingSampler(frame.module, made[0]) if made and all(_shuffles(frame, each) for each in made) else None
 
-    Which of them the loader gets is not known. A model is trained on the batches of one with a sampler that shuffles.
+
+def _passed(frame: Frame, node: cst.BaseExpression) -> ShufflingSampler | None:
+    """A sampler that shuffles, of those that calls in the file pass for a parameter of this function.
+
+    Which of them the loader gets is not known. A model is trained on the batches of one with a sampler that shuffles,
+    unless there is one of another kind, which may be the one for the training.
     """
     function, tree = frame.function, frame.module.tree
     if function is None or not isinstance(node, cst.Name) or is_bound(function.node.body, node):
-        return
+        return None
+    found = None
     for call in of_class(tree, cst.Call) if any(each.name == node.value for each in function.parameters) else ():
         passed = argument_for(function, call, node.value) if last_name(call.func) == function.name else None
-        if passed is not None:
-            yield passed, innermost(tree, call, cst.FunctionDef) or tree
+        if passed is None or is_literal_none(passed):
+            continue
+        made = list(_calls(innermost(tree, call, cst.FunctionDef) or tree, passed))
+        if not any(_is_sampler(frame, each) or _is_in_order(frame, each) for each in made):
+            return None
+        found = found or _shuffling(frame, made)
+    return found
 
 
 def _given_as(
@@ -128,6 +140,10 @@ def _is_sampler(frame: Frame, call: cst.Call) -> bool:
     if isinstance(made, ClassValue):
         return DISTRIBUTED_SAMPLER in map(library.canonical, made.cls.library_bases()) and _seeds_by_epoch(made.cls)
     return library.canonical(library_name_of(made)) == DISTRIBUTED_SAMPLER
+
+
+def _is_in_order(frame: Frame, call: cst.Call) -> bool:
+    return library.canonical(library_name_of(_made_by(frame, call))) == SEQUENTIAL_SAMPLER
 
 
 def _made_by(frame: Frame, call: cst.Call) -> Value:
