@@ -131,6 +131,10 @@ def test_loops_in_the_same_order(made, loops, place):
         ("", epochs("rows = args.read(epoch)\n" + SAMPLER + LOADER + BATCHES)),
         ("", epochs("rows.mix()\n" + SAMPLER + LOADER + BATCHES)),
         ("", epochs(SAMPLER + LOADER + BATCHES, head="for rows in args.parts:\n")),
+        (
+            "def read():\n    nonlocal rows\n    rows = args.read()\n\n",
+            epochs("read()\n" + SAMPLER + LOADER + BATCHES),
+        ),
         ("", epochs("rows = args.read(epoch)\nloader = load(rows)\n" + BATCHES)),
         ("", epochs("loader = load(args.read(epoch))\n" + BATCHES)),
         ("loader = DataLoader(rows, batch_size=4, shuffle=True)\n", epochs()),

@@ -223,15 +223,15 @@ def _close(frame: Frame, loop: _Loop, is_over_epochs: bool) -> None:
             continue
         del notes.open[key]
         is_new = id(found.sampler.call) in made | inside
-        if is_new and not _is_made_alike(notes, loop, found.sampler):
+        if is_new and not _is_made_alike(frame, loop, found.sampler):
             continue
         if use is not Use.OTHER and not may_mix(frame, loop.body, found.sampler):
             _emit(frame, loop, found, use is Use.YIELDED, is_new)
 
 
-def _is_made_alike(notes: Passes, loop: _Loop, sampler: ShufflingSampler) -> bool:
-    remade = notes.remade.get(id(sampler.call))
-    return remade is not None and is_alike(loop, remade)
+def _is_made_alike(frame: Frame, loop: _Loop, sampler: ShufflingSampler) -> bool:
+    remade = frame.trace.notes.of(Passes).remade.get(id(sampler.call))
+    return remade is not None and is_alike(frame.module.tree, loop, remade)
 
 
 def _emit(frame: Frame, loop: _Loop, found: Pass, is_yielded: bool, is_new: bool) -> None:

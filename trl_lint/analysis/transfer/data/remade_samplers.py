@@ -6,6 +6,7 @@ for epoch in range(10):
     sampler = DistributedSampler(rows, seed=epoch)      another order each time
     rows = load(epoch)                                  other rows each time
     rows.mix()                                          other rows, perhaps
+    load_others()                                       the same, if a function here has `global rows`
 """
 
 from __future__ import annotations
@@ -54,10 +55,16 @@ def made_below(function: FunctionInfo, made: Remade, node: cst.CSTNode) -> Remad
     return Remade(node, rows.value) if isinstance(rows, cst.Name) else None
 
 
-def is_alike(loop: cst.For | cst.While, made: Remade) -> bool:
+def is_alike(file: cst.Module, loop: cst.For | cst.While, made: Remade) -> bool:
     """Whether each turn of a loop makes the same sampler of the same rows."""
     turns = names_in(loop.target) if isinstance(loop, cst.For) else set()
-    return made.rows not in turns and _is_untouched(loop.body, made)
+    return made.rows not in turns | _bound_from_inside(file) and _is_untouched(loop.body, made)
+
+
+def _bound_from_inside(file: cst.Module) -> set[str]:
+    """The names outside of them that functions of a file bind: the loop may call one of these functions."""
+    declared: list[cst.Global | cst.Nonlocal] = [*of_class(file, cst.Global), *of_class(file, cst.Nonlocal)]
+    return {item.name.value for each in declared for item in each.names}
 
 
 def _is_untouched(code: cst.CSTNode, made: Remade) -> bool:
