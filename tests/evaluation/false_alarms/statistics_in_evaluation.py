@@ -17,6 +17,7 @@ class Averaging:
             self.net(batch).sum().backward()
             if dist.get_rank() == 0:
                 self.evaluate(extra)
+                self.evaluate_otherwise(extra)
             if dist.get_rank() == 0:
                 self.show(extra)  # expect: TRL006
 
@@ -24,6 +25,11 @@ class Averaging:
         self.net.eval()
         print(self.net(extra).shape)
         self.net.train()
+
+    def evaluate_otherwise(self, extra):
+        self.net.train(False)
+        print(self.net(extra).shape)
+        self.net.train(True)
 
     def show(self, extra):
         self.net.eval()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_of
-from trl_lint.analysis.program.syntax import below, is_literal_none
+from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import ModelRole
@@ -59,14 +59,21 @@ def sends_nothing_forward(frame: Frame, model: Value, node: cst.CSTNode) -> bool
 
 def _is_evaluated_by(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a function has told the model that it calls to evaluate, and not to train again before the call."""
-    model = node.func if isinstance(node, cst.Call) else None
+    if not isinstance(node, cst.Call):
+        return False
+    model = node.func
     if isinstance(model, cst.Attribute) and model.attr.value == _FORWARD:
         model = model.value
-    mode = ""
-    for each in below(root):
+    told = None
+    for each in of_class(root, cst.Call):
         if each is node:
             break
-        if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and model is not None:
-            is_told = each.func.attr.value in SWITCH_MODES and each.func.value.deep_equals(model)
-            mode = each.func.attr.value if is_told else mode
-    return mode == _EVALUATES
+        match each:
+            case cst.Call(cst.Attribute(receiver, cst.Name(mode))) if mode in SWITCH_MODES:
+                told = each if receiver.deep_equals(model) else told
+    return told is not None and (last_name(told.func) == _EVALUATES or _is_off(told))
+
+
+def _is_off(switch: cst.Call) -> bool:
+    """`model.train(False)`, by which a model is told to evaluate, too."""
+    return any(isinstance(each.value, cst.Name) and each.value.value == "False" for each in switch.args)
