@@ -164,6 +164,12 @@ def test_an_option_for_the_number_of_gpus_is_what_the_launches_give(
     assert bool(findings_in(tmp_path, files, "train.py", "TRL008")) is is_written_by_all
 
 
+def test_a_default_that_python_refuses_is_not_known(tmp_path):
+    option = OPTION.replace("default=1", "default={[]: 1}")
+    files = {"train.py": IMPORTS + option + CHOSEN[0] + TRAIN, "run.sh": f"{LAUNCH}\n"}
+    assert findings_in(tmp_path, files, "train.py", "TRL018") == []
+
+
 def test_a_model_from_another_file_is_reported_where_it_is_passed_on(tmp_path):
     loads = IMPORTS + "def load(name):\n    " + LOAD.replace("model =", "return")
     files = {"models.py": loads, "train.py": IMPORTS + "from models import load\nmodel = load('m')\n" + TRAIN, **ON_TWO}

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.literal_tests import UNKNOWN, literal, outcome, tests_around
+from trl_lint.analysis.program.idioms.made_without import ADDS_OPTION
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors, assignments, keyword_value, last_name, of_class
@@ -25,7 +26,7 @@ from trl_lint.domain.engines import GivenOptions
 from trl_lint.knowledge.backends import SPREADING
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT, WORLD_FIELD
 
-_ADDS_OPTION, _CHOOSES_PLACES = "add_argument", "device_map"
+_CHOOSES_PLACES = "device_map"
 
 
 class OptionTest(NamedTuple):
@@ -90,7 +91,7 @@ def _options(module: Module) -> dict[str, object]:
     """The options that a file adds to its command, with their defaults, by the name of the attribute."""
     found: dict[str, object] = {}
     for call in of_class(module.tree, cst.Call):
-        if last_name(call.func) == _ADDS_OPTION:
+        if last_name(call.func) == ADDS_OPTION:
             for each in call.args:
                 text = each.value.evaluated_value if isinstance(each.value, cst.SimpleString) else None
                 if each.keyword is None and isinstance(text, str) and text.startswith("--"):

@@ -36,7 +36,7 @@ def literal(module: Module, value: cst.BaseExpression | None) -> object:
         return UNKNOWN
     try:
         return ast.literal_eval(module.tree.code_for_node(value).strip())
-    except (SyntaxError, ValueError):
+    except (SyntaxError, TypeError, ValueError):  # such as `{[]: 1}`
         return UNKNOWN
 
 
