@@ -32,7 +32,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.notes import noted
-from trl_lint.analysis.program.syntax import assignments, last_name, of_class
+from trl_lint.analysis.program.syntax import assignments, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.transfer.models import trained_apart
@@ -137,7 +137,15 @@ def keep_by_any_name(frame: Frame, cls: ClassInfo, value: Value) -> None:
 def keeps_options(frame: Frame, cls: ClassInfo) -> bool:
     """Whether the objects of a class keep options of the program as attributes, and nothing else without a name."""
     kept = frame.read_attribute(cls, _BY_ANY_NAME)
-    return kept is not None and kept.rank == ranks.SETTING
+    return kept is not None and kept.rank == ranks.SETTING and not any(map(_sets_otherwise, cls.project_lineage()))
+
+
+@noted
+def _sets_otherwise(cls: ClassInfo) -> bool:
+    """`object.__setattr__(self, name, value)`, `vars(self)[name] = value`: nobody knows what has which name."""
+    items = [target.value for target, _ in assignments(cls.node) if isinstance(target, cst.Subscript)]
+    is_in_dict = any(last_name(callee_of(each)) in ("__dict__", "vars") for each in items)
+    return is_in_dict or "__setattr__" in names_in(cls.node)
 
 
 def kept_option(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
