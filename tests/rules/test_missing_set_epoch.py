@@ -128,6 +128,8 @@ def test_loops_in_the_same_order(made, loops, place):
         (SAMPLER + LOADER, epochs(head="for group in args.groups:\n")),
         (SAMPLER + LOADER + "loader = Accelerator().prepare(loader)\n", epochs()),
         ("", epochs(SAMPLER.replace("rows)", "rows, seed=epoch)") + LOADER + BATCHES)),
+        ("", epochs(SAMPLER + "sampler.seed = epoch\n" + LOADER + BATCHES)),
+        (SAMPLER + LOADER, epochs("sampler.seed += 1\n" + BATCHES)),
         ("", epochs("rows = args.read(epoch)\n" + SAMPLER + LOADER + BATCHES)),
         ("", epochs("rows.mix()\n" + SAMPLER + LOADER + BATCHES)),
         ("", epochs(SAMPLER + LOADER + BATCHES, head="for rows in args.parts:\n")),

@@ -114,9 +114,10 @@ BASES_OF_DATA = frozenset({"abc.ABC", "object", "torch.utils.data.Dataset", "typ
 OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
 # Wrappers whose objects no value tells from a bare model, as they pass attributes on.
 SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", FULLY_SHARD})
-# What tells samplers the epoch, in the code of a program: a call, an assignment, or the name of the method. Not the
-# definition of the method in a sampler of its own, nor what that calls of its base: they tell nothing until called.
-TELLS_EPOCH = rb"(?<!def )(?<!super\(\)\.)set_epoch|sampler\.epoch\b"
+# What tells samplers the epoch, in the code of a program (a call, an assignment, or the name of the method), or gives
+# them another seed. Not the definition of the method in a sampler of its own, nor what that calls of its base, as they
+# tell nothing until called.
+TELLS_EPOCH = rb"(?<!def )(?<!super\(\)\.)set_epoch|sampler\.(?:epoch|seed)\b"
 # What such a sampler was told, and the method of the generator that it seeds with it.
 EPOCH = "epoch"
 SEEDS = "manual_seed"
