@@ -31,17 +31,16 @@ _SEEDS = rb"(?i)seed\w*\("
 def gives_all_rows(frame: Frame) -> bool:
     """Whether all loaders of the object, or of the function, are such ones, as far as their names and calls show."""
     found = [*_of_object(frame), *_of_function(frame)]
-    samplings = [each.sampler for each in found if isinstance(each, LoaderValue) and not _has_own_rows(each)]
-    if not found or len(found) != len(samplings):
+    samplers = [each.sampler for each in found if isinstance(each, LoaderValue) and not _has_own_rows(each)]
+    plain = [each for each in samplers if isinstance(each, NoSampler)]
+    if not found or len(plain) != len(found):
         return False
-    plain = [each for each in samplings if isinstance(each, NoSampler)]
-    is_ordered = all(each.shuffles is False for each in plain) or frame.module.program_mentions(_SEEDS)
-    return len(plain) == len(found) and is_ordered
+    return all(each.shuffles is False for each in plain) or frame.module.program_mentions(_SEEDS)
 
 
 def _of_object(frame: Frame) -> Iterator[Value | None]:
-    names = () if frame.cls is None else frame.cls.assigned()
-    return (frame.read_attribute(frame.cls, each) for each in names if frame.cls is not None and IS_LOADER.fits(each))
+    if frame.cls is not None:
+        yield from (frame.read_attribute(frame.cls, each) for each in frame.cls.assigned() if IS_LOADER.fits(each))
 
 
 def _of_function(frame: Frame) -> Iterator[Value | None]:
