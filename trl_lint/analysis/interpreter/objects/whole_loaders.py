@@ -19,13 +19,11 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import assignments
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.loader_samplers import NoSampler
-from trl_lint.knowledge.heuristics import IS_LOADER
+from trl_lint.knowledge.heuristics import IS_LOADER, SEEDS_ALL
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
-
-_SEEDS = rb"(?i)seed\w*\("
 
 
 def gives_all_rows(frame: Frame) -> bool:
@@ -35,7 +33,7 @@ def gives_all_rows(frame: Frame) -> bool:
     plain = [each for each in samplers if isinstance(each, NoSampler)]
     if not found or len(plain) != len(found):
         return False
-    return all(each.shuffles is False for each in plain) or frame.module.program_mentions(_SEEDS)
+    return all(each.shuffles is False for each in plain) or frame.module.program_mentions(SEEDS_ALL.pattern.encode())
 
 
 def _of_object(frame: Frame) -> Iterator[Value | None]:
