@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.project.passed_arguments import argument_for
-from trl_lint.analysis.program.syntax import below, keyword_value, last_name, names_in, of_class, value_names
+from trl_lint.analysis.program.project.passed_arguments import argument_at, argument_for
+from trl_lint.analysis.program.syntax import below, last_name, names_in, nonlocal_names, of_class, value_names
 from trl_lint.knowledge.torch_distributed import COUNTS, DATA_OF_SAMPLER, SEED_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -38,13 +38,10 @@ class Remade:
 
 def made_here(call: cst.CSTNode) -> Remade | None:
     """What a call of the class makes, if it has no seed, and its rows a name."""
-    if not isinstance(call, cst.Call) or any(each.star for each in call.args):
+    if not isinstance(call, cst.Call) or argument_at(call, *SEED_OF_SAMPLER) is not None:
         return None
-    position, name = DATA_OF_SAMPLER
-    places = [each.value for each in call.args if each.keyword is None]
-    rows = keyword_value(call, name) or next(iter(places[position:]), None)
-    is_seeded = keyword_value(call, SEED_OF_SAMPLER[1]) is not None or len(places) > SEED_OF_SAMPLER[0]
-    return Remade(call, rows.value) if isinstance(rows, cst.Name) and not is_seeded else None
+    rows = argument_at(call, *DATA_OF_SAMPLER)
+    return Remade(call, rows.value) if isinstance(rows, cst.Name) else None
 
 
 def made_below(function: FunctionInfo, made: Remade, node: cst.CSTNode) -> Remade | None:
@@ -63,8 +60,7 @@ def is_alike(file: cst.Module, loop: cst.For | cst.While, made: Remade) -> bool:
 
 def _bound_from_inside(file: cst.Module) -> set[str]:
     """The names outside of them that functions of a file bind: the loop may call one of these functions."""
-    declared: list[cst.Global | cst.Nonlocal] = [*of_class(file, cst.Global), *of_class(file, cst.Nonlocal)]
-    return {item.name.value for each in declared for item in each.names}
+    return {item.name.value for each in of_class(file, cst.Global) for item in each.names} | nonlocal_names(file)
 
 
 def _is_untouched(code: cst.CSTNode, made: Remade) -> bool:
