@@ -61,7 +61,7 @@ class SpreadModelTraining(Rule[SpreadModelTrained]):
     def check(self, event: SpreadModelTrained) -> Iterator[Violation]:
         launch = event.module.engines().several_shown
         load = event.model.provenance
-        if not launch or load is None or _is_not_spread_there(event, load):
+        if not launch or load is None:
             return
         is_here = load.module is event.module
         yield Violation(
@@ -78,13 +78,3 @@ class SpreadModelTraining(Rule[SpreadModelTrained]):
             ),
             cause=id(load.node),
         )
-
-
-def _is_not_spread_there(event: SpreadModelTrained, load: Step) -> bool:
-    """Whether an option decides that the model is spread, and not all launches of several processes give it so."""
-    # Loads LibCST, which the command line starts without.
-    from trl_lint.analysis.program.idioms.chosen_by_option import are_met, option_tests
-    from trl_lint.analysis.program.project.project import Module
-
-    tests = option_tests(load.module, load.node) if isinstance(load.module, Module) else ()
-    return bool(tests) and not are_met(tests, event.module.engines().given_options)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.state.frame import Frame
@@ -60,7 +61,5 @@ def _is_launched(frame: Frame, call: cst.Call, method: str) -> bool:
     launcher = _STARTS.get(library_function_of(frame, call.func))
     if launcher is None:
         return False
-    position, keyword = launcher.function
-    by_name = [each.value for each in call.args if each.keyword is not None and each.keyword.value == keyword]
-    by_place = [each.value for each in call.args[position : position + 1] if each.keyword is None and not each.star]
-    return any(self_attribute(each) == method for each in (*by_name, *by_place))
+    function = argument_at(call, *launcher.function)
+    return function is not None and self_attribute(function) == method

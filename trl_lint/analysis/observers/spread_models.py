@@ -6,6 +6,8 @@ Events of a program:
     trainer = Trainer(model, args)       SpreadModelTrained
     model = accelerator.prepare(model)   SpreadModelTrained
 
+None if an option for the number of GPUs chooses the device map, and the launches do not give it so.
+
 A Trainer wraps no such model. If the objects of its class get no other, their hooks ask the bare model:
 
     def compute_loss(self, model, inputs): model.device
@@ -19,6 +21,8 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, Event, PassedToPipeline, SpreadModelTrained
 from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.idioms.chosen_by_option import are_met, option_tests
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.model_roles import is_spread, is_trained
 from trl_lint.domain.values import UNKNOWN
@@ -29,7 +33,6 @@ from trl_lint.knowledge.schema import Function, Transfer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
@@ -66,7 +69,7 @@ class SpreadModels(Observer["Frame"]):
                 _emit(frame, value, f"`{name.rpartition('.')[2]}`", node)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        return [each for each in events if not (isinstance(each, _OF_WRAPPERS) and _asks_bare_model(each))]
+        return [each for each in events if not _is_of_bare_model(each) and not _is_not_spread_there(each)]
 
 
 def _note_given(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
@@ -78,13 +81,20 @@ def _note_given(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
         frame.engine.note_stored(GivenToTrainers, cls, given.spread, given.others)
 
 
-def _asks_bare_model(event: AttributeAsked | AttributeRead | PassedToPipeline) -> bool:
+def _is_of_bare_model(event: Event) -> bool:
     """Whether a hook of a Trainer asks its own model, and all objects of the class have one that is not wrapped."""
     cls = event.function.cls if event.function is not None else None
-    if cls is None or not is_trained(event.model):
+    if not isinstance(event, _OF_WRAPPERS) or cls is None or not is_trained(event.model):
         return False
     given = cls.notes.of(GivenToTrainers)
     return given.spread and not given.others
+
+
+def _is_not_spread_there(event: Event) -> bool:
+    """Whether an option decides that a model is spread, and not all launches of several processes give it so."""
+    load = event.model.provenance if isinstance(event, SpreadModelTrained) else None
+    tests = option_tests(load.module, load.node) if load is not None and isinstance(load.module, Module) else ()
+    return bool(tests) and not are_met(tests, event.module.engines().given_options)
 
 
 def _emit(frame: Frame, model: Value | None, receiver: str, node: cst.CSTNode) -> None:
