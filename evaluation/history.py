@@ -157,7 +157,13 @@ def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Ver
     release = project(case["buggy_release"], case.get("package", PACKAGE))
     for site in case["sites"]:
         found = release.findings(site["file"], case["rule"])
-        yield _site_verdict(case, group, site, site["line"], found, causes)
+        yield _site_verdict(case, group, site, _place_of(site, found), found, causes)
+
+
+def _place_of(site: dict, findings: Sequence[Finding]) -> int:
+    """The line of a site; the one where its value is used, if the finding stands there."""
+    used = site.get("told_at")
+    return used if used and not found_at(findings, site["line"]) and found_at(findings, used) else site["line"]
 
 
 def expected_of(site: dict) -> Outcome:

@@ -113,6 +113,16 @@ def test_a_miss_carries_its_noted_cause(monkeypatch):
     assert (site.right, site.note) == (False, "the base is out of sight")
 
 
+@pytest.mark.parametrize(("lines", "found"), [([8], True), ([20], True), ([21], False)])
+def test_a_site_may_be_told_where_its_value_is_used(monkeypatch, lines, found):
+    monkeypatch.setattr(history, "project", lambda version, package="trl": FakeProject(lines))
+    entry = case([])
+    entry["sites"][0]["told_at"] = 20
+    site, _ = history.judge_case(entry, {}, {})
+    assert site.found is found
+    assert site.place.endswith("a.py:8" if lines != [20] else "a.py:20")
+
+
 @pytest.mark.parametrize(
     ("expected", "lines", "by_default", "code", "said"),
     [
