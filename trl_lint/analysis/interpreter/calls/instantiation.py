@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.calls import callbacks, library_calls
 from trl_lint.analysis.interpreter.objects import (
     given_fields,
+    models_of_trainers,
     own_wrappers,
     passed_models,
     settings_objects,
@@ -75,6 +76,7 @@ def _instantiate(
     for each in cls.lineage():
         passed_models.note_losses(frame, each.name if isinstance(each, ClassInfo) else each or "", args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
+        models_of_trainers.note(frame, cls, args)
         frame.trace.launch(Step(frame.module, node, "each process creates this trainer"), node)
     init = None if records.generates_init(cls) else cls.find("__init__")
     is_run = init is not None and (

@@ -8,7 +8,13 @@ from itertools import chain
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import none_tests
-from trl_lint.analysis.interpreter.objects import attributes, given_wrappers, model_outputs, own_wrappers
+from trl_lint.analysis.interpreter.objects import (
+    attributes,
+    given_wrappers,
+    model_outputs,
+    models_of_trainers,
+    own_wrappers,
+)
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, values_of_dicts
 from trl_lint.analysis.program.definitions.model_attributes import learned_parts, runs_a_part
 from trl_lint.analysis.program.definitions.objects import (
@@ -31,7 +37,6 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import (
-    exchanging_models,
     frozen_models,
     gradients,
     synchronising_methods,
@@ -145,11 +150,8 @@ def _computed(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) ->
     """What a model computes from its inputs, in its forward pass or in a method such as `encode`."""
     args = _read(model, args)
     value = output_of(frame, args)
-    if isinstance(model, ProjectModel) and value.rank.differs and is_reduced(model.cls):
-        value = value.replace(rank=ranks.AGREED)
-    elif isinstance(model, ProjectModel) and value.rank.differs and exchanging_models.exchanges(frame, model.cls):
-        value = value.replace(rank=ranks.UNKNOWN)
-    elif value.rank.differs and _is_given_an_exchange(args):
+    value = value.replace(rank=models_of_trainers.of_output(frame, model, value.rank))
+    if value.rank.differs and _is_given_an_exchange(args):
         value = UNKNOWN
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
