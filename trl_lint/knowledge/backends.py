@@ -34,6 +34,16 @@ NAMES_BACKEND = ("ddp_backend",)
 MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 # Functions that choose the GPU of this process: it is `cuda:0` if all processes choose that one.
 CHOOSE_GPU = frozenset({"torch.cuda.set_device"})
+# Code that lets each process see or use a GPU of its own, or has a library do so. A file of the program may do it for
+# all of them.
+# Source: https://docs.pytorch.org/docs/stable/distributed.html#launch-utility (`torch.cuda.set_device`); Accelerate and
+# DeepSpeed set it where they start (accelerate/state.py, deepspeed/comm/torch.py)
+GIVES_OWN_GPU = (
+    rb"\bset_device|VISIBLE_DEVICES|\bset_default_device\b|\bcuda\.device\(|SLURM_|\bsubmitit\b|\bray\b|\bhorovod\b"
+    rb"|\bdeepspeed\b|\baccelerate\b|\blightning\b|\bpytorch_lightning\b|\btorch_xla\b|\bTrainingArguments\b"
+)
+# Code that is written for several processes on one machine.
+COUNTS_LOCAL_RANKS = rb"(?i)\blocal_?(?:process_)?(?:rank|index)|\.spawn\("
 # Functions that tell whether there are GPUs.
 FIND_GPUS = frozenset({"torch.cuda.is_available"})
 # Code that a class of these runs is one process, unless it starts others itself: a test, and what a server of cog asks,

@@ -27,6 +27,7 @@ from trl_lint.knowledge import (
     shell_commands,
     speechbrain,
     torch,
+    torch_distributed,
 )
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.launcher_variables import GLOBAL_RANK_VARIABLES, REQUIRED_VARIABLES
@@ -129,6 +130,7 @@ GLOBAL_RANKS = either(
 )
 # A file that chooses a device contains these.
 DEVICES = (b"cuda", b"device")
+WRAPS_FOR_PROCESSES = named((torch_distributed.DDP, torch_distributed.FSDP))
 PREPARATIONS = named(_rows(Preparation), ".{}")
 DATASETS = (b"atasets", b"dataset")
 TRAINED_ON = named(random_draws.TRAINED_ON)

@@ -46,6 +46,9 @@ _NN = "torch/distributed/nn/functional.py"
 MODULE = "torch.distributed"
 DDP = "torch.nn.parallel.DistributedDataParallel"
 DATA_PARALLEL = "torch.nn.DataParallel"
+# The parameters of DDP and of FSDP for the model, and of DDP for the GPU of the process.
+WRAPPED_MODULE = (0, "module")
+DEVICE_IDS = "device_ids"
 # The parameter of DDP, of FSDP and of calls that save or load in parts, for the ranks that take part; by default, all.
 PROCESS_GROUP = "process_group"
 # The argument with which a collective returns before it is done; `wait` of its result waits for it.

@@ -12,10 +12,15 @@ It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`, or
 processes; `node * gpus + gpu` once it is passed to `init_process_group` as `rank`) used as a device index, in the text
 of a device (`cuda:3`) that a function returns, or for `map_location`.
 
+And it reports a model that `DistributedDataParallel` or FSDP gets on a GPU that is the same for all processes: one that
+is moved by `.cuda()`, or to `cuda` or `cuda:0`, in a program that never calls `torch.cuda.set_device`.
+
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
 With a tensor on the CPU, nccl reports `No backend type associated with device type cpu`; with one on `cuda:0`, the
-other processes fail or wait forever. On one process, or with gloo on a machine without GPUs, the same code works. The
+other processes fail or wait forever. On one process, or with gloo on a machine without GPUs, the same code works. A
+model on the first GPU in all processes lets NCCL fail (`Duplicate GPU detected`), where it does not fill that GPU's
+memory before. The
 global rank is a valid device index on the first node only: process 8 of two nodes with 8 GPUs each asks for `cuda:8`.
 
 ## Example
@@ -62,6 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from trl_lint.analysis.device_events import WrappedOnSharedGpu
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
 from trl_lint.analysis.observers.backends import (
     is_on_one_node,
@@ -75,6 +81,7 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.provenance import NamedByRank, RemainderOfRank, Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.backends import COUNTS_LOCAL_RANKS
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
@@ -83,16 +90,18 @@ from trl_lint.wording.shown_code import shown_source
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
 
-class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]):
+class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen | WrappedOnSharedGpu]):
     code = "TRL011"
     name = "wrong-device-collective"
     consequences = (Consequence.CRASH,)
 
-    def check(self, event: CollectiveCalled | StepReturned | DeviceChosen) -> Iterator[Violation]:
+    def check(self, event: CollectiveCalled | StepReturned | DeviceChosen | WrappedOnSharedGpu) -> Iterator[Violation]:
         if isinstance(event, CollectiveCalled):
             yield from _communicated(event) if event.row.fails else ()  # else it moves them there itself
         elif isinstance(event, StepReturned):
             yield from _returned(event)
+        elif isinstance(event, WrappedOnSharedGpu):
+            yield from _shared(event)
         elif not _is_on_one_node(event):
             yield _chosen(event)
 
@@ -157,6 +166,23 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
         provenance=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
         help=f"create it {said('device', event)}, or move it there before it is returned",
         metric=event.what,
+    )
+
+
+def _shared(event: WrappedOnSharedGpu) -> Iterator[Violation]:
+    if is_one_process(event.function) or not takes_gpu_only(event.module, by_torch=True, on_gpus=event.on_gpus):
+        return
+    is_for_several = event.module.engines().several_shown or event.module.mentions(COUNTS_LOCAL_RANKS)
+    yield Violation(
+        event=event,
+        message=(
+            f"`{event.wrapper}` gets a model on `{event.place}`, which is the first GPU in every process, as nothing "
+            "gives a process a GPU of its own: with several processes on one machine NCCL fails, or that GPU runs out "
+            "of memory"
+        ),
+        provenance=None,
+        help='call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before anything is moved to `cuda`',
+        by_default=None if is_for_several else False,  # each machine may have one process
     )
 
 

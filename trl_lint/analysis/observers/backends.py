@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.device_events import WrappedOnSharedGpu
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 
+# What uses the process group, and says whether the program that runs it has started one for GPUs.
+_USE_GROUP = (CollectiveCalled, WrappedOnSharedGpu)
+
+
 class Backends:
     """What a file, or a run, shows of its backend.
 
@@ -68,7 +73,7 @@ class Backends:
 
 
 class BackendChoice(Observer["Frame"]):
-    needed_by = frozenset({CollectiveCalled})  # to know whether an operand is on the wrong device
+    needed_by = frozenset(_USE_GROUP)  # to know whether an operand is on the wrong device
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
@@ -81,14 +86,14 @@ class BackendChoice(Observer["Frame"]):
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """A collective in a helper uses the process group that the program has started, or the Trainer that runs it."""
-        if not any(isinstance(each, CollectiveCalled) for each in events):
+        if not any(isinstance(each, _USE_GROUP) for each in events):
             return events
         runs = [trace.notes.of(Backends) for trace in called_traces(program)]
         if any(each.takes_cpu for each in runs):
             return events
         if not (any(each.moves_gpu for each in runs) or _is_run_by_library(program.module)):
             return events
-        return [replace(each, on_gpus=True) if isinstance(each, CollectiveCalled) else each for each in events]
+        return [replace(each, on_gpus=True) if isinstance(each, _USE_GROUP) else each for each in events]
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         """Inside `with torch.device(…)` tensors are created on that device."""

@@ -1,0 +1,154 @@
+"""TRL011: a model that is wrapped on a GPU which all processes of a machine take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint import api
+from trl_lint.findings import Finding
+from trl_lint.settings import EVERY_RULE, Settings
+
+PROGRAM = """\
+import argparse
+import os
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(args):
+    dist.init_process_group("nccl")
+    local_rank = int(os.environ["LOCAL_RANK"])
+    {setup}
+    {wrap}
+    train(model)
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda")
+main(parser.parse_args())
+"""
+CPU_OR_GPU = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+WRAP = "model = DDP(Net().to(device))"
+
+
+def program(setup: str, wrap: str = WRAP) -> str:
+    return PROGRAM.format(setup=setup, wrap=wrap.replace("\n", "\n    "))
+
+
+def check(folder: Path, texts: dict[str, str], *, all_rules: bool = False) -> list[Finding]:
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "pyproject.toml").touch()
+    settings = Settings(root=folder, select=(EVERY_RULE,)) if all_rules else Settings(root=folder)
+    return api.check(folder, settings)
+
+
+@pytest.mark.parametrize(("setup", "wrap", "place"), [
+    (CPU_OR_GPU, WRAP, "cuda"),
+    ('device = "cuda:0"', WRAP, "cuda:0"),
+    ('device = torch.device("cuda", 0)', WRAP, "cuda:0"),
+    ("device = torch.device(args.device)", WRAP, "cuda"),
+    ("device = args.device", "model = FSDP(Net().to(device))", "cuda"),
+    ("model = Net().cuda()", "model = DDP(model, device_ids=[local_rank])", "cuda"),
+    ("model = Net(); model.cuda()", "model = DDP(model)", "cuda"),
+    ("model = Net().cuda().to(torch.bfloat16)", "model = DDP(model)", "cuda"),
+    ("model = Net(); model.to(torch.device('cuda:0')).train()", "model = DDP(model)", "cuda:0"),
+    ("model = Net()", "model = DDP(model, device_ids=[0])", "cuda:0"),
+    ("model = Net().cuda()", "if dist.get_world_size() > 1:\n    model = DDP(model)", "cuda"),
+])  # fmt: skip
+def test_a_model_on_the_first_gpu_of_all_processes_is_reported(tmp_path, setup, wrap, place):
+    [finding] = check(tmp_path, {"train.py": program(setup, wrap)})
+    assert (finding.code, finding.by_default) == ("TRL011", True)
+    assert finding.message == (
+        f"`{'FullyShardedDataParallel' if 'FSDP' in wrap else 'DistributedDataParallel'}` gets a model on `{place}`, "
+        "which is the first GPU in every process, as nothing gives a process a GPU of its own: with several processes "
+        "on one machine NCCL fails, or that GPU runs out of memory"
+    )
+    assert finding.help == (
+        'call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before anything is moved to `cuda`'
+    )
+
+
+@pytest.mark.parametrize(("setup", "wrap"), [
+    ("torch.cuda.set_device(local_rank); device = 'cuda'", WRAP),
+    ("os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank); device = 'cuda'", WRAP),
+    ("device = torch.device('cuda', local_rank)", WRAP),
+    ("device = f'cuda:{local_rank}'", WRAP),
+    ("device = choose(args)", WRAP),
+    ("device = args.gpu", WRAP),
+    ("device = 'cpu'", WRAP),
+    (f"{CPU_OR_GPU}; device = torch.device(f'cuda:{{local_rank}}') if local_rank >= 0 else device", WRAP),
+    ("model = Net().cuda(local_rank)", "model = DDP(model)"),
+    ("model = Net().cuda()", "model.to(local_rank)\nmodel = DDP(model)"),
+    ("model = Net()", "model = DDP(model)"),
+    ("model = Net().cuda()", "model = torch.nn.DataParallel(model)"),
+    ("with torch.cuda.device(local_rank): model = Net().cuda()", "model = DDP(model)"),
+])  # fmt: skip
+def test_a_gpu_of_the_process_and_what_is_unknown_are_not_reported(tmp_path, setup, wrap):
+    assert [each.code for each in check(tmp_path, {"train.py": program(setup, wrap)})] == []
+
+
+def test_a_parameter_is_unknown_whatever_the_module_has_of_that_name(tmp_path):
+    text = program("", "model = wrapped(Net(), choose())") + (
+        'device = "cuda"\n\n\ndef wrapped(net, device):\n    return DDP(net.to(device))\n'
+    )
+    assert check(tmp_path, {"train.py": text}) == []
+
+
+@pytest.mark.parametrize("backend", ['"gloo"', "args.backend"])
+def test_another_backend_takes_processes_on_one_gpu(tmp_path, backend):
+    assert check(tmp_path, {"train.py": program(CPU_OR_GPU).replace('"nccl"', backend)}) == []
+
+
+def test_without_a_sign_of_several_processes_on_a_machine_it_is_reported_on_request(tmp_path):
+    text = program(CPU_OR_GPU).replace('local_rank = int(os.environ["LOCAL_RANK"])', "pass")
+    assert check(tmp_path, {"train.py": text}) == []
+    assert [each.code for each in check(tmp_path, {"train.py": text}, all_rules=True)] == ["TRL011"]
+
+
+SETUP = "import torch\nimport os\n\n\ndef start():\n    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
+HELPER = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def wrapped(model):
+    return DDP(model.cuda())
+
+
+def average(value):
+    dist.all_reduce(value)
+"""
+CALLER = """\
+import os
+import torch.distributed as dist
+from helper import wrapped
+
+LOCAL_RANK = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+model = wrapped(Net())
+"""
+
+
+@pytest.mark.parametrize("start", ["", "from setup import start\n\nstart()\n"])
+def test_another_file_of_the_program_may_choose_the_gpu(tmp_path, start):
+    texts = {"setup.py": SETUP, "train.py": start + program(CPU_OR_GPU)}
+    assert [each.path.endswith("train.py") for each in check(tmp_path, texts)] == [True] * (not start)
+
+
+@pytest.mark.parametrize("start", ["", "from setup import start\n\nstart()\n"])
+def test_a_helper_is_run_on_the_gpu_that_its_caller_chooses(tmp_path, start):
+    texts = {"setup.py": SETUP, "helper.py": HELPER, "train.py": start + CALLER}
+    findings = check(tmp_path, texts, all_rules=True)
+    assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 7)] * (not start)
+
+
+def test_a_unit_test_is_one_process(tmp_path):
+    text = program(CPU_OR_GPU).replace("def main(args)", "def test_main(args)").replace("\nmain(", "\ntest_main(")
+    assert check(tmp_path, {"test_train.py": text}) == []

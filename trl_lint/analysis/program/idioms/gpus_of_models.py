@@ -1,0 +1,137 @@
+"""The GPU that code puts a model onto before it is wrapped, if all processes that run the code take the same one.
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = Net().to(device)                    "cuda", the first GPU unless something else chooses another one
+model.cuda()                                "cuda"
+model.to(args.device)                       "cuda:0", if that is what the option is by default
+model.to(f"cuda:{rank}"); model.cuda(gpu)   unknown
+DDP(model, device_ids=[0])                  "cuda:0"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.option_defaults import option_default
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.passed_arguments import argument_at
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import (
+    assigned_once,
+    assignments,
+    keyword_value,
+    last_name,
+    of_class,
+    precedes,
+)
+from trl_lint.knowledge.backends import FIND_GPUS
+from trl_lint.knowledge.torch_distributed import DEVICE_IDS, WRAPPED_MODULE
+
+_MOVES = frozenset({"cuda", "to"})
+_GPU = re.compile(r"cuda(?::\d+)?")
+_ASKS = frozenset(name.rpartition(".")[2] for name in FIND_GPUS)
+
+
+def shared_gpu(module: Module, root: cst.CSTNode, function: FunctionInfo | None, wrapper: cst.Call) -> str:
+    """The GPU of a model that a call wraps, as it is written; "" if it is unknown, or may be each process's own."""
+    read = _GpuNames(module, root, function)
+    ids = keyword_value(wrapper, DEVICE_IDS)
+    match ids:
+        case cst.List(elements=[cst.Element(value=only)]) if gpu := read.gpu(only):
+            return gpu
+    model = argument_at(wrapper, *WRAPPED_MODULE)
+    places = [] if model is None else [read.place(each) for each in _moves_before(root, model, wrapper)]
+    return places[-1] if all(places) and places else ""
+
+
+class _GpuNames:
+    """Reads what the expressions of a function say of GPUs."""
+
+    def __init__(self, module: Module, root: cst.CSTNode, function: FunctionInfo | None) -> None:
+        self.module = module
+        self.root = root
+        self.parameters = frozenset(each.name for each in function.parameters) if function is not None else frozenset()
+
+    def place(self, move: cst.Call) -> str:
+        """The GPU of `model.cuda(…)` or `model.to(…)`."""
+        device = argument_at(move, 0, "device")
+        if device is None:
+            return "cuda" if last_name(move.func) == "cuda" and not move.args else ""
+        return self.gpu(device)
+
+    def gpu(self, expression: cst.BaseExpression) -> str:
+        """The GPU that an expression names; "" if it is another device, or none that is known."""
+        name = self._name(expression, depth=4)
+        return name if _GPU.fullmatch(name) else ""
+
+    def _name(self, expression: cst.BaseExpression, depth: int) -> str:
+        match self._resolved(expression) if depth else None:
+            case cst.SimpleString() as text:
+                return str(text.evaluated_value)
+            case cst.Integer(value=number):
+                return f"cuda:{number}"
+            case cst.Attribute() as read:
+                return option_default(self.module, read) or ""
+            case cst.IfExp(test=cst.Call(func=asked), body=chosen) if last_name(asked) in _ASKS:
+                return self._name(chosen, depth - 1)
+            case cst.Call(func=made, args=[cst.Arg(keyword=None, value=kind)]) if last_name(made) == "device":
+                return self._name(kind, depth - 1)
+            case cst.Call(func=made, args=[cst.Arg(value=kind), cst.Arg(value=cst.Integer(value=number))]) if (
+                last_name(made) == "device"
+            ):
+                return f"{self._name(kind, depth - 1)}:{number}"
+        return ""
+
+    def _resolved(self, expression: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What an expression stands for; None if it is a name that is not assigned to once."""
+        if not isinstance(expression, cst.Name):
+            return expression
+        if expression.value in self.parameters:
+            return None
+        here = [value for target, value in assignments(self.root) if _is_name(target, expression.value)]
+        if here:
+            return here[0] if len(here) == 1 else None
+        return assigned_once(self.module.tree, expression.value)
+
+
+def _is_name(target: cst.CSTNode, name: str) -> bool:
+    return isinstance(target, cst.Name) and target.value == name
+
+
+def _moves_before(root: cst.CSTNode, model: cst.BaseExpression, wrapper: cst.Call) -> Iterator[cst.Call]:
+    """The calls that move a model, in the order of the text: where it is assigned, in statements, in the wrapper."""
+    if isinstance(model, (cst.Attribute, cst.Name)):
+        made = [value for target, value in assignments(root) if target.deep_equals(model)]
+        moved = [each.value for each in of_class(root, cst.Expr) if _is_called_on(each.value, model)]
+        moves = {id(move) for each in (*made, *moved) for move in _chain(each)}
+        yield from (each for each in of_class(root, cst.Call) if id(each) in moves and precedes(root, each, wrapper))
+    yield from _chain(model)
+
+
+def _is_called_on(expression: cst.BaseExpression, model: cst.BaseExpression) -> bool:
+    """Whether an expression is a method call of the model, or a chain that begins with one."""
+    while isinstance(expression, cst.Call) and isinstance(expression.func, cst.Attribute):
+        expression = expression.func.value
+        if expression.deep_equals(model):
+            return True
+    return False
+
+
+def _chain(expression: cst.BaseExpression) -> Iterator[cst.Call]:
+    """The moves in a chain of calls: `Net().to(device).train()`, the first one first."""
+    if isinstance(expression, cst.Call) and isinstance(expression.func, cst.Attribute):
+        yield from _chain(expression.func.value)
+        if expression.func.attr.value in _MOVES and not _is_of_type(expression):
+            yield expression
+
+
+def _is_of_type(move: cst.Call) -> bool:
+    """Whether a call changes the type of the numbers only: `model.to(torch.bfloat16)`, `model.to(dtype=dtype)`."""
+    first = argument_at(move, 0, "device")
+    match first:
+        case cst.Attribute(value=cst.Name("torch")):
+            return True
+    return first is None and bool(move.args)
