@@ -49,6 +49,11 @@ such a file and in no other way, and programs that are only launched on one node
 the function asks the launcher for the local rank (`LOCAL_RANK`) as well, or the rank is taken modulo the number of all
 processes, in place of those on its node.
 
+A model on the first GPU is not reported if a file of the program, or one that it imports, names what may give each
+process a GPU of its own: `set_device`, `CUDA_VISIBLE_DEVICES`, SLURM's variables, Accelerate, DeepSpeed, Lightning, Ray
+and the like. It is in the default set if the code names a local rank or starts processes, or if a launch shows several
+on one machine: otherwise, each machine may have one.
+
 A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
 `cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), or where only
