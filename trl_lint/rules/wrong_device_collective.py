@@ -65,6 +65,8 @@ a Trainer's subclass that calls it), and unit tests, which run as one process.
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
   https://github.com/huggingface/trl/pull/515
 - https://docs.pytorch.org/docs/stable/distributed.html#backends
+- https://github.com/pytorch/pytorch/pull/68666 and https://github.com/Peterande/D-FINE/issues/289 (`Duplicate GPU
+  detected`)
 """
 
 from __future__ import annotations
