@@ -1,10 +1,11 @@
-"""Fields that a function sets on objects of unknown class, if the value is the rank, a flag that says whether there
-are several processes, a string that all ranks share, or a number that goes into a copy.
+"""Fields that a function sets on objects of unknown class, if the value is the rank, the number of processes, a flag
+that says whether there are several, a string that all ranks share, or a number that goes into a copy.
 
     args.rank = int(os.environ["RANK"])
     torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
-    args.several = args.world_size > 1           true where there are several processes
+    args.factor = dist.get_world_size()          the number of processes
+    args.several = args.factor > 1               true where there are several processes
     if rank: args.log = False (else: … = True)   differs by the rank (see `flags_by_rank`)
     args = load(path)                            nothing is known of the fields of another object
     opt = args                                   the same object under another name
@@ -43,7 +44,7 @@ from trl_lint.analysis.state import changed_settings, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE, GivenNumber
+from trl_lint.domain.constants import WORLD_FALSE, WORLD_KIND, GivenNumber, World
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -183,8 +184,8 @@ _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def _is_of_world(value: Value) -> bool:
-    """Whether a flag says if there are several processes."""
-    return value.const is WORLD_TRUE or value.const is WORLD_FALSE
+    """Whether it is the number of processes, or a flag that says if there are several."""
+    return isinstance(value.const, World) and value.const is not WORLD_KIND
 
 
 def _is_shared_text(value: Value) -> bool:
