@@ -289,6 +289,21 @@ class Grouped(DistributedSampler):
 
 """
 
+# What such an object is told, it tells its sampler: only what calls its method tells it.
+PASSES_ON = """\
+class Data:
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def set_epoch(
+        self, epoch
+    ):
+        if self.sampler is not None:
+
+            self.sampler.set_epoch(epoch)
+
+"""
+
 
 @pytest.mark.parametrize(
     ("files", "is_reported"),
@@ -298,7 +313,16 @@ class Grouped(DistributedSampler):
         ({"loops.py": LOOPS + "        # set_epoch\n"}, True),
         ({"loops.py": "def begin(loader, epoch):\n    loader.sampler.set_epoch(epoch)\n\n" + LOOPS}, False),
         ({"loops.py": DEFINES + LOOPS}, True),
-        ({"loops.py": DEFINES.replace("super()", "self.inner") + LOOPS}, False),
+        ({"loops.py": PASSES_ON + LOOPS}, True),
+        (
+            {
+                "loops.py": PASSES_ON + LOOPS,
+                "other.py": "import torch.distributed\nfrom train import main\nData(sampler).set_epoch(1)\n",
+            },
+            False,
+        ),
+        ({"loops.py": PASSES_ON + LOOPS.replace("    for", "    Data(loader.sampler).set_epoch(1)\n    for")}, False),
+        ({"loops.py": PASSES_ON + "    def begin(self):\n        self.set_epoch(0)\n\n" + LOOPS}, False),
         (
             {"loops.py": LOOPS, "other.py": "import torch.distributed\nfrom train import main\nsampler.set_epoch(1)\n"},
             False,

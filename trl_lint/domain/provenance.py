@@ -27,6 +27,9 @@ class SourceModule(Protocol):
     @property
     def text(self) -> str: ...
 
+    @property
+    def code(self) -> bytes: ...
+
     def mentions(self, pattern: bytes) -> bool: ...
 
 

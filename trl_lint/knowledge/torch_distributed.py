@@ -118,9 +118,10 @@ OF_OTHER_DATA = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_s
 # Wrappers whose objects no value tells from a bare model, as they pass attributes on.
 SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", FULLY_SHARD})
 # What tells samplers the epoch, in the code of a program (a call, an assignment, or the name of the method), or gives
-# them another seed. Not the definition of the method in a sampler of its own, nor what that calls of its base, as they
-# tell nothing until called.
-TELLS_EPOCH = rb"(?<!def )(?<!super\(\)\.)set_epoch|sampler\.(?:epoch|seed)\b"
+# them another seed. Not a definition of the method, nor what that passes the epoch on to, as it tells nothing until
+# called.
+TELLS_EPOCH = rb"set_epoch|sampler\.(?:epoch|seed)\b"
+DEFINES_SET_EPOCH = rb"(?m)^([ \t]*)def[ \t]+set_epoch\b.*(?:\n(?:\1[ \t]+.*|\1\).*|[ \t\r]*$))*"
 # What such a sampler was told, and the method of the generator that it seeds with it.
 EPOCH = "epoch"
 SEEDS = "manual_seed"

@@ -51,7 +51,7 @@ from trl_lint.analysis.transfer.data.remade_samplers import Remade, is_alike, ma
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import Step, steps
-from trl_lint.knowledge.torch_distributed import COUNTS, DISTRIBUTED_SAMPLER, TELLS_EPOCH
+from trl_lint.knowledge.torch_distributed import COUNTS, DEFINES_SET_EPOCH, DISTRIBUTED_SAMPLER, TELLS_EPOCH
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -334,11 +334,18 @@ def _is_trained_on(loader: Step | None) -> bool:
 def _tells_epoch(event: EpochsAlike, imported: Iterable[Module]) -> bool:
     """Whether a file that the program may consist of tells a sampler the epoch, as far as its text says."""
     files = {id(each): each for each in (event.module, event.sampler.module, event.batches.module, *imported)}
-    if any(each.mentions(TELLS_EPOCH) for each in files.values()):
+    if any(each.mentions(TELLS_EPOCH) and _tells_where_called(each.code) for each in files.values()):
         return True
     stems = {re.escape(each.path.stem.encode()) for each in (event.module, event.sampler.module, event.batches.module)}
     imports = rb"(?s)\b(?:from|import)\b[^\n]*\b(?:" + b"|".join(sorted(stems)) + rb")\b.*(?:" + TELLS_EPOCH + rb")"
-    return event.module.project_mentions(imports) or event.module.program_mentions(TELLS_EPOCH)
+    return event.module.project_mentions(imports, DEFINES_SET_EPOCH) or event.module.program_mentions(
+        TELLS_EPOCH, DEFINES_SET_EPOCH
+    )
+
+
+def _tells_where_called(code: bytes) -> bool:
+    """Whether the code tells an epoch anywhere but in the methods that are called for that: `def set_epoch(…)`."""
+    return re.search(TELLS_EPOCH, re.sub(DEFINES_SET_EPOCH, b"", code)) is not None
 
 
 OBSERVER = EpochOrders()

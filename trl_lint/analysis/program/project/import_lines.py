@@ -69,19 +69,25 @@ def files_with_names(project: Project, path: Path) -> Iterator[Path]:
             yield from imported_files(project, file, project.text(file), names)
 
 
-def program_mentions(project: Project, path: Path, pattern: bytes) -> bool:
+def program_mentions(project: Project, path: Path, pattern: bytes, without: bytes = b"") -> bool:
     """Whether a regular expression matches in the code of a file, of those linted that import it, or of what these do.
 
-    What a file imports is followed through the `__init__` of a package to where it is defined.
+    What a file imports is followed through the `__init__` of a package to where it is defined. without: of this code.
     """
 
     def found() -> bool:
-        wanted, reached = re.compile(pattern), {each: _with_imports(project, each) for each in project.linted}
+        reached = {each: _with_imports(project, each) for each in project.linted}
         programs = [files for each, files in reached.items() if path in files]
-        files = set(_with_imports(project, path)).union(*programs)
-        return any(wanted.search(project.text(each)) and wanted.search(project.code(each)) for each in files)
+        return occurs(project, set(_with_imports(project, path)).union(*programs), pattern, without)
 
-    return project.of_linted((program_mentions, path, pattern), found)
+    return project.of_linted((program_mentions, path, pattern, without), found)
+
+
+def occurs(project: Project, files: Iterable[Path], pattern: bytes, without: bytes) -> bool:
+    """Whether a regular expression matches in the code of files, after what another one matches is taken out."""
+    wanted, left_out = re.compile(pattern), re.compile(without) if without else None
+    codes = (project.code(each) for each in files if wanted.search(project.text(each)))
+    return any(wanted.search(left_out.sub(b"", code) if left_out else code) for code in codes)
 
 
 @noted

@@ -16,7 +16,7 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.project.import_lines import program_mentions
+from trl_lint.analysis.program.project.import_lines import occurs, program_mentions
 from trl_lint.analysis.program.project.import_search import ImportSearch
 from trl_lint.analysis.program.project.nesting import TooDeep
 from trl_lint.analysis.program.project.notes import Notes, NoteT
@@ -52,9 +52,9 @@ class Module:
         # Which engines its project is shown to use, determined on demand.
         self.engines: Callable[[], EnginesInUse] = no_engines
         # Whether any linted file of its project has one of the texts, determined on demand.
-        self.project_mentions: Callable[[bytes], bool] = lambda _: False
+        self.project_mentions: Callable[..., bool] = lambda *_: False
         # The same of the files that import it, and of those that any of these imports.
-        self.program_mentions: Callable[[bytes], bool] = lambda _: False
+        self.program_mentions: Callable[..., bool] = lambda *_: False
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
@@ -256,13 +256,10 @@ class Project(ImportSearch):
         """The result of `work`, which depends on the texts of the linted files; again once there are more of them."""
         return self.notes.cached((key, len(self.linted)), work)
 
-    def mentions_anywhere(self, pattern: bytes) -> bool:
-        """Whether a regular expression matches anywhere in the code of the linted files."""
-        found = partial(self._mentions_anywhere, re.compile(pattern))
-        return self.of_linted((Project.mentions_anywhere, pattern), found)
-
-    def _mentions_anywhere(self, wanted: re.Pattern[bytes]) -> bool:
-        return any(wanted.search(self.code(path)) for path in self.linted if wanted.search(self.text(path)))
+    def mentions_anywhere(self, pattern: bytes, without: bytes = b"") -> bool:
+        """Whether a regular expression matches anywhere in the code of the linted files, but for what another does."""
+        found = partial(occurs, self, self.linted, pattern, without)
+        return self.of_linted((Project.mentions_anywhere, pattern, without), found)
 
     def code(self, path: Path) -> bytes:
         """The content of a file without comments and prose."""
