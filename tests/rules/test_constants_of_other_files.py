@@ -1,4 +1,4 @@
-"""TRL002: a constant of another file that says how many processes there are, whatever its name."""
+"""Constants of another file that say how many processes there are, whatever their name."""
 
 import pytest
 from small_projects import found, written
@@ -63,3 +63,63 @@ def test_it_decides_about_the_wrapper(tmp_path, world, read, is_reported):
     files = {"constants.py": CONSTANTS.format(world=world), "task.py": TASK.format(read=read), "main.py": MAIN}
     codes = [code for _, _, code in found(written(tmp_path, files))]
     assert codes == ["TRL002"] * is_reported
+
+
+EXTENSION = """\
+import os
+
+import torch.distributed as dist
+
+my_rank = -1
+my_size = {alone}
+
+
+def start():
+    global my_rank, my_size
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        dist.init_process_group("nccl")
+        my_rank, my_size = dist.get_rank(), dist.get_world_size()
+    else:
+        my_rank, my_size = 0, 1
+
+
+def barrier():
+    if my_size > 1:
+        dist.barrier()
+"""
+OTHERWISE = """
+
+def start_otherwise():
+    global my_size
+    my_size = int(input())
+
+
+start_otherwise()
+"""
+PROGRAM = """\
+import torch.distributed as dist
+
+import extension
+
+extension.start()
+extension.barrier()
+if extension.my_rank == 0:
+    extension.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("extension", "is_reported"),
+    [
+        (EXTENSION.format(alone=-1), True),
+        (EXTENSION.format(alone=1), True),
+        (EXTENSION.format(alone=None), True),
+        (EXTENSION.format(alone=8), False),
+        (EXTENSION.format(alone=-1).replace("dist.get_world_size()", "count()"), False),
+        (EXTENSION.format(alone=-1) + OTHERWISE, False),
+        (EXTENSION.format(alone=-1).replace("my_size > 1", "my_size == 1"), False),
+    ],
+)
+def test_the_start_of_the_processes_sets_their_number_in_its_file(extension, is_reported, tmp_path):
+    folder = written(tmp_path, {"main.py": PROGRAM, "extension.py": extension})
+    assert found(folder, ".") == [("main.py", 8, "TRL006")] * is_reported

@@ -27,7 +27,7 @@ from trl_lint.domain.choices import (
     OneOfProjectNames,
     OneOfProjectObjects,
 )
-from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
+from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.joins import join_all
@@ -375,7 +375,13 @@ def _may_change(module: Module, name: str, value: Value) -> bool:
     """Whether some function assigns a global name, so that its value depends on when it is read."""
     if value.rank.state is not State.SAME:
         return False
-    return is_declared_global(module, name)
+    return is_declared_global(module, name) and not _is_count_of_processes(module, name, value)
+
+
+def _is_count_of_processes(module: Module, name: str, value: Value) -> bool:
+    """Whether the start of the processes sets a global name to their number; until then, it is that of one."""
+    alone = rb"(?m)^%b[ \t]*(?::[^=\n]*)?=[ \t]*(?:-?[01]|None)\b" % re.escape(name.encode())
+    return value.const is WORLD_SIZE and module.mentions(alone)
 
 
 def _may_be_none(module: Module, name: str, value: Value) -> bool:

@@ -23,7 +23,7 @@ from trl_lint.analysis.state import containers, own_dicts
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks, shapes
-from trl_lint.domain.constants import MISSING
+from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import any_of, join
@@ -101,9 +101,17 @@ def _assign_outside(frame: Frame, name: str, value: Value) -> None:
         scope = scope.outer
     names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
     known = names.get(name)
-    names[name] = value if known is None or scope is not None else join(known, value)
+    replaces = known is None or scope is not None or _is_count_of_processes(value, instead_of=known)
+    names[name] = value if replaces else join(known, value)
     if scope is None and (name in frame.memory.names or _is_first_of_global(frame, name, value)):
         frame.memory.names[name] = value  # from here on, the function knows what it has assigned
+
+
+def _is_count_of_processes(value: Value, instead_of: Value) -> bool:
+    """Whether the start of the processes sets their number, which is what the module begins with on one of them."""
+    known = instead_of.const
+    is_placeholder = instead_of.kind is Kind.NONE or (type(known) is int and known <= 1)
+    return value.const is WORLD_SIZE and is_placeholder
 
 
 def _is_first_of_global(frame: Frame, name: str, value: Value) -> bool:
