@@ -41,6 +41,7 @@ RESULTS_OF_BATCH = BatchValue(ranks.UNKNOWN, BatchRole.METRICS)
 _ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
 WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
+OWN_SYNCHRONISATION = rb"\b(?:" + "|".join(sorted(WITHOUT_SYNCHRONISATION)).encode() + rb")\b"
 # Those by which a call synchronises as well, or returns nothing; `**` stands for arguments that may be any of these.
 OPEN_ARGUMENTS = "**"
 _OF_CALLS = frozenset({OPEN_ARGUMENTS, "compute_on_step", "dist_sync_on_step"})

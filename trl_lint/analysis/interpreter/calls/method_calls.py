@@ -362,6 +362,8 @@ def call_method(
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     given_wrappers.note_call(frame, cls, method)
     given_wrappers.note_passed(frame, method, args)
+    if metric_states.meets(frame, receiver, method):
+        library_calls.call_inherited(frame, receiver, cls, method.name, args, node)
     returned = frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
     return metric_states.result(frame, receiver, method, node, returned)
 

@@ -12,7 +12,8 @@ Of these, only a result of which nothing else is known is concerned.
     class Rate(Metric):                           a class with a `compute` of its own
         self.add_state("hits", ..., dist_reduce_fx="sum")
 
-    self.rate.compute()                           reduced: torchmetrics does so with the states before it runs
+    self.rate.compute()                           reduced: torchmetrics does so with the states before it runs,
+                                                  and all ranks meet in it
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from trl_lint.knowledge.evaluation import (
     ADDS_STATE,
     COMPUTES,
     COMPUTING,
+    OWN_SYNCHRONISATION,
     REDUCES_STATES,
     STATES,
     WITHOUT_SYNCHRONISATION,
@@ -48,6 +50,17 @@ def result(frame: Frame, receiver: Value, method: FunctionInfo, node: cst.CSTNod
     if method.name not in COMPUTES:
         return _of_this_rank(frame, receiver, method, node, returned)
     return _computed(returned) if _is_of_states(receiver.cls, method) else returned
+
+
+def meets(frame: Frame, receiver: Value, method: FunctionInfo) -> bool:
+    """Whether torchmetrics reduces the states of a metric, in which all ranks meet, before a method runs."""
+    if method.name not in COMPUTES or not isinstance(receiver, ProjectInstance):
+        return False
+    cls = receiver.cls
+    if not any(map(is_metric_class, cls.library_bases())) or frame.module.mentions(OWN_SYNCHRONISATION):
+        return False
+    calls = (call for each in cls.project_lineage() for call in of_class(each.node, cst.Call))
+    return any(map(_state, calls)) and _is_of_states(cls, method)
 
 
 def _computed(value: Value) -> Value:
