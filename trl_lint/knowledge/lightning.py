@@ -294,6 +294,9 @@ ROWS: tuple[Row, ...] = (
       for name in _COUNTS),
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SETTING)
       for name in ("default_root_dir", "max_epochs", "max_steps", "min_epochs", "min_steps")),
+    # A metric in them is that of all ranks, or of each: a condition on it keeps no rank out in particular.
+    *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SETTING)
+      for name in ("callback_metrics", "logged_metrics", "progress_bar_metrics")),
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME)
       for name in ("evaluating", "predicting", "sanity_checking", "state", "testing", "training", "validating")),
 
