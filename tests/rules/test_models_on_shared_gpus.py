@@ -82,6 +82,8 @@ def test_a_model_on_the_first_gpu_of_all_processes_is_reported(tmp_path, setup, 
     ("device = choose(args)", WRAP),
     ("device = args.gpu", WRAP),
     ("device = 'cpu'", WRAP),
+    ("args.device = f'cuda:{{local_rank}}'; device = args.device", WRAP),
+    ("device = device_of_process", WRAP),
     (f"{CPU_OR_GPU}; device = torch.device(f'cuda:{{local_rank}}') if local_rank >= 0 else device", WRAP),
     ("model = Net().cuda(local_rank)", "model = DDP(model)"),
     ("model = Net().cuda()", "model.to(local_rank)\nmodel = DDP(model)"),
@@ -97,6 +99,11 @@ def test_a_parameter_is_unknown_whatever_the_module_has_of_that_name(tmp_path):
     text = program("", "model = wrapped(Net(), choose())") + (
         'device = "cuda"\n\n\ndef wrapped(net, device):\n    return DDP(net.to(device))\n'
     )
+    assert check(tmp_path, {"train.py": text}) == []
+
+
+def test_a_name_of_another_function_says_nothing(tmp_path):
+    text = program("", WRAP) + 'def evaluate(path):\n    device = "cuda"\n    return torch.load(path, device)\n'
     assert check(tmp_path, {"train.py": text}) == []
 
 

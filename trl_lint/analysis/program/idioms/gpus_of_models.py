@@ -20,7 +20,6 @@ from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import (
-    assigned_once,
     assignments,
     keyword_value,
     last_name,
@@ -32,6 +31,8 @@ from trl_lint.knowledge.torch_distributed import DEVICE_IDS, WRAPPED_MODULE
 
 _MOVES = frozenset({"cuda", "to"})
 _GPU = re.compile(r"cuda(?::\d+)?")
+# Code that sets an option to something else after it was read: `args.device = f"cuda:{rank}"`.
+_SETS = rb"\.%b[ \t]*=(?!=)"
 _ASKS = frozenset(name.rpartition(".")[2] for name in FIND_GPUS)
 
 
@@ -73,7 +74,7 @@ class _GpuNames:
                 return str(text.evaluated_value)
             case cst.Integer(value=number):
                 return f"cuda:{number}"
-            case cst.Attribute() as read:
+            case cst.Attribute(attr=cst.Name(value=name)) as read if not self._is_set(name):
                 return option_default(self.module, read) or ""
             case cst.IfExp(test=cst.Call(func=asked), body=chosen) if last_name(asked) in _ASKS:
                 return self._name(chosen, depth - 1)
@@ -85,6 +86,10 @@ class _GpuNames:
                 return f"{self._name(kind, depth - 1)}:{number}"
         return ""
 
+    def _is_set(self, option: str) -> bool:
+        sets = _SETS % option.encode()
+        return self.module.mentions(sets) or self.module.project_mentions(sets)
+
     def _resolved(self, expression: cst.BaseExpression) -> cst.BaseExpression | None:
         """What an expression stands for; None if it is a name that is not assigned to once."""
         if not isinstance(expression, cst.Name):
@@ -94,7 +99,9 @@ class _GpuNames:
         here = [value for target, value in assignments(self.root) if _is_name(target, expression.value)]
         if here:
             return here[0] if len(here) == 1 else None
-        return assigned_once(self.module.tree, expression.value)
+        lines = (each for each in self.module.tree.body if isinstance(each, cst.SimpleStatementLine))
+        of_file = [value for line in lines for target, value in assignments(line) if _is_name(target, expression.value)]
+        return of_file[0] if len(of_file) == 1 else None
 
 
 def _is_name(target: cst.CSTNode, name: str) -> bool:
