@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.objects import aliases, assignment, evaluated
 from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.data import own_shares
+from trl_lint.analysis.transfer.data import drawn_places, own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
@@ -97,6 +97,8 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
         length = ranks.filtered(length, selected)
     before = aliases.bound(frame, node.for_in.target)
     element = _picked(frame, node, frame.engine.evaluate(frame, node.elt), selected)
+    if not isinstance(node, cst.SetComp):
+        element = drawn_places.made_of_each(frame, node, iterable, element)
     agreed = aliases.became_uniform(node.elt, before, frame.memory.names)
     frame.memory.names = saved
     aliases.write_back_all(frame, node.for_in.iter, iterable, agreed)

@@ -2,6 +2,7 @@
 
     random.shuffle(rows)             the order of the rows is rank-local
     torch.randperm(len(rows))        the indices come from this draw
+    rows[i]                          drawn, if the place `i` is
     DataLoader(drawn)                the loader iterates over drawn data
 
 The transfer functions are in `transfer/data/draws.py`.
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.data import drawn_on_creation, draws
+from trl_lint.analysis.transfer.data import drawn_on_creation, drawn_places, draws
 from trl_lint.domain.derived import of_drawn_table
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.random_draws import ROWS_OF_TABLES
@@ -34,6 +35,9 @@ class DrawDomain(Domain["Frame"]):
         draws.of_generator(frame, name, args, node)
         value = draws.by_own_generator(frame, name, args, node, value)
         return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
+
+    def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
+        return drawn_places.at_place(frame, node, value)
 
     def stored(self, frame: Frame, target: cst.Attribute, value: Value) -> None:
         draws.stored(frame, target, value)
