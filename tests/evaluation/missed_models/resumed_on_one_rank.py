@@ -1,6 +1,7 @@
 # The epoch at which a run goes on follows from a path that only the main process has: the others begin at 0.
 import os
 
+import torch
 from accelerate import Accelerator
 
 
@@ -41,6 +42,27 @@ def begins_anew(accelerator, read):
         accelerator.wait_for_everyone()  # expect: TRL006
 
 
+def goes_on_after_a_checkpoint(accelerator, args, model):
+    first = 0
+    if args.resume and accelerator.is_main_process:
+        checkpoint = torch.load(args.resume)
+        model.load_state_dict(checkpoint["model"])
+        first = checkpoint["epoch"] + 1
+    for _ in range(first, 10):
+        accelerator.wait_for_everyone()  # expect: TRL006
+
+
+def all_go_on_after_a_checkpoint(accelerator, args, model):
+    first = 0
+    if args.resume:
+        checkpoint = torch.load(args.resume)
+        if accelerator.is_main_process:
+            model.load_state_dict(checkpoint["model"])
+        first = checkpoint["epoch"] + 1
+    for _ in range(first, 10):
+        accelerator.wait_for_everyone()
+
+
 def on_all_ranks(accelerator, read):
     path, first = read("out"), 0
     if path is not None:
@@ -71,6 +93,8 @@ def main(args, read):
     counts_from_none(accelerator, read)
     counts_in_the_other_branch(accelerator, args, 100)
     begins_anew(accelerator, read)
+    goes_on_after_a_checkpoint(accelerator, args, torch.nn.Linear(2, 2))
+    all_go_on_after_a_checkpoint(accelerator, args, torch.nn.Linear(2, 2))
     on_all_ranks(accelerator, read)
     counts_to_its_own_last(accelerator, read)
     kept_as_given(accelerator, args.first)

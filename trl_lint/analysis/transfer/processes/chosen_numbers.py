@@ -91,9 +91,9 @@ def _is_written(value: Value) -> bool:
 
 
 def _is_unknown(value: Value) -> bool:
-    """Whether it may be any number, such as what each rank reads from its disk."""
+    """Whether it may be any number, such as what each rank reads from its disk, or `checkpoint["epoch"] + 1`."""
     is_read = value.rank.differs and value.rank.origins == Origin.IO
-    return value.kind in (Kind.NUMBER, Kind.UNKNOWN) and (is_read or value.rank.state is State.UNKNOWN)
+    return value.kind in (Kind.BATCH, Kind.NUMBER, Kind.UNKNOWN) and (is_read or value.rank.state is State.UNKNOWN)
 
 
 def _asks_for_rank(division: Control) -> bool:
