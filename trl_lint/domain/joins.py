@@ -324,8 +324,8 @@ def _joined_kinds(a: Value, b: Value, divided: Rank) -> Value:
         known = _on_one_process(a, b) or _on_one_process(b, a)
         return _merged_parts(a, b, divided) if known is None else NumberValue(on_one_process=known)
     for value, other in ((a, b), (b, a)):
-        if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
-            # A batch that became a known dict on one branch: the dict holds the batch as well.
+        # A batch that became a known dict on one branch: it holds the batch. Or one loader for a test, else several.
+        if value.kind is Kind.NONE or (value.kind, other.kind) in _HOLDS:
             return other
         if isinstance(value, PreparedObject) and _is_prepared_model(other, value):
             return other
@@ -342,6 +342,7 @@ def _is_prepared_model(model: Value, prepared: Value) -> bool:
 
 # Values that are one of these kinds can still be computed with and logged.
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
+_HOLDS = frozenset({(Kind.BATCH, Kind.CONTAINER), (Kind.LOADER, Kind.CONTAINER), (Kind.LOADER, Kind.TUPLE)})
 
 
 def _merged_parts(a: Value, b: Value, divided: Rank) -> Value:

@@ -122,8 +122,9 @@ SHARDS_MODELS = frozenset({"torch.distributed.fsdp.FullyShardedDataParallel", FU
 # called.
 TELLS_EPOCH = rb"set_epoch|sampler\.(?:epoch|seed)\b"
 DEFINES_SET_EPOCH = rb"(?m)^([ \t]*)def[ \t]+set_epoch\b.*(?:\n(?:\1[ \t]+.*|\1\).*|[ \t\r]*$))*"
-# What such a sampler was told, and the method of the generator that it seeds with it.
+# What such a sampler was told, by which method, and the method of the generator that it seeds with it.
 EPOCH = "epoch"
+TOLD_BY = "set_epoch"
 SEEDS = "manual_seed"
 # The step of an optimizer, or of an engine.
 TAKES_STEP = rb"\bstep\("

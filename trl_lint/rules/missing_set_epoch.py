@@ -3,7 +3,8 @@
 ## What it does
 Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `DistributedSampler` that shuffles (which it
 does by default), in a program that calls `set_epoch` nowhere. The loop over the batches may be in a function that the
-loop over epochs calls, or in a generator: `while True: yield from loader`.
+loop over epochs calls, or in a generator: `while True: yield from loader`. So is one with a sampler of the project that
+deals rows to the ranks and has a method `set_epoch`, if it seeds with its `epoch` and changes that nowhere else.
 
 Also reported are loops that make such a sampler anew in each epoch, of the same rows: it starts with epoch 0 again.
 
@@ -42,12 +43,12 @@ rows. It is a *hint* if the loop has no variable for the epoch, or if no name th
 `sampler = DistributedSampler(data) if distributed else None`, the call needs the same condition.
 
 ## Limits
-Not reported: samplers with `shuffle=False`, or where that is not a constant; samplers of the project's own classes;
-loops that compute no gradients, or only if a flag from elsewhere says so, or in a file without a call of `step`; loops
-over `range(1)`; samplers that are made anew in each epoch with a seed, or of rows that the loop makes, changes, or uses
-for anything but loaders and their number (`len(rows)`); epochs before which a method of the data set may mix its rows
-(`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's `setup_dataloaders`,
-which count the epochs themselves, and loaders that only a Trainer loops over.
+Not reported: samplers with `shuffle=False`, or where that is not a constant; other samplers of the project's own
+classes; loops that compute no gradients, or only if a flag from elsewhere says so, or in a file without a call of
+`step`; loops over `range(1)`; samplers that are made anew in each epoch with a seed, or of rows that the loop makes,
+changes, or uses for anything but loaders and their number (`len(rows)`); epochs before which a method of the data set
+may mix its rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's
+`setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
 taken to be for this sampler, unless it is in the definition of such a method, which tells nothing until called. What is
 imported from a package is looked for where its `__init__` has it from.
@@ -96,7 +97,7 @@ class MissingSetEpoch(Rule[EpochsAlike]):
         yield Violation(
             event=event,
             message=(
-                "no `set_epoch` tells the `DistributedSampler` that another epoch begins: on several GPUs each epoch "
+                f"no `set_epoch` tells the `{_name(event)}` that another epoch begins: on several GPUs each epoch "
                 "has the same order of the rows, and the same batches"
             ),
             provenance=event.sampler,
@@ -104,6 +105,16 @@ class MissingSetEpoch(Rule[EpochsAlike]):
             by_default=False if _is_one_epoch(event) else None,
             cause=id(event.sampler.node),
         )
+
+
+def _name(event: EpochsAlike) -> str:
+    """The name of the class of the sampler."""
+    from libcst import Call
+
+    from trl_lint.analysis.program.syntax import last_name
+
+    made = event.sampler.node
+    return (last_name(made.func) if isinstance(made, Call) else "") or "DistributedSampler"
 
 
 def _help(event: EpochsAlike) -> str:

@@ -1,10 +1,10 @@
 """What is picked at places that a rank has drawn, and what is made of it, is drawn as well.
 
-    order = list(range(len(rows)))
-    default_rng().shuffle(order)
-    first = [rows[i] for i in order[:100]]         DRAWN: other rows on each rank
-    data = [read(path) for path in first]          DRAWN: in another order, whatever `read` does
-    table.iloc[order]                              DRAWN
+order = list(range(len(rows)))
+default_rng().shuffle(order)
+first = [rows[i] for i in order[:100]]         DRAWN: other rows on each rank
+data = [read(path) for path in first]          DRAWN: in another order, whatever `read` does
+table.iloc[order]                              DRAWN
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_ROWS = (Kind.UNKNOWN, Kind.STRING, Kind.NUMBER, Kind.INSTANCE)
 
 
 def at_place(frame: Frame, node: cst.Subscript, item: Value) -> Value:
-    """What is read at a place that each rank has drawn: `rows[i]`, `table.iloc[order]`, where `item` is any of these."""
+    """What is read at a place that each rank has drawn: `rows[i]`, `table.iloc[order]`. item: any of these."""
     element = node.slice[0].slice
     index = frame.known_value(element.value) if isinstance(element, cst.Index) and len(node.slice) == 1 else None
     if index is None or (index.rank != ranks.DRAWN and index.kind is not Kind.CONTAINER):

@@ -3,6 +3,7 @@
 sampler = DistributedSampler(rows) if distributed else None     the call is the sampler of a loader with `sampler`
 DistributedSampler(rows, shuffle=train)                         none, unless `train` is known to be True
 Buckets(rows, shuffle=True)                                     a class derived from it that seeds with its `epoch`, too
+Dealing(rows, shuffle=True)                                     one of the project (`told_samplers.py`)
 DataLoader(rows, shuffle=True)                                  it certainly has no sampler
 DataLoader(rows, **options)                                     unknown, unless all options are: `options["sampler"]`
 def load(rows, sampler): return DataLoader(rows, sampler=sampler)   what calls in the file pass, if one of it shuffles
@@ -29,6 +30,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     self_attribute,
 )
+from trl_lint.analysis.transfer.data.told_samplers import has_no_option, is_told, keeps_option
 from trl_lint.analysis.transfer.data.whole_data import rows_of
 from trl_lint.domain.kinds import is_none, library_name_of
 from trl_lint.domain.loader_samplers import NoSampler, Sampling, ShufflingSampler
@@ -138,7 +140,8 @@ def _is_sampler(frame: Frame, call: cst.Call) -> bool:
     """Whether a call makes a sampler of torch's own class, or of one that shuffles as that does."""
     made = _made_by(frame, call)
     if isinstance(made, ClassValue):
-        return DISTRIBUTED_SAMPLER in map(library.canonical, made.cls.library_bases()) and _seeds_by_epoch(made.cls)
+        is_heir = DISTRIBUTED_SAMPLER in map(library.canonical, made.cls.library_bases())
+        return _seeds_by_epoch(made.cls) if is_heir else is_told(frame, made.cls)
     return library.canonical(library_name_of(made)) == DISTRIBUTED_SAMPLER
 
 
@@ -182,7 +185,9 @@ def _shuffles(frame: Frame, call: cst.Call) -> bool:
     position, name = SHUFFLES
     if makes is not None:
         names = [each.name for each in makes.parameters[1:]]
-        if name not in names or not _hands_on(makes, name):
+        if name not in names:
+            return isinstance(made, ClassValue) and has_no_option(made.cls)
+        if not (_hands_on(makes, name) or keeps_option(makes)):
             return False
         position = names.index(name)
     places = [each for each in call.args if each.keyword is None]

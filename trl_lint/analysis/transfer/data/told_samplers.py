@@ -1,0 +1,70 @@
+"""Samplers of the project that draw another order only in an epoch that `set_epoch` tells them, as torch's own does.
+
+    class Dealing(Sampler):
+        def __init__(self, rows, rank, size, shuffle=True): self.shuffle, self.epoch = shuffle, 0
+        def __iter__(self):
+            if self.shuffle:
+                generator.manual_seed(self.epoch)       the same order until it is told another epoch
+            return iter(order[self.rank :: self.size])
+        def set_epoch(self, epoch): self.epoch = epoch
+
+None if it counts the epochs itself, if something else decides whether it shuffles, or if it gives all ranks all rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.syntax import assigned_parts, below, last_name, of_class, self_attribute
+from trl_lint.analysis.transfer.data.own_samplers import deals_itself
+from trl_lint.knowledge import library
+from trl_lint.knowledge.torch_distributed import EPOCH, SAMPLER, SEEDS, SHUFFLES, TOLD_BY
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.state.frame import Frame
+
+
+def is_told(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether a class is such a sampler."""
+    gives = cls.find("__iter__")
+    if gives is None or cls.find(TOLD_BY) is None or SAMPLER not in map(library.canonical, cls.library_bases()):
+        return False
+    seeds = [each for each in of_class(gives.node, cst.Call) if last_name(each.func) == SEEDS]
+    return len(seeds) == 1 and _only_told_decides(gives, seeds[0]) and _is_only_told(cls) and deals_itself(frame, cls)
+
+
+def _only_told_decides(gives: FunctionInfo, seeds: cst.Call) -> bool:
+    """Whether the order depends on the epoch, and only on the option to shuffle whether there is one."""
+    is_by_option = all(
+        self_attribute(each.test) == SHUFFLES[1] and holds for each, holds in ifs_around(gives.node, seeds)
+    )
+    return is_by_option and any(self_attribute(each) == EPOCH for each in below(seeds))
+
+
+def _is_only_told(cls: ClassInfo) -> bool:
+    """Whether no method changes the epoch but the one that tells it, after the constructor has set it to a number."""
+    for method in cls.project_methods():
+        values = [value for target, value in assigned_parts(method.node) if self_attribute(target) == EPOCH]
+        is_counted = any(self_attribute(each.target) == EPOCH for each in of_class(method.node, cst.AugAssign))
+        is_begun = method.name == "__init__" and all(isinstance(each, cst.Integer) for each in values)
+        if is_counted or (values and not is_begun and method.name != TOLD_BY):
+            return False
+    return True
+
+
+def keeps_option(makes: FunctionInfo) -> bool:
+    """Whether a constructor keeps its option to shuffle: `self.shuffle = shuffle`."""
+    name = SHUFFLES[1]
+    kept = (value for target, value in assigned_parts(makes.node) if self_attribute(target) == name)
+    return any(isinstance(each, cst.Name) and each.value == name for each in kept)
+
+
+def has_no_option(cls: ClassInfo) -> bool:
+    """Whether a sampler shuffles in any case."""
+    gives = cls.find("__iter__")
+    seeds = () if gives is None else (each for each in of_class(gives.node, cst.Call) if last_name(each.func) == SEEDS)
+    return gives is not None and any(not list(ifs_around(gives.node, each)) for each in seeds)
