@@ -1,6 +1,7 @@
 """What `next` returns: of elements that are the same on all ranks, each rank may have another one that passes a test.
 
 next(rows)                                                        an element of `rows`
+next(generator)                                                   what the `__next__` of its class returns
 next((place for place, hit in enumerate(hits) if hit), None)      where this rank's first hit is
 next((name for name in names if name in settings), None)          the same on all ranks, as the test is
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -18,16 +20,24 @@ from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 
+NEXT = "__next__"
 _PLAIN = frozenset({Kind.NUMBER, Kind.STRING})
 
 
 def first_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    element = containers.item_of(frame, args.positional[0])
+    element = _next_of(frame, args.positional[0], node)
     tested = _test_in(node)
     if tested is not None and _is_picked(args.positional[0]) and _is_same(element):
         step = frame.step(tested, "which elements pass `{}` depends on this rank's own data")
         element = element.replace(rank=Rank(State.LOCAL, Origin.DATA), const=MISSING, provenance=step)
     return join(element, args.positional[1]) if len(args.positional) > 1 else element
+
+
+def _next_of(frame: Frame, elements: Value, node: cst.CSTNode) -> Value:
+    method = elements.cls.find(NEXT) if isinstance(elements, ProjectInstance) else None
+    if method is None:
+        return containers.item_of(frame, elements)
+    return frame.engine.call(frame, method, Arguments([]), node, elements)
 
 
 def _test_in(node: cst.CSTNode) -> cst.BaseExpression | None:
