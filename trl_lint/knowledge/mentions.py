@@ -138,6 +138,7 @@ TRAINED_ON = named(random_draws.TRAINED_ON)
 DRAWS = either(
     _words(random_draws.DRAWS, "{}("),
     _words((*random_draws.DRAWS, *random_draws.DRAWN_BY_METHODS), ".{}"),
+    named(random_draws.FOLDS),
     TRAINED_ON,
     (b"data_module", random_draws.INJECTED.encode()),
 )

@@ -57,6 +57,22 @@ DRAWS = {
     ),
 }
 
+# Classes whose method divides rows into parts, with whether they shuffle unless told otherwise: their parameters for
+# that and for the seed, without which they draw with numpy's own generator.
+# Source: scikit-learn 1.6, sklearn/model_selection/_split.py
+SHUFFLES_FOLDS, SEEDS_FOLDS = "shuffle", "random_state"
+MAKES_FOLDS = "split"
+FOLDS = {
+    f"sklearn.model_selection.{name}": shuffles
+    for shuffles, names in (
+        (False, ("KFold", "StratifiedGroupKFold", "StratifiedKFold")),
+        (True, ("GroupShuffleSplit", "RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit")),
+        (True, ("StratifiedShuffleSplit",)),
+    )
+    for name in names
+}
+FOLDS_DRAW = DrawRow(generator="numpy", gives="parts", keyword=f"{SEEDS_FOLDS}={{seed}}")
+
 # Constructors of separate generators, by the last part of the name, whose draws depend on their seed.
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
 # https://docs.python.org/3/library/random.html#random.Random.

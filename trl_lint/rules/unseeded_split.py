@@ -6,16 +6,17 @@ the result: a Trainer trains or evaluates on it, a loader of it goes through `Ac
 Lightning's trainer with several processes (from a data module in the same file, too), a `DistributedSampler` samples
 it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`), a shard by its number (`shard`,
 `split_dataset_by_node`), or what `split_between_processes` of Accelerate gives it. The draws are `shuffle` and
-`train_test_split` of `datasets`, scikit-learn's `train_test_split`, `torch.utils.data.random_split`, `torch.randperm`,
-`random.shuffle`, `random.sample`, `numpy.random.permutation` and `shuffle`, and what a generator of its own draws that
-gets no seed (`numpy.random.default_rng().permutation(n)`, and `choice`, `permuted` and `shuffle`; `random.Random()`):
-what the program has seeded before does not reach it. A seed that differs between ranks (`seed + rank`,
-`device_specific=True`) counts as none, also as the seed of a `DistributedSampler` or of a generator that shuffles
-(`Random(seed + rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders that shuffle:
-the samplers that Lightning makes for them take that seed. Draws of the rows of a data set count: of the attribute that
-the `__len__` of the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of
-`samples` of torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has
-seeded before does not reach them.
+`train_test_split` of `datasets`, scikit-learn's `train_test_split` and `split` of its classes for cross-validation
+(`KFold(5, shuffle=True)`), `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`,
+`numpy.random.permutation` and `shuffle`, and what a generator of its own draws that gets no seed
+(`numpy.random.default_rng().permutation(n)`, and `choice`, `permuted` and `shuffle`; `random.Random()`): what the
+program has seeded before does not reach it. A seed that differs between ranks (`seed + rank`, `device_specific=True`)
+counts as none, also as the seed of a `DistributedSampler` or of a generator that shuffles (`Random(seed +
+rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders that shuffle: the samplers that
+Lightning makes for them take that seed. Draws of the rows of a data set count: of the attribute that the `__len__` of
+the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of `samples` of
+torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has seeded before does
+not reach them.
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even

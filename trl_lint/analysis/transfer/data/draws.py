@@ -136,7 +136,7 @@ def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value
         result = dataset_of(frame, (name,), args, UNKNOWN)
         return None if result is UNKNOWN else result
     row = table.DRAWS.get(name)
-    if row is None or row.gives == "indices" or not _is_drawn(frame, row, args):
+    if row is None or row.gives == "indices" or not is_drawn(frame, row, args):
         return None
     draw = Draw(frame, node, name, row, args)
     if row.gives == "parts":
@@ -204,12 +204,12 @@ def _holders_of_rows(dataset: Value) -> Iterable[str]:
 def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
     """The result of a function that draws indices or items, with the draw as its provenance."""
     row = table.DRAWS.get(name)
-    if row is None or row.gives != "indices" or not value.rank.differs or not _is_drawn(frame, row, args):
+    if row is None or row.gives != "indices" or not value.rank.differs or not is_drawn(frame, row, args):
         return value
     return value.replace(provenance=Draw(frame, node, name, row, args))
 
 
-def _is_drawn(frame: Frame, row: table.DrawRow, args: Arguments) -> bool:
+def is_drawn(frame: Frame, row: table.DrawRow, args: Arguments) -> bool:
     """Whether all ranks get here, with the same arguments, and each with its own generator."""
     if not _is_reached_by_all(frame) or args.star is not None or args.double is not None:
         return False
@@ -253,7 +253,7 @@ def by_own_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode
     """
     gives = table.DRAWN_BY_METHODS.get(name)
     made = None if gives is None or _draws_one(name, args) else _made_apart(frame, node)
-    if gives is None or made is None or not _is_drawn(frame, table.DrawRow(generator="", gives=gives), args):
+    if gives is None or made is None or not is_drawn(frame, table.DrawRow(generator="", gives=gives), args):
         return value
     receiver = f"{frame.module.tree.code_for_node(made.func)}({{seed}})"
     draw = Draw(frame, node, name, table.DrawRow(generator="", gives=gives, receiver=receiver), args)
@@ -346,7 +346,7 @@ def of_dataset(
         value = SAME if ranks.combine(receiver.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
     draw_row = replace(table.DATASET_DRAW, seeds=row.seeds)
-    if is_named or not _is_drawn(frame, draw_row, args):
+    if is_named or not is_drawn(frame, draw_row, args):
         return value
     return DATASET.replace(rank=ranks.DRAWN, provenance=Draw(frame, node, name, draw_row, args))
 
