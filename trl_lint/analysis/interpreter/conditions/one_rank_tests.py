@@ -102,12 +102,20 @@ def _asks_for_presence(node: cst.BaseExpression) -> bool:
 
 def _is_of_one_that_has_it(frame: Frame, value: Value) -> bool:
     """Whether a test of a single rank decides who has something."""
-    tests = (each.node for each in steps(value.provenance))
+    tests = (part for each in steps(value.provenance) for part in _needed(each.node))
     return any(
         MAIN_PROCESS.fits(last_name(callee_of(each)))
         or (isinstance(each, cst.Comparison) and _is_of_one_rank(frame, each, value))
         for each in tests
     )
+
+
+def _needed(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition that all have to hold: `rank == 0 and folder is not None`."""
+    match test:
+        case cst.BooleanOperation(left, cst.And(), right):
+            return [*_needed(left), *_needed(right)]
+    return [test]
 
 
 def _is_of_one_rank(frame: Frame, node: cst.BaseExpression, tested: Value) -> bool:
