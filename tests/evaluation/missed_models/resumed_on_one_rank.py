@@ -88,7 +88,44 @@ def kept_as_given(accelerator, first):
         accelerator.wait_for_everyone()
 
 
+class Training:
+    def __init__(self, args):
+        self.args, self.accelerator = args, Accelerator()
+        self.first = 0
+        self.shown = 0
+
+    def resumes_on_one_rank(self):
+        if self.args.resume and self.accelerator.is_main_process:
+            self.first = torch.load(self.args.resume)["epoch"] + 1
+        for _ in range(self.first, 10):
+            self.accelerator.wait_for_everyone()  # expect: TRL006
+
+    def shows_on_one_rank(self):
+        if self.args.resume and self.accelerator.is_main_process:
+            self.shown = torch.load(self.args.resume)["epoch"] + 1
+            print(self.shown)
+        for _ in range(10):
+            self.accelerator.wait_for_everyone()
+
+
+class Resuming:
+    def __init__(self, args):
+        self.args, self.accelerator = args, Accelerator()
+        self.first = 0
+
+    def resumes(self):
+        if self.args.resume:
+            self.first = torch.load(self.args.resume)["epoch"] + 1
+        if self.accelerator.is_main_process:
+            print(self.first)
+        for _ in range(self.first, 10):
+            self.accelerator.wait_for_everyone()
+
+
 def main(args, read):
+    Training(args).resumes_on_one_rank()
+    Training(args).shows_on_one_rank()
+    Resuming(args).resumes()
     accelerator = Accelerator()
     counts_from_none(accelerator, read)
     counts_in_the_other_branch(accelerator, args, 100)

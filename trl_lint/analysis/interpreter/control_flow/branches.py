@@ -49,7 +49,7 @@ from trl_lint.domain.heap import Memory
 from trl_lint.domain.model_roles import is_undecided, wrapping_of
 from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
-from trl_lint.domain.ranks import Origin, Rank
+from trl_lint.domain.ranks import SETTING, Origin, Rank
 from trl_lint.domain.values import Kind, Value, Wrapping
 
 
@@ -221,7 +221,8 @@ def _set_on_some_ranks(frame: Frame, taken: Memory, skipped: Memory) -> list[tup
     for changed, other in ((skipped, taken), (taken, skipped)):
         frame.memory = other
         for key, value in changed.attributes.items():
-            if value.kind is Kind.NUMBER and key not in other.attributes and key in frame.objects.attribute_writes:
+            is_kept = key not in other.attributes and key in frame.objects.attribute_writes
+            if is_kept and (value.kind is Kind.NUMBER or value.rank == SETTING):
                 frame.read_attribute(*key)
                 found.append(key)
     return found
@@ -236,9 +237,10 @@ def _note_differing(
     ways: tuple[Memory, BranchEnd, BranchEnd],
 ) -> None:
     """ways: the state before the branches, and both branches."""
-    _note_absent(frame, node, absent, division)
-    _note_set(frame, set_on_some, division)
     before, taken, skipped = ways
+    _note_absent(frame, node, absent, division)
+    chosen_numbers.note_attributes(frame, set_on_some, (taken.memory, skipped.memory), division)
+    _note_set(frame, set_on_some, division)
     shared_unless_none.note(frame, absent, (taken.names, skipped.names))
     if taken.through and skipped.through:
         chosen_numbers.note_after(frame, before, (taken.names, skipped.names), division)

@@ -16,7 +16,7 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
@@ -25,7 +25,7 @@ from trl_lint.analysis.program.syntax import is_literal_none
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.provenance import ChosenNumber, steps
-from trl_lint.domain.ranks import CHOSEN, Origin, Rank, State
+from trl_lint.domain.ranks import CHOSEN, ZERO, Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 
 if TYPE_CHECKING:
@@ -50,6 +50,16 @@ def note_after(frame: Frame, before: Memory, ends: tuple[_Names, _Names], divisi
         if one is not None and other is not None and one is not other:
             is_kept = before.names.get(name) is other
             frame.memory.names[name] = chosen(value, (one, other), division, is_kept=is_kept)
+
+
+def note_attributes(
+    frame: Frame, keys: Iterable[tuple[Hashable, str]], ends: tuple[Memory, Memory], division: Control
+) -> None:
+    """Explain numbers of objects, which only one branch sets, in the same way. ends: the states after its branches."""
+    for key in keys if division.rank.differs else ():
+        one, other = (each.attributes.get(key) for each in ends)
+        if one is not None and other is not None and key in frame.memory.attributes:
+            frame.memory.attributes[key] = chosen(frame.memory.attributes[key], (one, other), division)
 
 
 def chosen(joined: Value, values: tuple[Value, Value], division: Control, *, is_kept: bool = False) -> Value:
@@ -87,7 +97,8 @@ def length_of_range(length: Rank, args: Arguments) -> Rank:
 
 
 def _is_written(value: Value) -> bool:
-    return type(value.const) is int
+    """Whether it is a number in the code, or an attribute of which no other is known yet than 0."""
+    return type(value.const) is int or value.rank == ZERO
 
 
 def _is_unknown(value: Value) -> bool:
