@@ -73,6 +73,10 @@ FOLDS = {
 }
 FOLDS_DRAW = DrawRow(generator="numpy", gives="parts", keyword=f"{SEEDS_FOLDS}={{seed}}")
 
+# What draws some of several things, and the method of a pandas column that asks which items are among some.
+DRAW_SOME = frozenset({"choice", "sample"})
+IS_AMONG = "isin"
+
 # Constructors of separate generators, by the last part of the name, whose draws depend on their seed.
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
 # https://docs.python.org/3/library/random.html#random.Random.

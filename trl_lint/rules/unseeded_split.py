@@ -16,7 +16,8 @@ rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with
 Lightning makes for them take that seed. Draws of the rows of a data set count: of the attribute that the `__len__` of
 the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of `samples` of
 torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has seeded before does
-not reach them.
+not reach them. What is picked at drawn places (`[rows[i] for i in order]`), made of each drawn thing, or kept because
+it is among some of them (`if name not in held_out`) is drawn, too.
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even

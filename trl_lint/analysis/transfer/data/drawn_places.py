@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import used_names
+from trl_lint.analysis.program.syntax import below, last_name, resolved, used_names
 from trl_lint.analysis.transfer.data.draws import draws_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import ContainerValue
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import random_draws as table
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -43,9 +44,37 @@ def made_of_each(frame: Frame, node: cst.ListComp | cst.GeneratorExp, iterable: 
     A function out of sight may give the same for all of them, but not if it gives rows.
     """
     draw = None if iterable.kind is Kind.LOADER else next(draws_of(frame, [iterable]), None)
+    draw = draw or next((found for each in node.for_in.ifs if (found := _of_members(frame, each.test))), None)
     if draw is None or used_names(node.for_in.target).isdisjoint(used_names(node.elt)):
         return element
     return _drawn(frame, element, draw)
+
+
+def of_members(frame: Frame, name: str, node: cst.CSTNode, value: Value) -> Value:
+    """Whether the items of a column are among drawn ones: `table["cluster"].isin(held_out)`."""
+    if name != table.IS_AMONG or not isinstance(node, cst.Call) or len(node.args) != 1:
+        return value
+    draw = _of_part(frame, node.args[0].value)
+    return value if draw is None else Value(ranks.DRAWN, provenance=draw)
+
+
+def _of_members(frame: Frame, test: cst.BaseExpression) -> Step | None:
+    """The draw of the things that a test asks for, such as `name not in held_out`."""
+    match test:
+        case cst.Comparison(_, [cst.ComparisonTarget(cst.In() | cst.NotIn(), members)]):
+            return _of_part(frame, members)
+    return None
+
+
+def _of_part(frame: Frame, members: cst.BaseExpression) -> Step | None:
+    """The draw of some of the things, not of all of them in another order: `held_out = set(names[:100])`."""
+    made = resolved(frame.root, members)
+    for each in (made, *below(made)):
+        is_part = isinstance(each, cst.Subscript) and isinstance(each.slice[0].slice, cst.Slice)
+        if is_part or (isinstance(each, cst.Call) and last_name(each.func) in table.DRAW_SOME):
+            value = frame.known_value(each)  # what is made of it may have been passed on
+            return None if value is None else next(draws_of(frame, [value]), None)
+    return None
 
 
 def _drawn(frame: Frame, item: Value, draw: Step) -> Value:

@@ -40,6 +40,11 @@ class DrawDomain(Domain["Frame"]):
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
         return drawn_places.at_place(frame, node, value)
 
+    def unknown_method(
+        self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return drawn_places.of_members(frame, name, node, value)
+
     def stored(self, frame: Frame, target: cst.Attribute, value: Value) -> None:
         draws.stored(frame, target, value)
 
