@@ -31,6 +31,7 @@ from trl_lint.knowledge import (
     lightning,
     loggers,
     model_libraries,
+    monai,
     openmmlab,
     other_launchers,
     peft,
@@ -109,7 +110,7 @@ ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *detectron2.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS,
     *file_systems.ROWS, *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
     *other_launchers.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS, *speechbrain.ROWS, *torch.ROWS,
-    *torch_distributed.ROWS,
+    *monai.ROWS, *torch_distributed.ROWS,
     *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.
