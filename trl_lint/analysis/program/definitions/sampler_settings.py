@@ -12,7 +12,7 @@ For example:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,9 @@ def decides_sampler(project: Project, function: FunctionInfo | None, test: cst.B
     is_passed = isinstance(test, cst.Name) and function is not None and _place_of(function, name) is not None
     if not is_passed or function is None:
         return name in settings
-    given = project.of_linted((decides_sampler, function.name, name), partial(_given, project, function, name))
+    given = project.of_linted(
+        (decides_sampler, function.name, name), partial(_given, project, function, name, settings)
+    )
     return not settings.isdisjoint(given)
 
 
@@ -48,17 +50,17 @@ def _settings(project: Project) -> frozenset[str]:
     made = re.compile(rb"\b%b\(" % _SAMPLER.encode())
     return frozenset(
         name
-        for module in _modules_with(project, _SAMPLER, made)
+        for module in _modules_with(project, _SAMPLER, (made,))
         for call in of_class(module.tree, cst.Call)
         if last_name(call.func) == _SAMPLER
         for name in _deciding(module, call)
     )
 
 
-def _modules_with(project: Project, name: str, wanted: re.Pattern[bytes]) -> Iterator[Module]:
-    """The linted files, and those that they import, whose code has a name and matches."""
+def _modules_with(project: Project, name: str, wanted: Sequence[re.Pattern[bytes]]) -> Iterator[Module]:
+    """The linted files, and those that they import, whose code has a name and matches all of these."""
     for path in linted_and_imported(project):
-        if project.mentions(path, name) and wanted.search(project.code(path)):
+        if project.mentions(path, name) and all(each.search(project.code(path)) for each in wanted):
             module = project.module(path)
             yield from () if module is None else (module,)
 
@@ -75,12 +77,16 @@ def _deciding(module: Module, sampler: cst.Call) -> Iterator[str]:
             yield last_name(branch.test)
 
 
-def _given(project: Project, function: FunctionInfo, parameter: str) -> frozenset[str]:
-    """The names of the variables and fields that the calls of a function give one of its parameters."""
+def _given(project: Project, function: FunctionInfo, parameter: str, settings: frozenset[str]) -> frozenset[str]:
+    """The names of the variables and fields that the calls of a function give one of its parameters.
+
+    Only files that name one of the settings are parsed for it: in a collection of recipes, each has a `train`.
+    """
     called = re.compile(rb"\b%b\(" % re.escape(function.name).encode())
+    named = re.compile("|".join(map(re.escape, sorted(settings))).encode())
     calls = (
         call
-        for module in _modules_with(project, function.name, called)
+        for module in _modules_with(project, function.name, (called, named))
         for call in of_class(module.tree, cst.Call)
         if last_name(call.func) == function.name
     )
