@@ -121,10 +121,48 @@ def commands(size: int) -> dict[str, str]:
     return {**{f"{each}/train.py": script for each in folders}, **launches}
 
 
+def recipes(size: int) -> dict[str, str]:
+    """A collection of programs, each in a folder of its own, whose functions have the same names in all of them."""
+    script = f"""{HEAD}import torch
+import torch.multiprocessing as mp
+from torch.utils.data.distributed import DistributedSampler
+
+
+def compute_loss(model, batch):
+    loss = model(**batch).loss
+    accelerator.log({{'m': loss}})
+    return loss
+
+
+def train_one_epoch(model, loader, optimizer):
+    for batch in loader:
+        compute_loss(model, batch).backward()
+        optimizer.step()
+
+
+def make_loader(data, spread):
+    return DataLoader(data, sampler=DistributedSampler(data) if spread else None)
+
+
+def run(rank, world_size, args):
+    train_one_epoch(args.model, make_loader(args.data, world_size > 1), args.optimizer)
+
+
+def main(args):
+    if torch.cuda.device_count() > 1:
+        mp.spawn(run, args=(2, args), nprocs=2)
+    else:
+        run(0, 1, args)
+"""
+    folders = [f"{number:b}".translate({ord("0"): "a", ord("1"): "b"}) for number in range(size)]
+    return {f"{each}/train.py": script for each in folders}
+
+
 # By what grows: the program of a given size, or its files by their names, and the first size.
 FAMILIES: Mapping[str, tuple[Callable[[int], str | dict[str, str]], int]] = {
     "files": (files, 8),
     "launch commands": (commands, 4),
+    "recipes": (recipes, 4),
     "functions": (functions, 4),
     "chain of helpers": (helpers, 4),
     "class depth": (classes, 2),

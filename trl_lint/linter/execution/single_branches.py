@@ -100,14 +100,26 @@ def _has_options(project: Project) -> bool:
 
 def _is_called_alone(project: Project, function: cst.FunctionDef, depth: int) -> bool:
     """Whether a function is called, and nowhere but in the branch of one process, and used for nothing else."""
-    if not depth or _is_of_several(project, function):
-        return False
-    uses = [(module, use) for module, use in _uses(project, function.name.value) if not _is_other(module, use)]
-    return bool(uses) and all(
-        _is_called(module, use) and _is_in_branch(project, module, use, depth) for module, use in uses
-    )
+    return depth > 0 and not _is_of_several(project, function) and _is_used_alone(project, function.name.value, depth)
 
 
+@noted_of_linted
+def _is_used_alone(project: Project, name: str, depth: int) -> bool:
+    """The same of all functions of a name, as far as it depends on where the name is: asked once for all of them.
+
+    In a collection of recipes, each has a `train` that calls its `compute_loss`: the first other use decides.
+    """
+    used = False
+    for module, use in _uses(project, name):
+        if _is_other(module, use):
+            continue
+        if not (_is_called(module, use) and _is_in_branch(project, module, use, depth)):
+            return False
+        used = True
+    return used
+
+
+@noted_of_linted
 def _is_created_alone(project: Project, cls: cst.ClassDef, method: str) -> bool:
     """Whether a method is that of objects only which the branch of one process creates; its heirs have their own.
 
