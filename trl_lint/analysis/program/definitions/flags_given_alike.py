@@ -14,6 +14,7 @@ For example:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,8 @@ def _given(project: Project, cls: ClassInfo, place: int | None, parameter: str) 
     """The constant that all constructions in the linted files pass, if nothing else is done with the class there."""
     if not _UNNAMED.isdisjoint(each.value for each in of_class(cls.node, cst.Name)):
         return None
+    if _is_defined_twice(project, cls.name):
+        return None
     given: set[bool | None] = set()
     is_run, definitions = False, 0
     for path, _ in project.linted_code(cls.name):
@@ -95,6 +98,19 @@ def _given(project: Project, cls: ClassInfo, place: int | None, parameter: str) 
         given.update(_constant(each, place, parameter) for each in calls)
         is_run |= bool(calls) and not is_test_file(path)
     return given.pop() if len(given) == 1 and is_run and definitions == 1 else None
+
+
+@noted_of_linted
+def _is_defined_twice(project: Project, name: str) -> bool:
+    """Whether the linted files have several classes of a name: then nothing is known, whatever else they do with it."""
+    defines, found = re.compile(rb"\bclass[ \t]+%b\b" % re.escape(name).encode()), 0
+    for path, code in project.linted_code(name):
+        module = project.module(path) if defines.search(code) else None
+        classes = () if module is None else of_class(module.tree, cst.ClassDef)
+        found += sum(each.name.value == name for each in classes)
+        if found > 1:
+            return True
+    return False
 
 
 def _constructions(module: Module, name: str) -> list[cst.Call] | None:
