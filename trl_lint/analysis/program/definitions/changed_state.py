@@ -93,16 +93,21 @@ def uses_of_method_of(project: Project, classes: Sequence[ClassInfo], name: str)
     return uses - _uses_of_namesakes(project, name, mine) if uses > 1 else uses
 
 
-@noted_of_linted
 def _uses_of_namesakes(project: Project, name: str, mine: frozenset[tuple[Path, str]]) -> int:
+    return sum(count for place, count in _uses_on_self(project, name) if place not in mine)
+
+
+@noted_of_linted
+def _uses_on_self(project: Project, name: str) -> Sequence[tuple[tuple[Path, str], int]]:
+    """How often each class with a method of this name reads it of `self`, by the file and the name of the class."""
     wanted = re.compile(rb"\bself\.%b\b" % name.encode())
     files = ((path, project.module(path)) for path, _ in project.linted_code(name))
-    return sum(
-        len(wanted.findall(code_of(module.tree.code_for_node(cls).encode())))
+    return tuple(
+        ((path, cls.name.value), len(wanted.findall(code_of(module.tree.code_for_node(cls).encode()))))
         for path, module in files
         if module is not None
         for cls in of_class(module.tree, cst.ClassDef)
-        if (path, cls.name.value) not in mine and any(_defines(each, name) for each in cls.body.body)
+        if any(_defines(each, name) for each in cls.body.body)
     )
 
 

@@ -35,7 +35,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions import set_by_name
 from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
-from trl_lint.analysis.program.project.notes import noted
+from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
@@ -91,7 +91,6 @@ def is_set_on_wrapper(project: Project, step: Step, name: str, reader: cst.CSTNo
     )
 
 
-@noted
 def is_set_by_caller(project: Project, function: FunctionInfo, name: str) -> bool:
     """Whether code sets an attribute on an object right where it passes that to a function, or a constructor.
 
@@ -101,6 +100,12 @@ def is_set_by_caller(project: Project, function: FunctionInfo, name: str) -> boo
     """
     is_constructor = function.cls is not None and function.name == CONSTRUCTOR
     called = function.cls.name if function.cls is not None and is_constructor else function.name
+    return _is_set_before_call_of(project, called, name)
+
+
+@noted_of_linted
+def _is_set_before_call_of(project: Project, called: str, name: str) -> bool:
+    """The same for all functions and classes of a name: in a collection of programs, each has a `main`."""
     mentioned = re.compile(rb"\w\." + name.encode() + rb"\s*=(?!=)")
     paths = [path for path, code in project.linted_code(called) if mentioned.search(code)]
     trees = (module.tree for path in paths if (module := project.module(path)) is not None)
