@@ -247,7 +247,8 @@ def _nearest(
     """The engines that files show, each with the nearest file that shows it."""
     where: dict[TrainingEngine, ShownEngine] = {}
     named = settings_in_use(project, own)
-    for each in sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent))):
+    showing = [each for each in found if each.shown.engines]
+    for each in sorted(showing, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent))):
         for engine in each.shown.engines:
             where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
     return tuple(where[engine] for engine in TrainingEngine if engine in where)

@@ -13,8 +13,9 @@ Which file a name means is said in `module_names.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.knowledge.engines import BUILDERS
@@ -70,18 +71,20 @@ def with_built(files: Collection[Importer], modules: Collection[str]) -> list[Im
 class Importers:
     """The Python files of a project, and which programs may run each of them.
 
-    code: the paths of all of them. programs: the paths of programs.
+    code: the paths of all of them. programs: the paths of programs. folders_of_programs: the folders that have some.
     """
 
     def __init__(self, files: Collection[Importer]) -> None:
         self.code = frozenset(each.path for each in files)
         self.programs = frozenset(each.path for each in files if each.program)
+        self.folders_of_programs = frozenset(PurePosixPath(each).parent for each in self.programs)
         self._modules = ModuleNames(self.code)
         self._by_name: dict[str, list[tuple[Importer, str]]] = {}
         for each in files:
             for name in (*each.imports, *each.built):
                 self._by_name.setdefault(last_of(name), []).append((each, name))
         self._programs_of: dict[str, frozenset[str]] = {}
+        self._importers_of: dict[str, tuple[Importer, ...]] = {}
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
         self._trains = frozenset(each.path for each in files if each.trains)
 
@@ -143,8 +146,13 @@ class Importers:
                     seen.add(importer.path)
                     waiting.append(importer.path)
 
-    def _importing(self, path: str) -> Iterator[Importer]:
-        """The files that may import a file."""
-        for each, name in self._by_name.get(name_of(path), ()):
-            if path not in self.code or name in each.built or path in self._modules.meant_by(name, each.path):
-                yield each
+    def _importing(self, path: str) -> Sequence[Importer]:
+        """The files that may import a file. They are found once, as most files lead to those that many import."""
+        if path not in self._importers_of:
+            named = self._by_name.get(name_of(path), ())
+            found = (each for each, name in named if path not in self.code or self._may_import(each, name, path))
+            self._importers_of[path] = tuple(dict.fromkeys(found))
+        return self._importers_of[path]
+
+    def _may_import(self, file: Importer, name: str, path: str) -> bool:
+        return name in file.built or path in self._modules.meant_by(name, file.path)

@@ -97,7 +97,7 @@ def is_of_another(project: ProjectScan, file: FileScan, program: PurePosixPath) 
     is_code = file.name.endswith(".py") and file.shown.engines
     if not is_code or str(program) in project.importers.programs_of(file.name):
         return False
-    folders = {PurePosixPath(each).parent for each in project.importers.programs}
+    folders = project.importers.folders_of_programs
     return any(each in folders and not is_around(each, program.parent) for each in (file.folder, *file.folder.parents))
 
 
