@@ -22,7 +22,11 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, holder_name, loop_targets, of_class
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import BatchRole, role_of
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import BatchRole, ContainerValue, role_of
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import PADDED_FIELD, PADDED_LABELS
 
 # How a count is compared to test whether there is anything.
@@ -177,3 +181,21 @@ def _leaves_by_rank_local_data(frame: Frame) -> bool:
 def _differs(frame: Frame, node: cst.CSTNode) -> bool:
     test = node.test if isinstance(node, (cst.If, cst.IfExp)) else None
     return test is not None and frame.value_of(test).rank.differs
+
+
+def truth_by_place(frame: Frame, value: Value) -> Value | None:
+    """The truth of a container whose number of elements depends on the rank, as `len(…)` of it does; None for others.
+
+    rows = []
+    for i in range(rank, len(questions), size):
+        rows.append(answer(questions[i]))
+    if rows:
+    """
+    if not isinstance(value, ContainerValue):
+        return None
+    length = ranks.SAME
+    for cell in frame.memory.cells(value):
+        length = ranks.join(length, cell.length)
+    if not length.differs or Origin.RANK not in length.origins:
+        return None
+    return derived(ranks.nonlinear(length), Kind.NUMBER, value, dtype="bool")
