@@ -11,7 +11,12 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
-from trl_lint.analysis.interpreter.control_flow import left_together, replaced_entries, write_only_names
+from trl_lint.analysis.interpreter.control_flow import (
+    left_together,
+    replaced_entries,
+    returns_in_loops,
+    write_only_names,
+)
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
 from trl_lint.analysis.interpreter.control_flow.collators import run_collators
 from trl_lint.analysis.interpreter.control_flow.training_loops import asking_for_batches, evaluates, trained_on
@@ -120,7 +125,7 @@ def _is_prepared_batch(element: Value) -> bool:
 
 def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Value]) -> bool:
     """Run a loop over a known dict once per key, so that each key keeps its own facts."""
-    before, exits = frame.memory.control, len(frame.exits)
+    before, exits, returns = frame.memory.control, len(frame.exits), len(frame.returned)
     are_items = containers.positions_of(frame, iterable) is not None
     of_some = containers.length_on_some(frame, iterable)
     trips = SAME if of_some is None else derived(of_some, Kind.NUMBER, iterable)
@@ -151,7 +156,7 @@ def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Valu
     after = _state_after(frame, node, start, _Settled(frame.memory, whole), ranks.SAME, forever)
     if after is None:
         return False
-    after.control = before
+    after.control = returns_in_loops.control_behind(frame, node, before, frame.returned[returns:])
     frame.memory = after
     _drop_loop_exits(frame, exits)
     return run_else(frame, node.orelse)
@@ -237,6 +242,7 @@ def _loop(
         return False
     # After a `break` all ranks continue after the loop; after a `return` or the end of a process they do not.
     after.control = before.control.under(division) if len(frame.exits) > exits else before.control
+    after.control = returns_in_loops.control_behind(frame, node, after.control, frame.returned[returns:])
     frame.memory = after
     return run_else(frame, node.orelse) if node.orelse is not None else True
 
