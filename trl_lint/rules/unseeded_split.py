@@ -4,7 +4,8 @@
 Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of
 the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare` or to `fit` of
 Lightning's trainer with several processes (from a data module in the same file, too), a `DistributedSampler` samples
-it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`), a shard by its number (`shard`,
+it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`, also in a loop over
+`range(rank, len(files), world_size)` or in its turns, `i % world_size == rank`), a shard by its number (`shard`,
 `split_dataset_by_node`), or what `split_between_processes` of Accelerate gives it. The draws are `shuffle` and
 `train_test_split` of `datasets`, scikit-learn's `train_test_split` and `split` of its classes for cross-validation
 (`KFold(5, shuffle=True)`), `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`,

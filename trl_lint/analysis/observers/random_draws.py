@@ -25,7 +25,7 @@ from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.dealt_rows import dealt
 from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
-from trl_lint.analysis.transfer.data.places_of_shares import is_rank
+from trl_lint.analysis.transfer.data.places_of_shares import dealt_in, is_rank
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -101,6 +101,8 @@ class RandomDraws(Observer["Frame"]):
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Rows are dealt by hand: `rows = rows[rank::world_size]`, `for row in rows[rank::world_size]:`."""
+        for rows in dealt_in(frame, statement) if isinstance(statement, cst.For) else ():
+            emit_draws(frame, frame.known_value(rows), statement.iter, _TAKES_SHARE, needs_group=True)
         match statement:
             case cst.Assign(value=value) | cst.Return(value=value) | cst.Expr(value=value) | cst.For(iter=value):
                 for share, rows in _shares(value):

@@ -54,7 +54,10 @@ def made_of(frame: Frame, parts: Sequence[Value], text: Value) -> Value:
     """A text with what the domains know of it by its parts: whether it names a device by the rank."""
     for refine in frame.domains.text:
         text = refine(frame, parts, text)
-    return text
+    drawn = next((each for each in parts if each.rank == ranks.DRAWN and each.provenance is not None), None)
+    if drawn is None or text.rank.state is not State.UNKNOWN:
+        return text
+    return text.replace(rank=ranks.DRAWN, provenance=drawn.provenance)  # a prompt of a row that was drawn
 
 
 def formatted(frame: Frame, part: cst.FormattedStringExpression, value: Value) -> Value:

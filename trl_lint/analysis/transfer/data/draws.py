@@ -398,8 +398,8 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     return loader if draw is None else loader.replace(provenance=draw)
 
 
-def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
-    """The chains of these values, and of the items of containers among them, that begin with a draw."""
+def draws_of(frame: Frame, values: Iterable[Value], depth: int = 2) -> Iterator[Step]:
+    """The chains of these values that begin with a draw, and of what containers among them hold: rows, or records."""
     for value in values:
         if value.provenance is not None and _is_marked(value) and first_draw(value.provenance) is not None:
             yield value.provenance

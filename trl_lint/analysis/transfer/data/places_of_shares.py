@@ -6,6 +6,8 @@ For example:
     rows[rank * workers + worker :: size * workers]            with a part of the share for each worker of a loader
     rows[rank * each : (rank + 1) * each]                      with `each = len(rows) // size`
     if i % size == rank                                        the turn of a rank
+    for i in range(rank, len(rows), size)                      the numbers of its rows
+    for i, row in enumerate(rows): if i % size != rank: …      its turns, in a loop over all rows
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assignments, of_class
+from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.knowledge.python import PASS_ON
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -90,6 +93,26 @@ def is_turn_of_all(frame: Frame, test: cst.BaseExpression) -> bool:
         isinstance(each.operator, cst.Modulo) and is_size(frame, each.right)
         for each in of_class(test, cst.BinaryOperation)
     )
+
+
+def dealt_in(frame: Frame, loop: cst.For) -> Iterator[cst.BaseExpression]:
+    """The rows of which a loop goes through the share of a rank, by their numbers, or in its turns among all rows."""
+    match _passed_on(loop.iter):
+        case cst.Call(func=cst.Name("range"), args=[cst.Arg(value=start), cst.Arg(value=end), cst.Arg(value=step)]):
+            match end:
+                case cst.Call(cst.Name("len"), [cst.Arg(value=rows)]) if is_rank_at(frame, start):
+                    yield from (rows,) if is_size(frame, step) else ()
+        case cst.Call(func=cst.Name("enumerate"), args=[cst.Arg(value=rows), *_]):
+            turns = (each.test for each in loop.body.body if isinstance(each, cst.If))
+            if any(is_turn_of_all(frame, each) for each in turns):
+                yield _passed_on(rows)
+
+
+def _passed_on(iterable: cst.BaseExpression) -> cst.BaseExpression:
+    """What a loop goes through, without what passes it on: `rows` of `tqdm(rows)`."""
+    if isinstance(iterable, cst.Call) and iterable.args and last_name(iterable.func) in PASS_ON:
+        return iterable.args[0].value
+    return iterable
 
 
 def is_rank_at(frame: Frame, node: cst.BaseExpression) -> bool:
