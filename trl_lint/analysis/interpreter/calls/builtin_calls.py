@@ -226,6 +226,8 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
         rank = Rank(State.PARTIAL, rank.origins, how)
     elif length.state is State.UNKNOWN and rank.state is State.SAME:
         rank = ranks.UNKNOWN
+    elif length.is_by_rank and rank.state is State.UNKNOWN and how == "sum":
+        rank = ranks.RANK_LOCAL  # where the share of a rank begins: `sum(sizes[:rank])`
     if how in _QUANTIFIERS:
         return derived(ranks.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
     dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype

@@ -105,7 +105,7 @@ def _shares(method: FunctionInfo) -> Iterator[tuple[cst.BaseExpression, cst.Base
 
 def _is_rank_in(cls: ClassInfo, number_in: NumberIn, method: FunctionInfo, node: cst.BaseExpression) -> bool:
     number = _resolved(method.node, node)
-    return _is_rank(number_in(method, number)) and all(map(_is_rank, _given(cls, self_attribute(number))))
+    return _is_rank(number_in(method, number)) and all(map(_is_rank, given_to_each(cls, self_attribute(number))))
 
 
 def _is_size_in(cls: ClassInfo, number_in: NumberIn, method: FunctionInfo, node: cst.BaseExpression | None) -> bool:
@@ -130,7 +130,7 @@ def _resolved(root: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression
     return (kept or given)[0] if len(kept or given) == 1 else node
 
 
-def _given(cls: ClassInfo, name: str) -> Iterator[Value]:
+def given_to_each(cls: ClassInfo, name: str) -> Iterator[Value]:
     """What each kind of call of a constructor has left in an attribute, unless that is None: nothing as yet."""
     for constructor in _constructors(cls):
         yield from (each for each in cls.values_assigned_in(name, constructor) if not is_none(each))
@@ -146,12 +146,12 @@ def _knows_size(cls: ClassInfo, name: str) -> bool:
         return _is_size(cls, name)
     targets = (target for each in _constructors(cls) for target, _ in assignments(each.node))
     names = {self_attribute(target) for target in targets} - {""}
-    return any(list(_given(cls, each)) and _is_size(cls, each) for each in sorted(names))
+    return any(list(given_to_each(cls, each)) and _is_size(cls, each) for each in sorted(names))
 
 
 def _is_size(cls: ClassInfo, name: str) -> bool:
     """Whether an attribute has the number of all ranks, as a constructor leaves it, or another method if none does."""
-    given = list(_given(cls, name))
+    given = list(given_to_each(cls, name))
     if not given:
         constructors = frozenset(id(each.node) for each in _constructors(cls))
         given.append(cls.values_assigned_except(name, constructors))

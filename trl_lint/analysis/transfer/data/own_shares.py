@@ -7,6 +7,7 @@ For example, each of these is local to the rank, and what a model returns for it
     [row for i, row in enumerate(rows) if i % size == rank]
     rows[i]                                      in a loop over `range(rank, len(rows), size)`
     rows.shard(size, rank)
+    DataLoader(rows, sampler=order[rank::size])  the batches of this loader,
     DataLoader(rows[rank::size])                 the batches of this loader, and of one of `Rows(files[rank::size])`
                                                  or of `Rows(dataset.shard(size, rank))`
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
@@ -154,6 +155,14 @@ def _given_to(frame: Frame, node: cst.BaseExpression) -> Value | None:
 def _is_dealt(rows: Value) -> bool:
     """Whether rows are the share of a data set that a library's method has given this rank."""
     return rows.kind is Kind.BATCH and rows.rank.state is State.SHARD
+
+
+def is_picked_by_rank(frame: Frame, sampler: Value | None) -> bool:
+    """Whether a sampler is a list of the rows of this rank, by its number: `list(range(rank, length, size))`."""
+    if sampler is None or isinstance(sampler, ProjectInstance):
+        return False
+    picked = element_of(frame, sampler)
+    return picked.rank.is_by_rank and picked.kind in _PICKS | _ROWS | {Kind.TENSOR}
 
 
 def batch_of_data(frame: Frame, data: Value) -> Value | None:
