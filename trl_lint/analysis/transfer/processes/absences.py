@@ -101,13 +101,17 @@ def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, aroun
     if rank == 0 or flag: …        none: more ranks may take it
     if alone or rank == 0: …       both: with several processes, only rank 0 takes the first one
     if flag and rank == 0: …       the first: at most rank 0 takes it; which ranks take the other is unknown
+    if rank == 0 and missing(): …  the same, whatever else is asked
     """
-    if condition.uniformity is not Uniformity.DIVERGENT or condition.rank.origins != Origin.RANK:
+    if condition.uniformity is not Uniformity.DIVERGENT or Origin.RANK not in condition.rank.origins:
         return []
     tested = [each for each in alternatives(test) if not _is_of_job(frame, each)]
     if len(tested) != 1 or not any(_tests_rank(frame, each) for each in parts_of(tested[0])):
         return []
-    outcomes = (True,) if isinstance(tested[0], cst.BooleanOperation) else (True, False)
+    is_one_of_several = isinstance(tested[0], cst.BooleanOperation)
+    if condition.rank.origins != Origin.RANK and not is_one_of_several:
+        return []
+    outcomes = (True,) if is_one_of_several else (True, False)
     return [Division(frame, test, holds, condition.provenance, around) for holds in outcomes]
 
 
@@ -136,6 +140,8 @@ def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
         case cst.Comparison(left=rank, comparisons=[cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
             return frame.value_of(rank).rank.origins == Origin.RANK
     is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
+    if frame.value_of(part).rank.differs:
+        return False  # `not is_main_process()` asks for the rank
     return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
 
 
