@@ -143,6 +143,7 @@ class AveragingTransfer(str, Enum):
     NOTHING = "that is not known"
     KEEPS = "the same as before"
     BOUNDS = "the same, within bounds that are the same everywhere"
+    GROWS = "the same mean, on another scale"
     SELECTS = "the same, of as many elements as the data say"
     JOINS = "any of what is put together"
     COUNTS = "how many there are"
@@ -364,7 +365,8 @@ OPERATIONS: tuple[Operation, ...] = (
 
     # --- element by element ---
     *_for_names(_computed("", S.KEEPS), "abs cumsum log1p masked_fill neg relu round square"),
-    *_for_names(_computed("", S.KEEPS, FLOAT), "exp log log_softmax sigmoid softmax sqrt tanh"),
+    _computed("exp", S.KEEPS, FLOAT, averages=A.GROWS),
+    *_for_names(_computed("", S.KEEPS, FLOAT), "log log_softmax sigmoid softmax sqrt tanh"),
     *_for_names(_computed("", S.KEEPS, averages=A.BOUNDS), "clamp clamp_max clamp_min clip nan_to_num"),
     *_for_names(_computed("", S.BROADCASTS, averages=A.BOUNDS, repeatable=False), "maximum minimum"),
     *_for_names(_computed("", S.BROADCASTS, averages=A.ADDS), "add sub"),

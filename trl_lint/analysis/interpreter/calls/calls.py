@@ -224,7 +224,7 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
             frame.trace.backward = True
             return method_calls.call_member(frame, args.positional[0], "backward", Arguments(), node)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
-            return own_shares.of_module(frame, args, pure_calls.module_output(name, args))
+            return own_shares.of_module(frame, args, pure_calls.module_output(callee, args))
         case PureObject():
             return pure_result(pure_calls.spread(frame, args))
     return unresolved(frame, args, node)

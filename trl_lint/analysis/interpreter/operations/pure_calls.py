@@ -133,13 +133,18 @@ def module_of(name: str, args: Arguments) -> LibraryInstance:
     """A module of torch.nn. A loss that keeps a value for each row (`reduction="none"`) counts as any other module."""
     reduction = args.keywords.get("reduction")
     is_loss_of_rows = reduction is not None and reduction.const not in ("mean", "sum")
-    return LibraryInstance(_ANY_MODULE if is_loss_of_rows else name)
+    made = LibraryInstance(_ANY_MODULE if is_loss_of_rows else name)
+    return made.replace(const=_SUMS) if reduction is not None and reduction.const == _SUMS else made
 
 
+# The constant of a loss that adds up its rows.
+_SUMS = "sum"
 _ANY_MODULE = "torch.nn.Identity"
 
 
-def module_output(name: str, args: Arguments) -> Value:
+def module_output(module: LibraryInstance, args: Arguments) -> Value:
     """The output of a module of torch.nn for these inputs."""
     value = pure_result(args)
-    return _reduced_loss(value, None) if heuristics.LOSS_CLASS.fits(name) else value
+    if not heuristics.LOSS_CLASS.fits(module.name):
+        return value
+    return _reduced_loss(value, module if module.const == _SUMS else None)

@@ -233,6 +233,10 @@ def _within_bounds(frame: Frame, call: _Call) -> AveragingFact | None:
     return _bounded(call.fact, call.others)
 
 
+def _grown(frame: Frame, call: _Call) -> AveragingFact | None:
+    return call.fact if call.fact.means else _computed(frame, call)  # the exponential of a sum is no sum
+
+
 def _selected(frame: Frame, call: _Call) -> AveragingFact | None:
     return call.fact._replace(selected=True, total=False) if is_of_own_data(call.result) else call.fact
 
@@ -284,6 +288,7 @@ def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
 _TRANSFERS: Mapping[AveragingTransfer, Callable[[Frame, _Call], AveragingFact | None]] = {
     AveragingTransfer.KEEPS: _unchanged,
     AveragingTransfer.BOUNDS: _within_bounds,
+    AveragingTransfer.GROWS: _grown,
     AveragingTransfer.SELECTS: _selected,
     AveragingTransfer.COUNTS: _counted,
     AveragingTransfer.SIZE: _sized,
