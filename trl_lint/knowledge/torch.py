@@ -119,6 +119,7 @@ ORIGINS: dict[str, Rank] = {
     "torch.accelerator.is_available": ranks.SAME,
     "torch.backends.": ranks.SAME,
     "torch.cuda.": ranks.SAME,
+    "torch.cuda.Event": ranks.CLOCK_LOCAL,
     "torch.cuda.current_device": ranks.RANK_LOCAL,
     "torch.cuda.max_memory_allocated": ranks.MEMORY_LOCAL,
     "torch.cuda.max_memory_cached": ranks.MEMORY_LOCAL,
