@@ -21,7 +21,7 @@ from trl_lint.knowledge.schema import (
 # They return (an iterator over) their argument.
 _PASSES_ON = (
     "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
-    "itertools.cycle", "itertools.islice", "monai.data.ThreadBuffer", "prefetch_generator.BackgroundGenerator",
+    "itertools.cycle", "monai.data.ThreadBuffer", "prefetch_generator.BackgroundGenerator",
     "rich.progress.track", "timm.data.PrefetchLoader", "timm.data.loader.PrefetchLoader", "torch.compile",
     "torch.jit.script", "torch_geometric.loader.PrefetchLoader",
     "torch_xla.distributed.parallel_loader.MpDeviceLoader", "tqdm.auto.tqdm",
@@ -29,7 +29,7 @@ _PASSES_ON = (
     "tqdm.tqdm",
 )  # fmt: skip
 # The last parts of their names: what they are told by keyword does not change what they yield.
-PASS_ON = frozenset(name.rpartition(".")[2] for name in _PASSES_ON)
+PASS_ON = frozenset(name.rpartition(".")[2] for name in (*_PASSES_ON, "itertools.islice"))
 # They tell a type checker the class of their second argument, and return that argument.
 _SAYS_CLASS = ("typing.cast", "typing_extensions.cast")
 # They show text to the user; each rank has its own output, so that they are no sinks of metrics.
@@ -111,6 +111,7 @@ ROWS: tuple[Row, ...] = (
     *_FILES,
     *(Function(name=name, source="documentation", returns="first") for name in _PASSES_ON),
     *(Function(name=name, source="documentation", returns="second") for name in _SAYS_CLASS),
+    Function(name="itertools.islice", source="documentation", returns="sliced"),
     *(Class(name=name, source="documentation", makes=instance(name, ranks.UNKNOWN)) for name in DICTS_OF_ATTRIBUTES),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),

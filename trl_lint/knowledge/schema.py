@@ -59,6 +59,7 @@ class Transfer(str, Enum):
     ON_SOME_RANKS = "on some ranks"  # its first argument, a function, to be run on some ranks only: None on the others
     ADAPTED = "adapted"  # its first argument, with a trained part added
     SECOND = "second"  # its second argument, unchanged
+    SLICED = "sliced"  # every n-th item of its first argument from a place on
     SET_UP = "set up"  # a model, in a wrapper that passes attributes on, and whatever else is passed
     SHARED_OUT = "shared out"  # loaders that give each rank its share, one for each argument
     SHARD = "shard"  # a piece of its first argument per rank

@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter.calls import asked_samplers, filled_classes
+from trl_lint.analysis.interpreter.objects.subscripts import chosen_by
 from trl_lint.analysis.interpreter.operations import dict_constructors, metrics
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.lightning_trainers import has_one_device
@@ -53,7 +54,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import FullBatches, Prepared, WrappedHere
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import engines, library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN, PADS_SHARES
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE
@@ -120,6 +121,19 @@ def _fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     values = args.all()
     return values[0] if values else UNKNOWN
+
+
+def _sliced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`islice(rows, start, stop, step)`: rows of this rank if its number decides where they begin."""
+    rows, start = _first(frame, args, node), args.positional[1] if len(args.positional) == _ARGUMENTS_OF_SHARE else SAME
+    if not start.rank.is_by_place:
+        return rows
+    element, _ = containers.iterate(frame, rows)
+    return IterableValue(ranks.SAME, chosen_by(start, element), ranks.nonlinear(start.rank))
+
+
+# Those of `islice`, if it leaves out items.
+_ARGUMENTS_OF_SHARE = 4
 
 
 def _second(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -338,6 +352,7 @@ _TRANSFERS = {
     Transfer.PURE: _pure,
     Transfer.ON_SOME_RANKS: _on_some_ranks,
     Transfer.SECOND: _second,
+    Transfer.SLICED: _sliced,
     Transfer.SET_UP: _set_up,
     Transfer.SHARED_OUT: _shared_out,
     Transfer.SHARD: _shard,
