@@ -67,6 +67,7 @@ def test_what_a_count_can_be(tmp_path, expression, total):
         ("x[mask].mean()", MeanForm.SELECTED),
         ("x.nanmean()", MeanForm.NAN),
         ("-mean * 2 + 1", MeanForm.RATIO),
+        ("mean.exp()", MeanForm.RATIO),
     ],
 )
 def test_what_is_a_mean_over_a_count_of_this_rank_s_own(tmp_path, expression, form):
@@ -74,7 +75,7 @@ def test_what_is_a_mean_over_a_count_of_this_rank_s_own(tmp_path, expression, fo
     assert mean.form is form
 
 
-@pytest.mark.parametrize("expression", ["x.mean()", "mean * mask.sum()", "mean * other()", "mean.exp()", "mean > 0"])
+@pytest.mark.parametrize("expression", ["x.mean()", "mean * mask.sum()", "mean * other()", "mean.log()", "mean > 0"])
 def test_what_is_none(tmp_path, expression):
     assert not own(tmp_path, expression).means
 
