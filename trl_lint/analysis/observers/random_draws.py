@@ -101,8 +101,9 @@ class RandomDraws(Observer["Frame"]):
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Rows are dealt by hand: `rows = rows[rank::world_size]`, `for row in rows[rank::world_size]:`."""
-        for rows in dealt_in(frame, statement) if isinstance(statement, cst.For) else ():
-            emit_draws(frame, frame.known_value(rows), statement.iter, _TAKES_SHARE, needs_group=True)
+        if isinstance(statement, cst.For):
+            for rows in dealt_in(frame, statement):
+                emit_draws(frame, frame.known_value(rows), statement.iter, _TAKES_SHARE, needs_group=True)
         match statement:
             case cst.Assign(value=value) | cst.Return(value=value) | cst.Expr(value=value) | cst.For(iter=value):
                 for share, rows in _shares(value):
