@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
@@ -14,6 +14,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import is_literal_none
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.records import TUPLE
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.joins import join
@@ -74,6 +75,16 @@ class Definitions(Names):
                 self._class_branch(frame, cls, statement)
         frame.module.classes.append(cls)
         return cls
+
+    def tuple_class(self, frame: Frame, call: cst.CSTNode, name: str, fields: Sequence[str]) -> ClassInfo:
+        """The class that a call of `namedtuple` makes, as if it was written as a NamedTuple."""
+        known = self._classes.get(id(call))
+        if known is None:
+            lines = "".join(f"    {each}: object\n" for each in fields)
+            node = cst.ensure_type(cst.parse_statement(f"class {name}(NamedTuple):\n{lines}"), cst.ClassDef)
+            known = self._classes[id(call)] = ClassInfo(node, frame.module, [TUPLE])
+            frame.module.classes.append(known)
+        return known
 
     def _base(self, frame: Frame, arg: cst.Arg) -> ClassInfo | str | None:
         node = arg.value

@@ -6,7 +6,7 @@ them depend on this protocol only; `interprocedural.entry_points.Engine` impleme
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trl_lint.domain.kinds import LibraryName, ProjectName
@@ -108,6 +108,8 @@ class Interpreter(Protocol):
     def on_some_ranks(self, function: FunctionInfo) -> FunctionInfo: ...
 
     def class_info(self, frame: Frame, node: cst.ClassDef) -> ClassInfo: ...
+
+    def tuple_class(self, frame: Frame, call: cst.CSTNode, name: str, fields: Sequence[str]) -> ClassInfo: ...
 
     def class_variable(self, cls: ClassInfo, name: str, frame: Frame | None = None) -> Value | None: ...
 

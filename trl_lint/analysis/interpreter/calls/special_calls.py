@@ -20,6 +20,7 @@ from trl_lint.analysis.interpreter.objects import (
     chosen_names,
     environment_variables,
     given_fields,
+    made_tuples,
     settings_objects,
 )
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
@@ -218,6 +219,7 @@ SPECIAL = {
     "os.path.join": paths.joined_text_of,
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
     **built_trainers.HANDLERS,
+    **made_tuples.HANDLERS,
     **signal_handlers.HANDLERS,
     **settings_objects.HANDLERS,
     **sharded_models.HANDLERS,

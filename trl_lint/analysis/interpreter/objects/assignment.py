@@ -101,8 +101,10 @@ def _assign_outside(frame: Frame, name: str, value: Value) -> None:
         scope = scope.outer
     names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
     known = names.get(name)
-    replaces = scope is not None or (known is not None and _is_count_of_processes(value, instead_of=known))
-    names[name] = value if known is None or replaces else join(known, value)
+    if known is None or scope is not None or _is_count_of_processes(value, instead_of=known):
+        names[name] = value
+    else:
+        names[name] = join(known, value)
     if scope is None and (name in frame.memory.names or _is_first_of_global(frame, name, value)):
         frame.memory.names[name] = value  # from here on, the function knows what it has assigned
 
