@@ -398,7 +398,7 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
         return FunctionValue(method)
     if name == APPLY:  # `self.gather = AllGather.apply`, a function of autograd
         return BoundMethod(receiver, name)
-    return kept_objects.read(frame, receiver.cls, name)
+    return named_ranks.set_on_class(frame, receiver.cls, name) or kept_objects.read(frame, receiver.cls, name)
 
 
 # --- assignment -----------------------------------------------------------------------------------------

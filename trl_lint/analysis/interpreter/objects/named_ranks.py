@@ -9,6 +9,10 @@ For example:
             for name, value in options.items():
                 setattr(self, name, value)
     Config(**vars(parsed)).local_rank             the rank, unless the program assigns another number to it
+    class Args: backend = "nccl"
+    args = Args
+    args.local_rank = int(os.environ["LOCAL_RANK"])
+    args.local_rank                               the rank, also in the files that get the class
 """
 
 from __future__ import annotations
@@ -41,6 +45,12 @@ def given(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
         return None
     is_given = settings_objects.keeps_what_it_is_given(cls) or settings_objects.keeps_options(frame, cls)
     return named_rank(frame, name) if is_given else None
+
+
+def set_on_class(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
+    """The rank, if it is an attribute of a class whose body has none of the name, so that a program sets it."""
+    is_rank = heuristics.is_rank_name(name)
+    return named_rank(frame, name) if is_rank and frame.engine.class_variable(cls, name) is None else None
 
 
 def in_settings(frame: Frame, holder: Value, key: Value, node: cst.CSTNode) -> Value | None:
