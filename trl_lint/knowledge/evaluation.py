@@ -69,6 +69,11 @@ ROWS: tuple[Row, ...] = (
     Class(name=METRIC, source=_SOURCE),
     Function(name=f"{METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
              synchronises=Synchronisation("metric")),
+    *(
+        Function(name=f"{METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING,
+                 synchronises=Synchronisation("metric", allowed="should_sync"))
+        for name in ("sync", "sync_context")
+    ),
     Collective(name="torchmetrics.utilities.distributed.gather_all_tensors", operand=(0, "result"), fails="always",
                source="torchmetrics/utilities/distributed.py::gather_all_tensors", groups=((1, "group"),)),
     Class(name=METRIC_OF_STEPS, source=f"{_SOURCE}._forward_reduce_state_update", bases=(METRIC,)),

@@ -294,6 +294,8 @@ _ALIASES: dict[str, str] = {
     "torch_geometric.loader.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torchdata.stateful_dataloader.StatefulDataLoader": "torch.utils.data.DataLoader",
     "torchdata.stateful_dataloader.stateful_dataloader.StatefulDataLoader": "torch.utils.data.DataLoader",
+    "torchmetrics.collections": "torchmetrics",
+    "torchmetrics.metric": "torchmetrics",
     "torchvision.io.image": "torchvision.io",
     "torchvision.io.video": "torchvision.io",
     "transformers.integrations.integration_utils": "transformers.integrations",

@@ -78,6 +78,7 @@ class Synchronisation(NamedTuple):
         unless: A keyword that, if true, makes the call one of this rank alone.
         only: A keyword that says whether the parameters are gathered.
         given: A keyword that must be true, or the call is one of this rank alone.
+        allowed: The same for a keyword that is true where it is not passed.
         by_rank: Whether only a condition on the rank keeps ranks from it: others make the call at some other time.
     """
 
@@ -87,6 +88,7 @@ class Synchronisation(NamedTuple):
     unless: str = ""
     only: str = ""
     given: str = ""
+    allowed: str = ""
     by_rank: bool = False
 
 

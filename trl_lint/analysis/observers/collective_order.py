@@ -353,12 +353,12 @@ def _generates_in_engine(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _is_of_this_rank(frame: Frame, synchronises: Synchronisation, args: Arguments) -> bool:
     """Whether the arguments make it a call of this rank alone, or other ranks may make it at some other time."""
-    if synchronises.unless and args.keywords.get(synchronises.unless, UNKNOWN).const is True:
+    told = {name: value.const for name, value in args.keywords.items()}
+    is_own = told.get(synchronises.unless) is True or told.get(synchronises.allowed, True) is not True
+    if is_own or told.get(synchronises.given, not synchronises.given) is not True:
         return True
-    if synchronises.given and args.keywords.get(synchronises.given, UNKNOWN).const is not True:
-        return True
-    conditions = frame.memory.control.conditions
-    return synchronises.by_rank and not any(each.rank.origins == Origin.RANK for each in conditions)
+    origins = (each.rank.origins for each in frame.memory.control.conditions)
+    return synchronises.by_rank and Origin.RANK not in origins
 
 
 def _wraps(row: Function, args: Arguments) -> bool:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import (
+    declared_targets,
     left_together,
     replaced_entries,
     returns_in_loops,
@@ -109,6 +110,7 @@ def _is_whole_batch(frame: Frame, node: cst.For) -> bool:
 def _enter_for(frame: Frame, node: cst.For, element: Value) -> None:
     run_collators(frame, node)
     bind_target(frame, node.target, element)
+    declared_targets.fill(frame, node)
 
 
 def _trains(loop: cst.For) -> bool:
