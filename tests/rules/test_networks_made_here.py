@@ -42,6 +42,20 @@ def trained(net, x, y):
     loss.backward()
 
 
+def relayed(net, x, y):
+    for _ in range(3):
+        trained(net, x, y)
+
+
+def fitted(x, y):
+    trained(Net(), x, y)
+
+
+def fitted_by_helper(x, y):
+    probe = nn.Linear(16, 5)
+    relayed(probe, x, y)
+
+
 def main(rows):
     dist.init_process_group("nccl")
     model = DistributedDataParallel(Net().cuda())
@@ -98,6 +112,13 @@ def waits(body: list[str]) -> bool:
             "probe.load_state_dict(model.module.state_dict())",
             "probe(torch.randn(3, 16)).sum().backward()",
         ],
+        # A helper trains it.
+        ["trained(nn.Linear(16, 5), torch.randn(3, 16), torch.ones(3))"],
+        ["trained(Net().cuda(), torch.randn(3, 16), torch.ones(3))"],
+        ["trained(nn.Sequential(nn.ReLU(), nn.Linear(16, 5)), torch.randn(3, 16), torch.ones(3))"],
+        ["probe = Net()", "trained(y=torch.ones(3), x=logits.detach(), net=probe.to('cuda'))"],
+        ["fitted(torch.randn(3, 16), torch.ones(3))"],
+        ["fitted_by_helper(torch.randn(3, 16), torch.ones(3))"],
     ],
 )
 def test_its_backward_pass_reduces_nothing(body):
@@ -120,6 +141,10 @@ def test_its_backward_pass_reduces_nothing(body):
         ],
         # Somebody else has made it.
         ["trained(model.module, torch.randn(3, 16), torch.ones(3))"],
+        # A helper is passed what a wrapper may take part in.
+        ["inner = model.module", "trained(inner, torch.randn(3, 16), torch.ones(3))"],
+        ["trained(nn.Linear(5, 5), torch.randn(3, 5) + logits, torch.ones(3))"],
+        ["relayed(model.module, torch.randn(3, 16), torch.ones(3))"],
     ],
 )
 def test_what_a_wrapper_may_take_part_in_is_reported(body):

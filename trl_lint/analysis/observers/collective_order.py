@@ -31,7 +31,7 @@ from trl_lint.analysis.state.agreed_points import agreed_points
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
-from trl_lint.analysis.transfer.models import wrapped_parts
+from trl_lint.analysis.transfer.models import left_backwards, wrapped_parts
 from trl_lint.analysis.transfer.models.awaited_models import (
     gathers_its_state,
     generates_with_shards,
@@ -41,6 +41,7 @@ from trl_lint.analysis.transfer.models.awaited_models import (
     may_be_sharded,
 )
 from trl_lint.analysis.transfer.models.engine_models import is_run_by_engine
+from trl_lint.analysis.transfer.models.left_backwards import LeftToCallers, is_of_network_passed
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
@@ -151,7 +152,7 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, name, BACKWARD.kind, subgroup=_only_in_groups(frame))
         elif is_loss and frame.function is not None:
             point = SyncPoint(node, name, BACKWARD.kind, frame.memory.control, frame.unroll_index)
-            _leave_to_caller(frame, node, point)
+            left_backwards.leave(frame, point, left_backwards.given_parts(frame, callee_of(node)))
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
@@ -195,14 +196,16 @@ class CollectiveOrder(Observer["Frame"]):
             _describe(frame, copy, point, function, run.entry, inner, fills)
             copy.instead = frozenset() if fills or copy.certain else agreed.instead_of(point, inner)
         left = run.trace.notes.of(LeftToCallers).points if run.trace is not frame.trace else {}
-        for point in left.values():
+        for point, given in left.values():
+            if is_of_network_passed(frame, function, node, given):
+                continue
             copy = SyncPoint(node, point.name, point.kind, frame.memory.control, frame.unroll_index)
             _describe(frame, copy, point, function, run.entry, _inner_conditions(point.control, run.entry), False)
             if _has_forward(frame):
                 copy.subgroup = _only_in_groups(frame)
                 frame.sync_points += [copy] if copy.is_awaited else []
             else:
-                _leave_to_caller(frame, node, copy)
+                left_backwards.leave(frame, copy, left_backwards.given_further(frame, function, node, given))
 
 
 class RunByUnknown:
@@ -210,20 +213,6 @@ class RunByUnknown:
 
     def __init__(self) -> None:
         self.is_passed = False
-
-
-class LeftToCallers:
-    """The backward passes of losses that a function is passed: they reduce gradients if its callers ran a wrapper."""
-
-    def __init__(self) -> None:
-        self.points: dict[int, SyncPoint] = {}
-
-
-def _leave_to_caller(frame: Frame, node: cst.CSTNode, point: SyncPoint) -> None:
-    if not point.is_awaited:
-        return
-    frame.trace.notes.of(LeftToCallers).points[id(node)] = point
-    frame.engine.note_stored(LeftToCallers, frame.function, node)
 
 
 def _has_forward(frame: Frame) -> bool:

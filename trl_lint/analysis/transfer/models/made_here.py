@@ -17,7 +17,7 @@ The parts of a loss are followed through the names that the function binds, up t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import libcst as cst
@@ -53,20 +53,29 @@ _COPIES = frozenset(name.rpartition(".")[2] for name in COPIES_WITH_FIELDS)
 
 def is_of_network_made_here(frame: Frame, loss: cst.CSTNode) -> bool:
     """Whether a loss is computed with a network that this function makes, and with no wrapped or unknown model."""
-    parts = _parts(frame.root, loss)
+    parts = parts_of(frame.root, loss)
+    run = [each.func for each in parts if isinstance(each, cst.Call)]
+    return is_computed_apart(frame, parts) and any(_is_made_here(frame, each) for each in run)
+
+
+def is_computed_apart(frame: Frame, parts: Sequence[cst.CSTNode]) -> bool:
+    """Whether none of the parts of a loss runs a wrapper, or is a model that may have one."""
     ids = {id(each) for each in parts}
     if any(point.kind == "forward" and id(point.node) in ids for point in frame.sync_points):
         return False
-    run = [each.func for each in parts if isinstance(each, cst.Call)]
     values = (frame.known_value(each) for each in parts)
-    if any(value is not None and _may_be_shared(value) for value in values):
-        return False
-    return any(_is_made_here(frame, each) for each in run)
+    return not any(value is not None and _may_be_shared(value) for value in values)
+
+
+def makes(frame: Frame, argument: cst.BaseExpression) -> bool:
+    """Whether what a function passes is a network, or a part of one, that it makes."""
+    value = frame.known_value(argument)
+    return _is_made_here(frame, argument) or (value is not None and _is_new(argument, value))
 
 
 # Asked for in each iteration of a training loop in which its facts grow, and of the loops around it.
 @tree_cache(64)
-def _parts(root: cst.CSTNode, expression: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+def parts_of(root: cst.CSTNode, expression: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The nodes that a value is computed from, in the text of one function; what has no gradient is left out."""
     found: list[cst.CSTNode] = []
     todo, followed = [expression], set[int]()
@@ -123,6 +132,11 @@ def _bindings(root: cst.CSTNode) -> dict[str, list[_BoundValue]]:
             binding = _BoundValue(value, block, replaces and isinstance(target, cst.Name))
             found.setdefault(holder_name(target), []).append(binding)
     return found
+
+
+def bound_names(root: cst.CSTNode) -> Set[str]:
+    """The names that a function binds, or adds something to."""
+    return _bindings(root).keys()
 
 
 _BLOCKS = (cst.IndentedBlock, cst.Module)
