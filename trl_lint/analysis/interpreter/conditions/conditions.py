@@ -82,6 +82,8 @@ def as_condition(frame: Frame, value: Value) -> Value:
     """A value used as a condition: if it is None, False or empty on some ranks only, it differs between ranks."""
     if value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE:
         value = value.replace(rank=ranks.UNKNOWN)  # a test of a whole batch only asks whether there is one
+    if value.rank.differs and none_tests.is_filled(value):
+        return flag()
     on_some = truth_on_some(value) or containers.truth_on_some(frame, value)
     return on_some or emptiness_tests.truth_by_place(frame, value) or value
 

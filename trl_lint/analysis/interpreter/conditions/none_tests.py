@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, PRESENT, WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.derived import derived, presence_of
+from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import CONTENTS_DIFFER
-from trl_lint.domain.kinds import LibraryName, flag
+from trl_lint.domain.kinds import LibraryName, PathValue, flag
 from trl_lint.domain.provenance import NoneWhere, Returned
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
@@ -52,6 +53,15 @@ def is_defined(value: Value) -> bool:
     """Whether a value is a function, method or class, on all ranks."""
     is_open = value.const is MISSING and presence_of(value) is None and _none_where(value) is None
     return value.kind in _DEFINITIONS and is_open
+
+
+def is_filled(value: Value) -> bool:
+    """Whether a value is a path, or a text that has a part which is known, on all ranks: it is true on each of them."""
+    if value.kind is not Kind.STRING or presence_of(value) is not None or _none_where(value) is not None:
+        return False
+    if type(value.const) is str:
+        return value.const.strip(WILDCARD) != ""
+    return value.const is CREATED or (isinstance(value, PathValue) and value.const is MISSING)
 
 
 def none_on_some(value: Value, module: Module, test: cst.CSTNode, rank: Rank) -> Value:

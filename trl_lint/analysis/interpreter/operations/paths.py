@@ -22,6 +22,7 @@ from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_n
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import CREATED
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import IterableValue, PathValue, flag
@@ -63,12 +64,16 @@ def text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def joined_text_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`os.path.join(folder, name)`.
 
-    Only what follows the last dot is kept: a function that gets a path has a context for each text that differs.
+    Only what follows the last dot is kept: a function that gets a path has a context for each text that differs. With
+    a part that is not empty, it is never empty either.
     """
     path = text_of(frame, args, node)
     name = args.positional[-1].const if args.positional and not args.star else None
     ending = PurePosixPath(name).suffix if isinstance(name, str) else ""
-    return path.replace(const=WILDCARD + ending) if ending and WILDCARD not in ending else path
+    if ending and WILDCARD not in ending:
+        return path.replace(const=WILDCARD + ending)
+    is_filled = path.rank.differs and any(type(each.const) is str and each.const for each in args.positional)
+    return path.replace(const=CREATED) if is_filled else path
 
 
 def file_system(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
