@@ -399,6 +399,18 @@ if os.path.isfile(path):
     {}(path)
     accelerator.wait_for_everyone()
 """
+DRAWN_NAME = """\
+import argparse
+import random
+import torch
+import torch.distributed as dist
+args = argparse.ArgumentParser().parse_args()
+dist.init_process_group("nccl")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+random.seed({})
+args.folder = f"out/{{random.random()}}"
+torch.save(model.state_dict(), args.folder + "/last.pt")
+"""
 SHUFFLED = """\
 from datasets import load_dataset
 from transformers import Trainer
@@ -784,6 +796,7 @@ CASES = {
     "SEEDS_ALL": Case(rule("TRL015"), DRAW.format("make_reproducible()"), 0, DRAW.format("make_ready()"), 1),
     "SETS_UP": Case(rule("TRL015"), DRAW.format("parse_args()"), 0, DRAW.format("environment_setup()"), 1),
     "SEED_ARGUMENT": Case(rule("TRL015"), DRAW.format("begin(seed=3)"), 0, DRAW.format("begin(speed=3)"), 1),
+    "SEEDS_APART": Case(rule("TRL008"), DRAWN_NAME.format("7 + worker_id"), 0, DRAWN_NAME.format("args.seed"), 1),
     "ASKS_FOR_SEED": Case(
         rule("TRL015"),
         SHUFFLED.format("fixed_seed"),

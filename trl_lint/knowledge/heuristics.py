@@ -437,6 +437,13 @@ SEED_ARGUMENT = Guess(
     says="A function outside the project that takes such an argument may seed with it.",
     because="tests/rules/test_unseeded_split.py: `begin(seed=3)` before a draw",
 )
+SEEDS_APART = Guess(
+    group=SEEDS,
+    pattern=r"(?i)rank|worker|process_index|pid|time",
+    says="A call that seeds, with such a word in its line, seeds each process or each worker of a loader in its own "
+    "way.",
+    because="zeliu98/Group-Free-3D, train_dist.py: `np.random.seed(… + worker_id)` above a folder's name that is drawn",
+)
 ASKS_FOR_SEED = Guess(
     group=SEEDS,
     pattern=r"(?i)seed|generator|rng|random_state",

@@ -77,6 +77,19 @@ FOLDS_DRAW = DrawRow(generator="numpy", gives="parts", keyword=f"{SEEDS_FOLDS}={
 DRAW_SOME = frozenset({"choice", "sample"})
 IS_AMONG = "isin"
 
+# Functions that draw numbers, which programs put into names, with their generators.
+DRAW_NUMBERS = {
+    **dict.fromkeys(
+        ("numpy.random.choice", "numpy.random.rand", "numpy.random.randint", "numpy.random.random"), "numpy"
+    ),
+    **dict.fromkeys(("numpy.random.random_integers", "numpy.random.uniform"), "numpy"),
+    **dict.fromkeys(
+        ("random.choice", "random.choices", "random.getrandbits", "random.randint", "random.random"), "python"
+    ),
+    **dict.fromkeys(("random.randrange", "random.sample", "random.uniform"), "python"),
+    **dict.fromkeys(("torch.rand", "torch.randint"), "torch"),
+}
+
 # Constructors of separate generators, by the last part of the name, whose draws depend on their seed.
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
 # https://docs.python.org/3/library/random.html#random.Random.

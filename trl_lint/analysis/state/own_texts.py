@@ -5,6 +5,7 @@ args.name = f"{args.name}_{digest}"              `args.name` and `vars(args)["na
 config["run"] = uuid.uuid4().hex                 `config["run"]`, too
 args = TrainingArguments(output_dir=drawn)       `self.args.output_dir`, too: what a class is passed
 self.folder = Path(out) / uuid.uuid4().hex       `cfg.folder`, in the `__post_init__` of a dataclass
+args.name = f"run_{random.randint(0, 999)}"      where the file has not seeded it (`drawn_numbers`)
 args.name = f"{args.name}_{date}"                the time itself is often the same one, as text
 """
 
@@ -21,10 +22,12 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.import_lines import files_in_reach, linted_and_imported
 from trl_lint.analysis.program.project.logical_lines import logical_lines
 from trl_lint.analysis.program.project.notes import noted, noted_of_linted
+from trl_lint.analysis.state import drawn_numbers
 from trl_lint.domain import ranks
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.python import DRAW_NAMES, MAKE_NAMES, READ_CLOCKS
+from trl_lint.knowledge.random_draws import DRAW_NUMBERS
 from trl_lint.knowledge.schema import SETTING
 
 if TYPE_CHECKING:
@@ -39,6 +42,12 @@ def _calls(names: frozenset[str]) -> str:
 _DRAWN = re.compile(_calls(DRAW_NAMES))
 _MADE = re.compile(_calls(MAKE_NAMES))
 _CLOCK = re.compile(_calls(READ_CLOCKS))
+_NUMBER = re.compile(rf"\b{drawn_numbers.DRAWN}\(")
+_MAY_DRAW = re.compile(_calls(frozenset(DRAW_NUMBERS)))
+# What shows that a number is put into a text.
+_TEXT = re.compile(r"[\"']|\bstr\(")
+# Where an expression goes on in the next line.
+_GOES_ON = re.compile(r"(?<=[,(\[{])[ \t]*\n[ \t]*")
 _NAMED = re.compile(r"^[ \t]*(\w+)[ \t]*=(?!=)[ \t]*([^\n]*)", re.MULTILINE)
 _FIELD = re.compile(r"\b(\w+)\.(\w+)[ \t]*\+?=(?!=)[ \t]*([^\n]*)")
 _KEY = re.compile(r"""\[[ \t]*["'](\w+)["'][ \t]*\][ \t]*\+?=(?!=)[ \t]*([^\n]*)""")
@@ -46,12 +55,13 @@ _KEY = re.compile(r"""\[[ \t]*["'](\w+)["'][ \t]*\][ \t]*\+?=(?!=)[ \t]*([^\n]*)
 _COMPLETED = re.compile(r"^([ \t]+)def __post_init__\(self[^\n]*\n((?:\1[ \t]+[^\n]*\n|[ \t]*\n)*)", re.MULTILINE)
 _CALLED = re.compile(r"(\w+)\(")
 _WORD = re.compile(r"\w+")
+_VARIABLE = re.compile(r"(?<![\w.])\w+")
 # A call of a class, by its capital letter, with the name of the object; and what delimits its arguments.
 _CREATED = re.compile(r"\b(\w+)[ \t]*=[ \t]*(?:\w+\.)*[A-Z]\w*\(")
 _BRACKET = re.compile(r"[](){},[]")
 _TEXT_CALLS = frozenset({
-    "Path", "date", "digest", "encode", "format", "hexdigest", "int", "isoformat", "join", "lower", "replace", "str",
-    "strftime", "time", "timestamp", "upper",
+    "Path", "date", "digest", "encode", "format", "hexdigest", "int", "isoformat", "item", "join", "lower", "range",
+    "replace", "str", "strftime", "time", "timestamp", "upper", drawn_numbers.DRAWN,
 }) | {each.rpartition(".")[2] for each in DRAW_NAMES | MAKE_NAMES | READ_CLOCKS}  # fmt: skip
 # How many names a text may pass through before it is put into the settings.
 _MOST_STEPS = 3
@@ -93,16 +103,19 @@ def _names_set(project: Project, path: Path) -> frozenset[str]:
     text = project.text(path).decode("utf-8", "replace")
     if not _may_have_own(text) or is_test_file(path):
         return frozenset()
-    return frozenset((*_fields_of(text), *_fields_passed(project.code(path).decode("utf-8", "replace"))))
+    code = drawn_numbers.marked(_GOES_ON.sub("", project.code(path).decode("utf-8", "replace")))
+    own = _own_names(code)
+    return frozenset((*_fields_of(code, own), *_fields_passed(code, own)))
 
 
 def _may_have_own(text: str) -> bool:
-    return _DRAWN.search(text) is not None or (_MADE.search(text) is not None and _CLOCK.search(text) is not None)
+    if _DRAWN.search(text) is not None or _MAY_DRAW.search(text) is not None:
+        return True
+    return _MADE.search(text) is not None and _CLOCK.search(text) is not None
 
 
-def _fields_of(text: str) -> Iterator[str]:
-    """The names under which a file puts a text of its own into settings."""
-    own = _own_names(text)
+def _fields_of(text: str, own: _OwnNames) -> Iterator[str]:
+    """The names under which a file, without comments, puts such a text into settings."""
     for owner, field, value in _FIELD.findall(text):
         if SETTINGS_OBJECT.fits(owner) and own.are_in(value):
             yield field
@@ -113,9 +126,8 @@ def _fields_of(text: str) -> Iterator[str]:
             yield from (field for owner, field, value in set_here if owner == "self" and own.are_in(value))
 
 
-def _fields_passed(code: str) -> Iterator[str]:
-    """The names under which a file, without comments, passes such a text to a class of settings."""
-    own = _own_names(code)
+def _fields_passed(code: str, own: _OwnNames) -> Iterator[str]:
+    """The names under which it passes such a text to a class of settings."""
     for call in _CREATED.finditer(code):
         for argument in _arguments(code, call.end()) if SETTINGS_OBJECT.fits(call[1]) else ():
             name, _, value = argument.partition("=")
@@ -136,28 +148,40 @@ def _arguments(code: str, start: int) -> Iterator[str]:
 
 
 class _OwnNames:
-    """The variables of a file that hold the time, and those that hold a text of the process's own."""
+    """The variables of a file that hold the time, a drawn number, or a text of the process's own."""
 
     def __init__(self) -> None:
         self.clocks: set[str] = set()
+        self.numbers: set[str] = set()
         self.own: set[str] = set()
 
     def add(self, name: str, value: str) -> None:
         """Note the assignment `name = value`."""
         if self.tell_time_in(value):
             self.clocks.add(name)
+        if self.is_number_in(value) and _only_makes_texts(value):
+            self.numbers.add(name)
         if self.are_in(value):
             self.own.add(name)
 
     def are_in(self, value: str) -> bool:
         """Whether it is a text with one of its own, or the digest of a clock, and nothing else is made of that."""
-        if not set(_CALLED.findall(value)) <= _TEXT_CALLS:
+        if not _only_makes_texts(value):
             return False
         is_digest = _MADE.search(value) is not None and self.tell_time_in(value)
-        return is_digest or _DRAWN.search(value) is not None or not self.own.isdisjoint(_WORD.findall(value))
+        is_number = _TEXT.search(value) is not None and self.is_number_in(value)
+        is_text = is_digest or is_number or _DRAWN.search(value) is not None
+        return is_text or not self.own.isdisjoint(_WORD.findall(value))
 
     def tell_time_in(self, value: str) -> bool:
         return _CLOCK.search(value) is not None or not self.clocks.isdisjoint(_WORD.findall(value))
+
+    def is_number_in(self, value: str) -> bool:
+        return _NUMBER.search(value) is not None or not self.numbers.isdisjoint(_VARIABLE.findall(value))
+
+
+def _only_makes_texts(value: str) -> bool:
+    return set(_CALLED.findall(value)) <= _TEXT_CALLS
 
 
 def _own_names(text: str) -> _OwnNames:

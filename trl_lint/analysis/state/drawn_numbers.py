@@ -1,0 +1,49 @@
+"""Numbers that a file draws from generators that it has not seeded: another one in each process.
+
+For example:
+
+    number = np.random.randint(1000)         drawn
+    np.random.seed(args.seed)
+    number = np.random.randint(1000)         the same on all ranks, and so is one after `set_seed(args.seed)`
+    number = random.random()                 drawn, as NumPy has a generator of its own
+    np.random.seed(args.seed + rank)         does not count, nor what a function such as `set_seed` does
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.knowledge.heuristics import SEEDS_ALL, SEEDS_APART
+from trl_lint.knowledge.random_draws import ALL, DRAW_NUMBERS, SEEDERS
+
+_CALL = re.compile(r"(?<![\w.])((?:\w+\.)*)(\w+)\(")
+_SHORT = re.compile(r"^np\.")
+# A function, with its body.
+_FUNCTION = re.compile(r"^([ \t]*)def (\w+)\([^\n]*\n((?:\1[ \t]+[^\n]*\n|[ \t]*\n)*)", re.MULTILINE)
+# Names of these functions without their modules, as code may import them.
+_BARE = {name.rpartition(".")[2]: name for name in DRAW_NUMBERS if name.startswith("random.")}
+# What stands in a text for such a call.
+DRAWN, SEEDED = "drawn_number", "seeded_number"
+
+
+def marked(code: str) -> str:
+    """The code of a file with other names for the calls that draw numbers, in the order of the text."""
+    seeded: set[str] = set()
+    code = _FUNCTION.sub(lambda each: "" if SEEDS_ALL.fits(each[2]) else each[0], code)
+    return _CALL.sub(lambda call: _marked(call, seeded), code)
+
+
+def _marked(call: re.Match[str], seeded: set[str]) -> str:
+    dotted = _SHORT.sub("numpy.", f"{call[1]}{call[2]}")
+    generator = DRAW_NUMBERS.get(_BARE.get(dotted, dotted))
+    if generator is not None:
+        return f"{SEEDED if generator in seeded else DRAWN}("
+    if SEEDS_ALL.fits(call[2]) and not _is_apart(call):
+        seeded |= SEEDERS.get(dotted, ALL)
+    return call[0]
+
+
+def _is_apart(call: re.Match[str]) -> bool:
+    """Whether the rest of its line says that it seeds each process otherwise."""
+    end = call.string.find("\n", call.end())
+    return SEEDS_APART.fits(call.string[call.end() : end if end >= 0 else None])
