@@ -2,6 +2,7 @@
 
 next(rows)                                                        an element of `rows`
 next(generator)                                                   what the `__next__` of its class returns
+rows.next(), rows.__next__()                                      the same, by the method
 next((place for place, hit in enumerate(hits) if hit), None)      where this rank's first hit is
 next((name for name in names if name in settings), None)          the same on all ranks, as the test is
 """

@@ -17,6 +17,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
     validated_models,
 )
+from trl_lint.analysis.interpreter.calls.first_elements import first_of
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
 from trl_lint.analysis.interpreter.conditions import none_tests
 from trl_lint.analysis.interpreter.objects import (
@@ -51,6 +52,7 @@ from trl_lint.analysis.state import own_dicts, own_texts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
+from trl_lint.analysis.transfer.data.passes_by_hand import ASKS_ITSELF
 from trl_lint.analysis.transfer.models import frozen_models, paces
 from trl_lint.analysis.transfer.processes import groups
 from trl_lint.analysis.transfer.tensors import tensors
@@ -73,8 +75,10 @@ from trl_lint.domain.kinds import (
     BoundMethod,
     ContainerValue,
     InstanceValue,
+    IterableValue,
     LibraryName,
     LoadedFiles,
+    LoaderValue,
     MetricObject,
     ModelValue,
     NumberValue,
@@ -140,6 +144,8 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
             return container_methods.call(frame, receiver, name, args, node)
         case ClassValue():
             return _call_on_class(frame, receiver, name, args, node)
+        case IterableValue() | LoaderValue() if name in ASKS_ITSELF and not args.all():
+            return first_of(frame, Arguments([receiver]), node)
         case PathValue():
             return paths.call(frame, receiver, name, args, node)
         case LoadedFiles():

@@ -44,7 +44,7 @@ _BEGINS_PASSES = rb"\biter\("
 _ASKS_FOR_BATCHES = rb"\bnext\(|__next__"
 _LENGTH = "len"
 _ENDS = frozenset({"BaseException", "Exception", "StopIteration"})
-_ASKS_ITSELF = frozenset({"__next__", "next"})
+ASKS_ITSELF = frozenset({"__next__", "next"})
 
 
 def begun_in(frame: Frame, code: cst.CSTNode) -> Iterator[tuple[LoaderValue, cst.Call, tuple[cst.Call, ...]]]:
@@ -100,7 +100,7 @@ def asked_of(call: cst.Call) -> cst.BaseExpression | None:
     match call:
         case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name == _ASKS:
             return first.value
-        case cst.Call(func=cst.Attribute(value=asked), args=[]) if last_name(call.func) in _ASKS_ITSELF:
+        case cst.Call(func=cst.Attribute(value=asked), args=[]) if last_name(call.func) in ASKS_ITSELF:
             return asked
     return None
 

@@ -18,13 +18,14 @@ from trl_lint.analysis.program.idioms.path_conditions import bindings
 from trl_lint.analysis.program.syntax import ancestors, below, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data.passes_by_hand import asked_of
 from trl_lint.analysis.transfer.tensors.operands import is_of_own_data
 from trl_lint.domain.averaging import Stage, only_terms
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Value
 
-# What takes a batch out of an iterator, and what reads an entry of a dict that may not be there yet.
-_TAKES_ONE, _READS_ENTRY = "next", "get"
+# What reads an entry of a dict that may not be there yet.
+_READS_ENTRY = "get"
 
 
 def of_sum(frame: Frame, node: cst.CSTNode, total: Value) -> Value:
@@ -85,7 +86,7 @@ def _sets_anew(loop: cst.For | cst.While, binding: cst.CSTNode, target: cst.Base
 
 
 def _takes_batches(frame: Frame, loop: cst.For | cst.While) -> bool:
-    if any(isinstance(each.func, cst.Name) and each.func.value == _TAKES_ONE for each in of_class(loop.body, cst.Call)):
+    if any(asked_of(each) is not None for each in of_class(loop.body, cst.Call)):
         return True
     iterable = frame.known_value(loop.iter) if isinstance(loop, cst.For) else None
     return iterable is not None and any(map(is_of_own_data, items_or_itself(containers.iterate(frame, iterable)[0])))
