@@ -6,6 +6,11 @@
         splits = ["train", "test"]
     for folder in folders:                the same on all ranks, as `folders` was
 
+    names = batch["name"]
+    if names is None:
+        names = ["first", "second"]
+    print(names[0])                       not known, as `names` was, or this rank's own
+
 Only of lists whose elements are the same on all ranks. `containers.uniform_if_plain` is for choices in an expression.
 """
 
@@ -24,13 +29,20 @@ if TYPE_CHECKING:
     from trl_lint.domain.heap import Memory
 
 
+_GIVEN = frozenset({Kind.BATCH, Kind.UNKNOWN})
+
+
 def divided(frame: Frame, place: Hashable, taken: Memory, skipped: Memory, names: Iterable[str]) -> dict[str, Value]:
-    """The names that are bound to a list on one branch, and to a value of which only its rank is known on the other."""
+    """The names bound to a list on one branch, and on the other to part of a batch or what has only a known rank."""
     found: dict[str, Value] = {}
     for name in names:
         for memory, other in ((taken, skipped), (skipped, taken)):
             made, given = memory.cells(memory.names[name]), other.names[name]
-            if given.kind is Kind.UNKNOWN and given.rank.is_uniform and len(made) == 1 and _is_plain_list(made[0]):
+            if given.kind not in _GIVEN or len(made) != 1 or not _is_plain_list(made[0]):
+                continue
+            if given.kind is Kind.BATCH and not given.rank.is_uniform:
+                found[name] = given  # nothing of it is in the list
+            elif given.kind is Kind.UNKNOWN and given.rank.is_uniform:
                 cell = Cell("list", rest=join(Value(given.rank), made[0].element()), length=given.rank)
                 found[name] = frame.allocate((place, name), cell)
     return found
