@@ -221,8 +221,8 @@ def _set_on_some_ranks(frame: Frame, taken: Memory, skipped: Memory) -> list[tup
     for changed, other in ((skipped, taken), (taken, skipped)):
         frame.memory = other
         for key, value in changed.attributes.items():
-            is_kept = key not in other.attributes and key in frame.objects.attribute_writes
-            if is_kept and (value.kind is Kind.NUMBER or value.rank == SETTING):
+            may_matter = (value.kind is Kind.NUMBER or value.rank == SETTING) and key not in other.attributes
+            if may_matter and key in frame.objects.attribute_writes:
                 frame.read_attribute(*key)
                 found.append(key)
     return found
