@@ -44,7 +44,7 @@ from trl_lint.analysis.interpreter.operations import (
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.definitions.reduced_forwards import APPLY, is_reduced
-from trl_lint.analysis.program.idioms import reset_metrics
+from trl_lint.analysis.program.idioms import asked_batches, reset_metrics
 from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.program.syntax import callee_of
@@ -52,7 +52,6 @@ from trl_lint.analysis.state import own_dicts, own_texts, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
-from trl_lint.analysis.transfer.data.passes_by_hand import ASKS_ITSELF
 from trl_lint.analysis.transfer.models import frozen_models, paces
 from trl_lint.analysis.transfer.processes import groups
 from trl_lint.analysis.transfer.tensors import tensors
@@ -144,7 +143,7 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
             return container_methods.call(frame, receiver, name, args, node)
         case ClassValue():
             return _call_on_class(frame, receiver, name, args, node)
-        case IterableValue() | LoaderValue() if name in ASKS_ITSELF and not args.all():
+        case IterableValue() | LoaderValue() if name in asked_batches.ASKS_ITSELF and not args.all():
             return first_of(frame, Arguments([receiver]), node)
         case PathValue():
             return paths.call(frame, receiver, name, args, node)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.asked_batches import ASKS, asked_of
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -38,13 +39,11 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 _BEGINS = "iter"
-_ASKS = "next"
 # In files without these, no call has to be looked at.
 _BEGINS_PASSES = rb"\biter\("
 _ASKS_FOR_BATCHES = rb"\bnext\(|__next__"
 _LENGTH = "len"
 _ENDS = frozenset({"BaseException", "Exception", "StopIteration"})
-ASKS_ITSELF = frozenset({"__next__", "next"})
 
 
 def begun_in(frame: Frame, code: cst.CSTNode) -> Iterator[tuple[LoaderValue, cst.Call, tuple[cst.Call, ...]]]:
@@ -95,19 +94,9 @@ def _catches_end(handler: cst.ExceptHandler) -> bool:
     return handler.type is None or not _ENDS.isdisjoint(names_in(handler.type))
 
 
-def asked_of(call: cst.Call) -> cst.BaseExpression | None:
-    """What a call asks for its next element: `next(batches)`, `batches.next()`; None if it is another call."""
-    match call:
-        case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name == _ASKS:
-            return first.value
-        case cst.Call(func=cst.Attribute(value=asked), args=[]) if last_name(call.func) in ASKS_ITSELF:
-            return asked
-    return None
-
-
 def loaders_asked(frame: Frame) -> Iterator[tuple[cst.CSTNode, list[Step]]]:
     """Where this function gets batches of a generator, with the steps from the loader that this goes through."""
-    for call in of_class(frame.root, cst.Call) if frame.module.mentions(_ASKS_FOR_BATCHES, _ASKS) else ():
+    for call in of_class(frame.root, cst.Call) if frame.module.mentions(_ASKS_FOR_BATCHES, ASKS) else ():
         asked = asked_of(call)
         if asked is not None and (found := _origin(frame, asked)):
             yield call, found

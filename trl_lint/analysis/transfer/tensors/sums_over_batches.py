@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.asked_batches import asked_of
 from trl_lint.analysis.program.idioms.path_conditions import bindings
 from trl_lint.analysis.program.syntax import ancestors, below, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.data.passes_by_hand import asked_of
 from trl_lint.analysis.transfer.tensors.operands import is_of_own_data
 from trl_lint.domain.averaging import Stage, only_terms
 from trl_lint.domain.small_tuples import items_or_itself
