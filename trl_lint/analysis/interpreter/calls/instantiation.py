@@ -157,8 +157,10 @@ def _has_site_facts(frame: Frame, cls: ClassInfo) -> bool:
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
     """Store the arguments of a dataclass or NamedTuple under the field names that it and its bases list.
 
-    Those of `Sample(**batch)` and `Sums(*totals)` may be any of the other fields.
+    Those of `Sample(**batch)` and `Sums(*totals)` may be any of the other fields. What a `__new__` makes is not known.
     """
+    if cls.find("__new__") is not None:
+        return
     names = records.fields_of(cls) or list(cls.variables)
     given = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
     for rest in (args.star, args.double):
