@@ -30,7 +30,7 @@ from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.wrapper_options import made_by_ddp
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectObjects
-from trl_lint.domain.constants import CREATED, MISSING, WORLD_SIZE
+from trl_lint.domain.constants import CREATED, MISSING, PRESENT, WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -368,7 +368,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
                 return filled_classes.filler(frame, row, args)
             if row.name != ACCELERATOR:
                 is_alone = isinstance(node, cst.Call) and row.name in ALONE and has_one_device(node)
-                return LibraryInstance(ALONE[row.name] if is_alone else row.name)
+                return LibraryInstance(ALONE[row.name] if is_alone else row.name).replace(const=PRESENT)
             is_sharded = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
             return (ShardingAccelerator if is_sharded else LibraryInstance)(row.name).replace(const=CREATED)
         return transferred(frame, created, args, node, row.name)
