@@ -38,6 +38,62 @@ def until_told(model, optimizer, loader, steps):
                 break
 
 
+class Progress:
+    def __init__(self):
+        self.batches = self.steps = 0
+
+    def start_step(self):
+        self.batches += 1
+
+    def finish_step(self):
+        self.steps += 1
+
+
+class ProgressStartedOver(Progress):
+    def start_over(self):
+        self.steps = 0
+
+
+def by_steps_of_an_object(model, optimizer, loader, steps):
+    progress = Progress()
+    while progress.steps < steps:
+        for batch in loader:
+            mask = batch["depth"].cuda() > 0
+            if not mask.any():
+                continue
+            model(batch["image"].cuda())[mask].mean().backward()
+            optimizer.step()
+            progress.finish_step()
+            if progress.steps >= steps:
+                break
+
+
+def by_batches_of_an_object(model, optimizer, loader, steps):
+    progress = Progress()
+    while progress.batches < steps:
+        for batch in loader:
+            progress.start_step()
+            mask = batch["depth"].cuda() > 0
+            if not mask.any():
+                continue  # expect: TRL006
+            model(batch["image"].cuda())[mask].mean().backward()
+            optimizer.step()
+            progress.finish_step()
+
+
+def started_over(model, optimizer, loader, steps):
+    progress = ProgressStartedOver()
+    while progress.steps < steps:
+        for batch in loader:
+            mask = batch["depth"].cuda() > 0
+            if not mask.any():
+                continue  # expect: TRL006
+            model(batch["image"].cuda())[mask].mean().backward()
+            optimizer.step()
+            progress.finish_step()
+        progress.start_over()
+
+
 def by_batches(model, optimizer, loader, steps):
     step = 0
     while step < steps:
@@ -121,6 +177,12 @@ def main(model, data, kind, steps):
     loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data, shuffle=False))
     if kind == "told":
         until_told(model, optimizer, loader, steps)
+    elif kind == "object":
+        by_steps_of_an_object(model, optimizer, loader, steps)
+    elif kind == "batches of an object":
+        by_batches_of_an_object(model, optimizer, loader, steps)
+    elif kind == "started over":
+        started_over(model, optimizer, loader, steps)
     elif kind == "batches":
         by_batches(model, optimizer, loader, steps)
     elif kind == "epochs":

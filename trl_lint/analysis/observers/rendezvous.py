@@ -27,6 +27,7 @@ from trl_lint.analysis.program.idioms.endless_loops import start_over
 from trl_lint.analysis.program.idioms.finished_steps import are_made_up_for
 from trl_lint.analysis.program.idioms.gathering_blocks import may_be_whole
 from trl_lint.analysis.program.idioms.groups_of_one import groups_of, have_one_rank
+from trl_lint.analysis.program.idioms.handled_errors import names_out_of_memory
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
@@ -37,7 +38,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 )
 from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.idioms.repeated_exits import leave_together
-from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class, precedes
+from trl_lint.analysis.program.syntax import ancestors, below, precedes
 from trl_lint.analysis.state.early_exits import ways_out, word_of
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives, waits_for_others
@@ -57,6 +58,7 @@ from trl_lint.analysis.state.point_sequences import (
 )
 from trl_lint.analysis.transfer.data.tested_numbers import calls_for_numbers, is_on_outputs
 from trl_lint.analysis.transfer.processes.decided_branches import is_decided_before, not_met_by_all, outcome_on_first
+from trl_lint.analysis.transfer.processes.raised_counters import raised_by
 from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.divisions import DividedBy
@@ -65,7 +67,6 @@ from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.provenance import RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
-from trl_lint.knowledge.python import NO_MEMORY
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -204,7 +205,8 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         return None
     exits = () if is_in_branch else branch.exits[branch.continuing ^ 1]
     nodes = [each.node for each in frame.sync_points if not each.alone]
-    if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes):
+    raised = partial(raised_by, frame)
+    if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes, raised):
         return None
     if leave_together(frame.root, branch.test, exits, nodes):
         return None
@@ -214,7 +216,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         is_in_branch,
         _also_missing(frame, found, sequences, branch_points) if is_in_branch else (),
         leaving,
-        are_made_up_for(frame.root, exits, _but_forwards_before(frame, exits)),
+        are_made_up_for(frame.root, exits, _but_forwards_before(frame, exits), raised),
     )
 
 
@@ -362,15 +364,10 @@ def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], 
 
 def _may_fail_on_some(frame: Frame, branch: Branch) -> bool:
     """Whether a `try` may raise on some ranks: its body uses rank-local data, or it handles running out of memory."""
-    if branch.tried is None or _names_out_of_memory(branch.test):
+    if branch.tried is None or names_out_of_memory(branch.test):
         return True
     facts = (frame.node_values[id(node)].rank for node in below(branch.tried) if id(node) in frame.node_values)
     return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in facts)
-
-
-def _names_out_of_memory(handler: cst.CSTNode) -> bool:
-    texts = of_class(handler, cst.SimpleString)
-    return NO_MEMORY in names_in(handler) or any("out of memory" in text.value for text in texts)
 
 
 def _is_matched_elsewhere(frame: Frame, one: Mismatch, other: Mismatch) -> bool:

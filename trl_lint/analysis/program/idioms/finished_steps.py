@@ -17,7 +17,7 @@ each epoch, at a certain batch, or before they skip.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import libcst as cst
 
@@ -37,10 +37,16 @@ _Loop = cst.For | cst.While
 _ORDERS = (cst.Equal, cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual, cst.NotEqual)
 
 
-def are_made_up_for(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[cst.CSTNode]) -> bool:
+def are_made_up_for(
+    root: cst.CSTNode,
+    leaving: Sequence[cst.CSTNode],
+    met: Iterable[cst.CSTNode],
+    raised_by: Callable[[cst.Call], str] = lambda call: "",
+) -> bool:
     """Whether ranks that leave a branch by these statements still meet the others equally often, in the same order.
 
     They start a loop over, or have finished all steps. met: where the function synchronises with other ranks.
+    raised_by: which number of an object a call of its method counts, `state.step`; "" if it is none.
     """
     loop = innermost(root, leaving[0], *LOOPS) if leaving else None
     if loop is None or any(innermost(root, each, *LOOPS) is not loop for each in leaving):
@@ -49,7 +55,9 @@ def are_made_up_for(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iter
     skips = [each for each in ways if each is leaving[-1] or precedes(root, each, leaving[-1])]
     points = list(met)
     around = (each for each in (*ancestors(root, loop), loop) if isinstance(each, cst.While))
-    return bool(skips) and any(_counts_finished(root, each, loop, skips[-1], leaving, points) for each in around)
+    return bool(skips) and any(
+        _counts_finished(root, each, loop, skips[-1], leaving, points, raised_by) for each in around
+    )
 
 
 def _counts_finished(
@@ -59,26 +67,46 @@ def _counts_finished(
     skip: cst.Continue,
     leaving: Sequence[cst.CSTNode],
     met: Sequence[cst.CSTNode],
+    raised_by: Callable[[cst.Call], str],
 ) -> bool:
     """Whether a loop ends by a number that only grows with what ranks do in the loop in it after a place."""
     inside = {id(each) for each in below(outer)}
     points = [each for each in met if id(each) in inside]
     names = list(bindings(outer))
-    for count in of_class(loop.body, cst.AugAssign):
-        counter, is_added = count.target, isinstance(count.operator, cst.AddAssign)
-        if not isinstance(counter, cst.Name) or not is_added or _tests_after(root, loop, skip, count) != []:
+    for count, counter in _counted(outer, loop, names, raised_by):
+        if _tests_after(root, loop, skip, count) != []:
             continue
-        changing = {each.value for each in names} - {counter.value}
+        changing = {each.value for each in names} - {counter}
         exits = [each for each in leaving if not isinstance(each, cst.Continue)]
         if (
-            all(each is counter for each in names if each.value == counter.value)
-            and all(_follows_steps(root, loop, skip, each, changing) for each in points)
-            and all(_is_under_count(outer, each, counter.value, changing) for each in exits)
+            all(_follows_steps(root, loop, skip, each, changing) for each in points)
+            and all(_is_under_count(outer, each, counter, changing) for each in exits)
             and not _may_skip(root, loop, points, count)
-            and _ends_by(root, outer, counter.value, changing)
+            and _ends_by(root, outer, counter, changing)
         ):
             return True
     return False
+
+
+def _counted(
+    outer: cst.While, loop: _Loop, names: Sequence[cst.Name], raised_by: Callable[[cst.Call], str]
+) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Where a loop counts, and with which number, if nothing else in the loops changes that."""
+    bound = [each.value for each in names]
+    for count in of_class(loop.body, cst.AugAssign):
+        target, is_added = count.target, isinstance(count.operator, cst.AddAssign)
+        if isinstance(target, cst.Name) and is_added and bound.count(target.value) == 1:
+            yield count, target.value
+    calls = of_class(outer, cst.Call)
+    passed = {each.value.value for call in calls for each in call.args if isinstance(each.value, cst.Name)}
+    changed = passed.union(bound)
+    raised = [(each, counter) for each in calls if (counter := raised_by(each))]
+    counters = [counter for _, counter in raised]
+    yield from (
+        (call, counter)
+        for call, counter in raised
+        if counters.count(counter) == 1 and counter.partition(".")[0] not in changed
+    )
 
 
 def _follows_steps(root: cst.CSTNode, loop: _Loop, skip: cst.Continue, place: cst.CSTNode, changing: set[str]) -> bool:
@@ -131,9 +159,16 @@ def _is_under_count(outer: cst.While, node: cst.CSTNode, counter: str, changing:
 def _compares(test: cst.BaseExpression, counter: str, changing: set[str]) -> bool:
     match test:
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=operator)]) if isinstance(operator, _ORDERS):
-            names = used_names(test)
-            return counter in names and not names & changing
+            return _asks_for(test, counter) and not used_names(test) & changing
     return False
+
+
+def _asks_for(test: cst.BaseExpression, counter: str) -> bool:
+    owner, _, attribute = counter.rpartition(".")
+    if not owner:
+        return counter in used_names(test)
+    read = (each for each in of_class(test, cst.Attribute) if each.attr.value == attribute)
+    return any(isinstance(each.value, cst.Name) and each.value.value == owner for each in read)
 
 
 def _is_false(outer: cst.While, target: cst.Name) -> bool:

@@ -15,7 +15,8 @@ from collections.abc import Collection
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import raises_again
-from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name
+from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name, names_in, of_class
+from trl_lint.knowledge.python import NO_MEMORY
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
 MISSING_FILE = "FileNotFoundError"
@@ -33,6 +34,12 @@ _SUPPRESS = "suppress"
 def catches(handler: cst.ExceptHandler | cst.ExceptStarHandler, names: Collection[str]) -> bool:
     """Whether an `except` clause catches an exception with one of these names."""
     return handler.type is None or any(name in names for name in identifiers(handler.type))
+
+
+def names_out_of_memory(handler: cst.CSTNode) -> bool:
+    """Whether an `except` clause names the error of a full memory, or looks for its text."""
+    texts = of_class(handler, cst.SimpleString)
+    return NO_MEMORY in names_in(handler) or any("out of memory" in text.value for text in texts)
 
 
 def is_caught(root: cst.CSTNode, node: cst.CSTNode, names: Collection[str]) -> bool:
