@@ -128,7 +128,7 @@ _RETURNED: dict[str, Value] = {"id": IDENTITY, "print": NONE}
 
 def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
-    sequences.note_used(frame, value, "__len__", args.expression(0))
+    sequences.used(frame, value, "__len__", args.expression(0))
     if isinstance(value, ContainerValue):
         frame.consume(value)
         rank = ranks.SAME
@@ -275,7 +275,8 @@ def _tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    columns = containers.as_columns(frame, args.positional[0], args.expression(0))
+    rows = sequences.used(frame, args.positional[0], "__iter__", args.expression(0))
+    columns = containers.as_columns(frame, rows, args.expression(0))
     element, length = containers.iterate(frame, columns)
     index = NumberValue(ranks.SAME, scalar=True, dtype="int")
     return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (index, element)), length)
@@ -285,7 +286,8 @@ def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rows = lists_of_models.zipped(frame, args.positional)
     if rows is not None:
         return rows
-    pairs = [containers.iterate(frame, value) for value in args.positional]
+    used = [sequences.used(frame, each, "__iter__", args.expression(i)) for i, each in enumerate(args.positional)]
+    pairs = [containers.iterate(frame, value) for value in used]
     lengths = [pair[1] for pair in pairs]
     length = ranks.of_counts(ranks.combine_all(lengths), lengths)
     row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))

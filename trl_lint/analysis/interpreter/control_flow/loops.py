@@ -91,7 +91,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
 
 def _iterated(frame: Frame, node: cst.For, iterable: Value) -> tuple[Value, Rank]:
     """An element of what a loop goes over, and whether its length is the same on all ranks."""
-    sequences.note_iterated(frame, iterable, node)
+    iterable = sequences.iterated(frame, iterable, node)
     element, length = containers.iterate(frame, iterable)
     if length.differs and iterable.rank.state is State.SHARD and _is_whole_batch(frame, node):
         length = Rank(State.LOCAL, length.origins, "count")  # dealt out evenly

@@ -18,19 +18,23 @@ from trl_lint.analysis.interpreter.objects import attributes
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 
 
-def note_used(frame: Frame, value: Value, method: str, expression: cst.CSTNode | None) -> None:
-    """Report a wrapped model in a variable that is used as a sequence. method: the one that Python looks for."""
-    if isinstance(expression, cst.Name) and (is_replicated(value) or is_data_parallel(value)):
-        attributes.of_model(frame, value, method, expression, called=True)
+def used(frame: Frame, value: Value, method: str, expression: cst.CSTNode | None) -> Value:
+    """Report a wrapped model in a variable that is used as a sequence. method: the one that Python looks for.
+
+    Returns what has the elements: nothing is known of those of a wrapper, which has none.
+    """
+    if not (isinstance(expression, cst.Name) and (is_replicated(value) or is_data_parallel(value))):
+        return value
+    attributes.of_model(frame, value, method, expression, called=True)
+    return UNKNOWN if value.wrapping is Wrapping.WRAPPED else value
 
 
-def note_iterated(frame: Frame, value: Value, loop: cst.For) -> None:
-    """Report a wrapped model in a variable that a loop goes over, unless the loop takes its items for keys."""
-    if not _gives_keys(loop):
-        note_used(frame, value, "__iter__", loop.iter)
+def iterated(frame: Frame, value: Value, loop: cst.For) -> Value:
+    """The same for one that a loop goes over, unless the loop takes its items for keys."""
+    return value if _gives_keys(loop) else used(frame, value, "__iter__", loop.iter)
 
 
 def _gives_keys(loop: cst.For) -> bool:

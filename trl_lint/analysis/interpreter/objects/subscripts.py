@@ -65,7 +65,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return _item_of_tuple(frame, container, index, node)
         case ModelValue():
             if isinstance(node, cst.Subscript) and (index.kind is Kind.NUMBER or is_slice(node)):
-                sequences.note_used(frame, container, "__getitem__", node.value)
+                return sequences.used(frame, container, "__getitem__", node.value)
             return container
         case IterableValue():
             return container.element
