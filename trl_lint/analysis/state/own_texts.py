@@ -43,6 +43,8 @@ _DRAWN = re.compile(_calls(DRAW_NAMES))
 _MADE = re.compile(_calls(MAKE_NAMES))
 _CLOCK = re.compile(_calls(READ_CLOCKS))
 _NUMBER = re.compile(rf"\b{drawn_numbers.DRAWN}\(")
+# All functions that draw numbers have this in their names, or in those of their modules.
+_RANDOM = "rand"
 _MAY_DRAW = re.compile(_calls(frozenset(DRAW_NUMBERS)))
 # What shows that a number is put into a text.
 _TEXT = re.compile(r"[\"']|\bstr\(")
@@ -109,7 +111,7 @@ def _names_set(project: Project, path: Path) -> frozenset[str]:
 
 
 def _may_have_own(text: str) -> bool:
-    if _DRAWN.search(text) is not None or _MAY_DRAW.search(text) is not None:
+    if _DRAWN.search(text) is not None or (_RANDOM in text and _MAY_DRAW.search(text) is not None):
         return True
     return _MADE.search(text) is not None and _CLOCK.search(text) is not None
 
@@ -164,6 +166,9 @@ class _OwnNames:
         if self.are_in(value):
             self.own.add(name)
 
+    def count(self) -> int:
+        return len(self.clocks) + len(self.numbers) + len(self.own)
+
     def are_in(self, value: str) -> bool:
         """Whether it is a text with one of its own, or the digest of a clock, and nothing else is made of that."""
         if not _only_makes_texts(value):
@@ -185,8 +190,11 @@ def _only_makes_texts(value: str) -> bool:
 
 
 def _own_names(text: str) -> _OwnNames:
-    names = _OwnNames()
+    names, assigned = _OwnNames(), _NAMED.findall(text)
     for _ in range(_MOST_STEPS):
-        for name, value in _NAMED.findall(text):
+        before = names.count()
+        for name, value in assigned:
             names.add(name, value)
+        if names.count() == before:
+            break
     return names
