@@ -10,7 +10,7 @@ from trl_lint.knowledge.schema import NOTHING, REDUCED, Class, Function, Row, Sy
 
 _CUMULATIVE = "monai.metrics.Cumulative"
 _SOURCE = "monai/metrics/metric.py::Cumulative"
-_GATHERS = Synchronisation("metric")
+_GATHERS = Synchronisation("metric", once=True)
 _CLASSES = (
     "ConfusionMatrixMetric", "CumulativeAverage", "CumulativeIterationMetric", "DiceMetric", "FBetaScore",
     "GeneralizedDiceScore", "HausdorffDistanceMetric", "LossMetric", "MAEMetric", "MSEMetric", "MeanIoU",

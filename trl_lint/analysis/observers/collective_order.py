@@ -16,6 +16,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.deepspeed_settings import leaves_whole
 from trl_lint.analysis.program.idioms.path_conditions import is_none_test, none_test_operand
+from trl_lint.analysis.program.idioms.settled_results import is_settled
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -99,19 +100,13 @@ class CollectiveOrder(Observer["Frame"]):
         last = name.rpartition(".")[2]
         if isinstance(row, Hook) and last in LOSSES and _runs_a_wrapper(args):
             _note(frame, node, last, "forward")
-        synchronisation = None if row is None else row.synchronises
-        if row is not None and synchronisation is not None and not _is_local(frame, row, synchronisation, args, node):
+        meets = None if row is None else row.synchronises
+        if row is not None and meets is not None and not _is_local(frame, row, meets, args, node):
             group = args.keywords.get(PROCESS_GROUP, NONE)
-            subgroup = not is_of_all_ranks(group)
+            subgroup, of_mesh = not is_of_all_ranks(group), isinstance(group, MeshGroup)
+            engines, symmetric = meets.engines, meets.symmetric and not subgroup
             _note(
-                frame,
-                node,
-                last,
-                synchronisation.kind,
-                engines=synchronisation.engines,
-                subgroup=subgroup,
-                of_mesh=isinstance(group, MeshGroup),
-                symmetric=synchronisation.symmetric and not subgroup,
+                frame, node, last, meets.kind, engines=engines, subgroup=subgroup, of_mesh=of_mesh, symmetric=symmetric
             )
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
             _note(frame, node, last, WRAP.kind)
@@ -317,9 +312,11 @@ def _is_local(frame: Frame, row: Row, synchronises: Synchronisation, args: Argum
     """Whether a call is no synchronisation point here, although its row is one.
 
     It may be a backward pass in which no wrapper reduces anything, a block in which no state is requested, a wrapper
-    that is refused, or a call that only some ranks have to make.
+    that is refused, a call that only some ranks have to make, or one whose result an earlier one has settled.
     """
     if _is_of_this_rank(frame, synchronises, args) or is_refused(frame, row, args, node):
+        return True
+    if synchronises.once and is_settled(frame.root, node):
         return True
     if synchronises.only:
         return leaves_whole(frame.root, args.expression(synchronises.only))
