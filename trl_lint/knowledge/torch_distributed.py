@@ -338,6 +338,9 @@ _SCALERS: tuple[Row, ...] = tuple(
 
 ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS, *_SHARDED, *_SCALERS)
 
+# Collectives by which one rank gives the others what it has, and where they say which one.
+SEND_TO_ALL = frozenset({"broadcast", "broadcast_object_list"})
+SENDER = (1, "src")
 # Messages from one rank to another (torch/distributed/distributed_c10d.py).
 POINT_TO_POINT = frozenset(
     f"torch.distributed.{name}" for name in ("batch_isend_irecv", "irecv", "isend", "recv", "recv_object_list", "send",

@@ -38,6 +38,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 )
 from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.idioms.repeated_exits import leave_together
+from trl_lint.analysis.program.idioms.sent_answers import leave_by_answer
 from trl_lint.analysis.program.syntax import ancestors, below, precedes
 from trl_lint.analysis.state.early_exits import ways_out, word_of
 from trl_lint.analysis.state.event_trace import EventTrace
@@ -208,7 +209,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     raised = partial(raised_by, frame)
     if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes, raised):
         return None
-    if leave_together(frame.root, branch.test, exits, nodes):
+    if any(leave(frame.root, branch.test, exits, nodes) for leave in (leave_together, leave_by_answer)):
         return None
     return Mismatch(
         branch_points,

@@ -1,0 +1,87 @@
+"""One rank sends an answer and leaves by it; the others receive it, and leave by what they have received.
+
+For example:
+
+    if rank == 0:
+        done = os.path.exists(path)
+        dist.broadcast_object_list([done], src=0)
+        if done: return                             rank 0 leaves
+    else:
+        box = [None]
+        dist.broadcast_object_list(box, src=0)
+        if box[0]: return                           so do the others: it is the same answer
+    dist.barrier()
+
+Not if one of them leaves by anything else than what is sent, or without it.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of
+from trl_lint.analysis.program.project.passed_arguments import argument_at
+from trl_lint.analysis.program.syntax import (
+    LOOPS,
+    ancestors,
+    assignments,
+    below,
+    last_name,
+    of_class,
+    precedes,
+    resolved,
+    used_names,
+)
+from trl_lint.knowledge.torch_distributed import SEND_TO_ALL, SENDER
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def leave_by_answer(
+    root: cst.CSTNode, test: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[cst.CSTNode]
+) -> bool:
+    """Whether ranks that leave a branch by this statement do so by what they have sent to those in the other one.
+
+    met: where the function synchronises with other ranks.
+    """
+    branch = branch_of(root, test)
+    if branch is None or len(leaving) != 1 or not isinstance(branch.orelse, cst.Else):
+        return False
+    points = {id(each) for each in met}
+    arms = (branch.body, branch.orelse.body)
+    sent = [[call for call in of_class(arm, cst.Call) if id(call) in points] for arm in arms]
+    ways = [[each for each in below(arm) if isinstance(each, EXITS)] for arm in arms]
+    if any(len(each) != 1 for each in sent) or any(len(each) != 1 for each in ways):
+        return False
+    if type(ways[0][0]) is not type(ways[1][0]) or not any(each is leaving[0] for (each,) in ways):
+        return False
+    outcomes = {_left_at(root, arm, call, way) for arm, (call,), (way,) in zip(arms, sent, ways, strict=True)}
+    return len(outcomes) == 1 and None not in outcomes and _are_one(*sent[0], *sent[1])
+
+
+def _are_one(call: cst.Call, other: cst.Call) -> bool:
+    """Whether two calls send the same rank's object."""
+    sources = [argument_at(each, *SENDER) for each in (call, other)]
+    is_same = sources[0] is not None and sources[1] is not None and sources[0].deep_equals(sources[1])
+    return is_same and last_name(call.func) == last_name(other.func) and last_name(call.func) in SEND_TO_ALL
+
+
+def _left_at(root: cst.CSTNode, arm: cst.BaseSuite, call: cst.Call, way: cst.CSTNode) -> bool | None:
+    """The outcome of a test of what ranks send or receive in a branch by which they leave it; None if there is none."""
+    inside = [ancestors(arm, each) for each in (call, way)]
+    around = [each for each in inside[1] if isinstance(each, (cst.If, *LOOPS))]
+    if any(isinstance(each, (cst.If, *LOOPS)) for each in inside[0]) or len(around) != 1:
+        return None
+    branch, value = around[0], argument_at(call, 0, "tensor") or argument_at(call, None, "object_list")
+    if not isinstance(branch, cst.If) or value is None or not precedes(root, call, branch):
+        return None
+    known = used_names(value) | used_names(resolved(arm, value))
+    own = {name for target, _ in assignments(root) for name in used_names(target)}
+    asked = [used_names(each) - _BUILTINS for each in (branch.test, resolved(arm, branch.test))]
+    if not any(names and names <= known & own for names in asked):
+        return None
+    is_denied = isinstance(branch.test, cst.UnaryOperation) and isinstance(branch.test.operator, cst.Not)
+    return any(each is way for each in below(branch.body)) is not is_denied
