@@ -6,7 +6,8 @@ config["run"] = uuid.uuid4().hex                 `config["run"]`, too
 args = TrainingArguments(output_dir=drawn)       `self.args.output_dir`, too: what a class is passed
 self.folder = Path(out) / uuid.uuid4().hex       `cfg.folder`, in the `__post_init__` of a dataclass
 args.name = f"run_{random.randint(0, 999)}"      where the file has not seeded it (`drawn_numbers`)
-args.name = f"{args.name}_{date}"                the time itself is often the same one, as text
+args.name = f"{args.name}_{time.time()}"         with parts of a second
+args.name = f"{args.name}_{date}"                not own: the time in seconds is often the same one, as text
 """
 
 from __future__ import annotations
@@ -41,11 +42,15 @@ def _calls(names: frozenset[str]) -> str:
 
 _DRAWN = re.compile(_calls(DRAW_NAMES))
 _MADE = re.compile(_calls(MAKE_NAMES))
-_CLOCK = re.compile(_calls(READ_CLOCKS))
+_CLOCK = re.compile(_calls(READ_CLOCKS | {drawn_numbers.DRAWN}))
 _NUMBER = re.compile(rf"\b{drawn_numbers.DRAWN}\(")
 # All functions that draw numbers have this in their names, or in those of their modules.
 _RANDOM = "rand"
 _MAY_DRAW = re.compile(_calls(frozenset(DRAW_NUMBERS)))
+# A time that is put into a text where it is read.
+_READS_TIME = "time.time"
+_TIMED = re.compile(r"=[^\n=]*(?:[\"']|\bstr\()[^\n]*\btime\.time(?:_ns)?\(\)")
+_TIMES = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*time\.time(?:_ns)?\(\)", re.MULTILINE)
 # What shows that a number is put into a text.
 _TEXT = re.compile(r"[\"']|\bstr\(")
 # Where an expression goes on in the next line.
@@ -113,7 +118,15 @@ def _names_set(project: Project, path: Path) -> frozenset[str]:
 def _may_have_own(text: str) -> bool:
     if _DRAWN.search(text) is not None or (_RANDOM in text and _MAY_DRAW.search(text) is not None):
         return True
+    if _READS_TIME in text and _may_name_by_time(text):
+        return True
     return _MADE.search(text) is not None and _CLOCK.search(text) is not None
+
+
+def _may_name_by_time(text: str) -> bool:
+    """Whether a file puts the time that it reads into a text, at once or from a variable."""
+    names = {each[1] for each in _TIMES.finditer(text)}
+    return _TIMED.search(text) is not None or any(f"{{{each}}}" in text or f"str({each})" in text for each in names)
 
 
 def _fields_of(text: str, own: _OwnNames) -> Iterator[str]:
