@@ -6,6 +6,9 @@ import pytest
 from snippets import Snippets
 
 PROGRAM = """\
+import os
+import time
+
 import torch.distributed as dist
 from torch.nn import Linear
 from torch.nn.parallel import DistributedDataParallel
@@ -57,6 +60,8 @@ OPEN = "each log shows only one process's value"
         (OF_EACH, 'if dist.get_rank() == 0: writer.add_scalar("total", total)', ONE),
         (OF_EACH, 'if dist.get_rank() == 0: log.add("total", total)', ONE),
         (OF_EACH, 'if args.chosen(): writer.add_scalar("total", total)', OPEN),
+        (OF_EACH, 'if os.path.exists(args.log): writer.add_scalar("total", total)', OPEN),
+        (OF_EACH, 'if time.time() > args.end: writer.add_scalar("total", total)', OPEN),
         (OF_EACH, 'import wandb; wandb.log({"total": total})', OPEN),
         (OF_EACH, 'import wandb; dist.get_rank() == 0 and wandb.log({"total": total})', ONE),
         (OF_ONE, 'writer.add_scalar("total", total)', ONE),

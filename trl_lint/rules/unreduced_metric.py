@@ -122,6 +122,8 @@ _LOGGED_HERE = "it is logged here"
 _FIRST = "over the ranks first"
 # The calls that write to a log of each process that makes them.
 _OPEN_TO_EACH = WRITTEN_BY_EACH | LOGS_TO_ANY_RUN
+# Why a condition differs between ranks, none of which says which of them is meant.
+_OF_NO_RANK = Origin.CLOCK | Origin.DATA | Origin.IO | Origin.RNG | Origin.ROOT
 # The placeholder for the unknown part of a metric's name.
 _UNKNOWN = "…"
 
@@ -254,9 +256,9 @@ def _outcome(event: Logged | MetricShown, values: str, are: str) -> str:
 
 
 def _is_for_some_ranks(control: Control) -> bool:
-    """Whether the rank decides who gets to a point, and not a condition on each rank's own data alone."""
+    """Whether the rank decides who gets to a point, not a condition on each rank's own data, clock or disk alone."""
     divergent = (each.rank.origins for each in control.conditions if each.uniformity is Uniformity.DIVERGENT)
-    return any(not origins or bool(origins & ~(Origin.DATA | Origin.RNG | Origin.ROOT)) for origins in divergent)
+    return any(not origins or bool(origins & ~_OF_NO_RANK) for origins in divergent)
 
 
 def _is_of_one_rank(event: Logged) -> bool:
