@@ -34,6 +34,7 @@ main(parser.parse_args())
 """
 CPU_OR_GPU = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 WRAP = "model = DDP(Net().to(device))"
+CHOSEN = "torch.cuda.set_device(local_rank); model = Net()"
 
 
 def program(setup: str, wrap: str = WRAP) -> str:
@@ -100,6 +101,33 @@ def test_a_parameter_is_unknown_whatever_the_module_has_of_that_name(tmp_path):
         'device = "cuda"\n\n\ndef wrapped(net, device):\n    return DDP(net.to(device))\n'
     )
     assert check(tmp_path, {"train.py": text}) == []
+
+
+@pytest.mark.parametrize(("setup", "wrap"), [
+    ('device = torch.device("cuda:0")', WRAP),
+    ("device = 0", "model = DDP(Net().to(device))"),
+    ("model = Net().cuda()", "model = DDP(model, device_ids=[0], output_device=0)"),
+    ("model = Net().to('cuda:0')", "model = DDP(model, device_ids=[local_rank])"),
+    ("if not dist.is_initialized(): model = Net().cuda()\n    else: model = Net().to('cuda:0')", "model = DDP(model)"),
+])  # fmt: skip
+@pytest.mark.parametrize("number", ["local_rank", "args.gpu", 'f"cuda:{local_rank}"', "dist.get_rank() % 8"])
+def test_a_model_beside_the_gpu_that_the_process_has_chosen_is_reported(tmp_path, setup, wrap, number):
+    text = program(f"torch.cuda.set_device({number}); {setup}" if "if" not in setup else setup, wrap)
+    text = text.replace("    train(model)", f"    torch.cuda.set_device({number})\n    train(model)")
+    [finding] = check(tmp_path, {"train.py": text})
+    assert (finding.code, finding.by_default, "and not on the GPU" in finding.message) == ("TRL011", True, True)
+    assert finding.help == "move it to the process's own GPU: to `cuda`, once `torch.cuda.set_device` has chosen it"
+
+
+@pytest.mark.parametrize(("setup", "wrap"), [
+    ("torch.cuda.set_device(local_rank); device = 'cuda:0' if local_rank < 0 else 'cuda'", WRAP),
+    ("torch.cuda.set_device('cuda:0'); device = 'cuda:0'", WRAP),
+    (CHOSEN, "if args.alone:\n    model.to('cuda:0')\nelse:\n    model = DDP(model)"),
+    (CHOSEN, "if args.alone:\n    model.to('cuda:0')\n    return\nmodel = DDP(model)"),
+    ("torch.cuda.set_device(local_rank); model = Net().to('cuda:0')", "model.to(local_rank)\nmodel = DDP(model)"),
+])  # fmt: skip
+def test_a_model_that_may_be_on_the_process_own_gpu_is_not_reported(tmp_path, setup, wrap):
+    assert check(tmp_path, {"train.py": program(setup, wrap)}) == []
 
 
 def test_a_name_of_another_function_says_nothing(tmp_path):

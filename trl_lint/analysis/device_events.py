@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class WrappedOnSharedGpu(Event):
     """A model is wrapped on a GPU that is the same for all processes: `place`, as the code names it.
 
-    on_gpus: whether the calling program has started a process group for GPUs.
+    beside_own: whether the program chooses another GPU for each process, which is not named here. on_gpus: whether the
+    calling program has started a process group for GPUs.
     """
 
     mentions = (mentions.WRAPS_FOR_PROCESSES, mentions.DEVICES)
@@ -24,4 +25,5 @@ class WrappedOnSharedGpu(Event):
     node: Call
     place: str
     wrapper: str
+    beside_own: bool = False
     on_gpus: bool = False

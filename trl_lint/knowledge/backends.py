@@ -42,6 +42,8 @@ GIVES_OWN_GPU = (
     rb"\bset_device|VISIBLE_DEVICES|\bset_default_device\b|\bcuda\.device\(|SLURM_|\bsubmitit\b|\bray\b|\bhorovod\b"
     rb"|\bdeepspeed\b|\baccelerate\b|\blightning\b|\bpytorch_lightning\b|\btorch_xla\b|\bTrainingArguments\b"
 )
+# Code that chooses it by the number of the process: what is put onto `cuda:0` is not there, then.
+CHOOSES_OWN_GPU = rb"\bset_device\([^\n]*(?i:rank|gpu)"
 # Code that is written for several processes on one machine.
 COUNTS_LOCAL_RANKS = rb"(?i)\blocal_?(?:process_)?(?:rank|index)|\.spawn\("
 # Functions that tell whether there are GPUs.

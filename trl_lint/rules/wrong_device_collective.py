@@ -13,7 +13,8 @@ processes; `node * gpus + gpu` once it is passed to `init_process_group` as `ran
 of a device (`cuda:3`) that a function returns, or for `map_location`.
 
 And it reports a model that `DistributedDataParallel` or FSDP gets on a GPU that is the same for all processes: one that
-is moved by `.cuda()`, or to `cuda` or `cuda:0`, in a program that never calls `torch.cuda.set_device`.
+is moved by `.cuda()`, or to `cuda` or `cuda:0`, in a program that never calls `torch.cuda.set_device`; or to `cuda:0` in
+one that calls it for each process's own GPU.
 
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
@@ -179,18 +180,29 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 def _shared(event: WrappedOnSharedGpu) -> Iterator[Violation]:
     if is_one_process(event.function) or not takes_gpu_only(event.module, by_torch=True, on_gpus=event.on_gpus):
         return
-    is_for_several = event.module.engines().several_shown or event.module.mentions(COUNTS_LOCAL_RANKS)
+    is_for_several = (
+        event.beside_own or event.module.engines().several_shown or event.module.mentions(COUNTS_LOCAL_RANKS)
+    )
     yield Violation(
         event=event,
         message=(
-            f"`{event.wrapper}` gets a model on `{event.place}`, which is the first GPU in every process, as nothing "
-            "gives a process a GPU of its own: with several processes on one machine NCCL fails, or that GPU runs out "
-            "of memory"
+            f"`{event.wrapper}` gets a model on `{event.place}`{_BESIDE[event.beside_own]}: with several processes on "
+            "one machine NCCL fails, or that GPU runs out of memory"
         ),
         provenance=None,
-        help='call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before anything is moved to `cuda`',
-        by_default=None if is_for_several else False,  # each machine may have one process
+        help=_OWN_GPU[event.beside_own],
+        by_default=None if event.beside_own or is_for_several else False,  # each machine may have one process
     )
+
+
+_BESIDE = {
+    False: ", which is the first GPU in every process, as nothing gives a process a GPU of its own",
+    True: " in every process, and not on the GPU that the process has chosen for itself",
+}
+_OWN_GPU = {
+    False: 'call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before anything is moved to `cuda`',
+    True: "move it to the process's own GPU: to `cuda`, once `torch.cuda.set_device` has chosen it",
+}
 
 
 def _is_on_one_node(event: DeviceChosen) -> bool:

@@ -6,12 +6,17 @@ Events of a program in which nothing gives a process a GPU of its own, such as `
     device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     model = DDP(net.to(device))                              WrappedOnSharedGpu(place="cuda:0")
     model = DDP(net.to(f"cuda:{local_rank}"))                none
+
+And of one that does, `torch.cuda.set_device(local_rank)`:
+
+    model = DDP(Net().to("cuda:0"))                          WrappedOnSharedGpu(place="cuda:0", beside_own=True)
+    model = DDP(Net().cuda(), device_ids=[0])                the same
+    model = DDP(Net().cuda())                                none
 """
 
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.device_events import WrappedOnSharedGpu
@@ -19,10 +24,11 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.gpus_of_models import shared_gpu
 from trl_lint.analysis.program.project.import_lines import files_in_reach
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.knowledge.backends import GIVES_OWN_GPU
+from trl_lint.knowledge.backends import CHOOSES_OWN_GPU, GIVES_OWN_GPU
 from trl_lint.knowledge.torch_distributed import DDP, FSDP
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import libcst as cst
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 
 _WRAPPERS = frozenset({DDP, FSDP})
 _GIVES_OWN_GPU = re.compile(GIVES_OWN_GPU)
+_CHOOSES_OWN_GPU = re.compile(CHOOSES_OWN_GPU)
 
 
 class WrappedPlaces(Observer["Frame"]):
@@ -44,21 +51,29 @@ class WrappedPlaces(Observer["Frame"]):
         if name not in _WRAPPERS or not isinstance(node, Call) or is_test(frame.function):
             return
         place = shared_gpu(frame.module, frame.root, frame.function, node)
-        if place and not _gives_own_gpu(frame.engine.project, frame.module.path):
-            frame.emit(WrappedOnSharedGpu, node, place=place, wrapper=name.rpartition(".")[2])
+        codes = _codes_of_programs(frame.engine.project, frame.module.path) if place else None
+        if codes is None:
+            return
+        beside_own = ":" in place and any(map(_CHOOSES_OWN_GPU.search, codes))
+        if beside_own or not any(map(_GIVES_OWN_GPU.search, codes)):
+            wrapper = name.rpartition(".")[2]
+            frame.emit(WrappedOnSharedGpu, node, place=place, wrapper=wrapper, beside_own=beside_own)
 
 
-def _gives_own_gpu(project: Project, path: Path) -> bool:
-    """Whether a file, a linted one that reaches it by imports, or what these reach, may give each process its GPU."""
-    return project.of_linted((_gives_own_gpu, path), partial(_in_programs, project, path))
+def _codes_of_programs(project: Project, path: Path) -> Sequence[bytes] | None:
+    """The code of a file, of the linted ones that reach it by imports, and of what all of these reach.
 
+    None if that are too many files.
+    """
 
-def _in_programs(project: Project, path: Path) -> bool:
-    reached = [files_in_reach(project, each) for each in {path, *project.linted}]
-    programs = [files for files in reached if files is None or path in files]
-    return any(files is None for files in programs) or any(
-        _GIVES_OWN_GPU.search(project.code(each)) for each in {each for files in programs for each in files or ()}
-    )
+    def found() -> Sequence[bytes] | None:
+        reached = [files_in_reach(project, each) for each in {path, *project.linted}]
+        programs = [files for files in reached if files is None or path in files]
+        if any(files is None for files in programs):
+            return None
+        return tuple(project.code(each) for each in {each for files in programs for each in files or ()})
+
+    return project.of_linted((_codes_of_programs, path), found)
 
 
 OBSERVER = WrappedPlaces()

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
 from trl_lint.analysis.program.idioms.option_defaults import option_default
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.passed_arguments import argument_at
@@ -44,7 +45,9 @@ def shared_gpu(module: Module, root: cst.CSTNode, function: FunctionInfo | None,
         case cst.List(elements=[cst.Element(value=only)]) if gpu := read.gpu(only):
             return gpu
     model = argument_at(wrapper, *WRAPPED_MODULE)
-    places = [] if model is None else [read.place(each) for each in _moves_before(root, model, wrapper)]
+    excluded = excluded_by_all(module.tree, [wrapper])
+    moves = () if model is None else _moves_before(root, model, wrapper)
+    places = [read.place(each) for each in moves if id(each) not in excluded]
     return places[-1] if all(places) and places else ""
 
 
