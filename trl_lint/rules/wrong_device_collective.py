@@ -13,8 +13,8 @@ processes; `node * gpus + gpu` once it is passed to `init_process_group` as `ran
 of a device (`cuda:3`) that a function returns, or for `map_location`.
 
 And it reports a model that `DistributedDataParallel` or FSDP gets on a GPU that is the same for all processes: one that
-is moved by `.cuda()`, or to `cuda` or `cuda:0`, in a program that never calls `torch.cuda.set_device`; or to `cuda:0` in
-one that calls it for each process's own GPU.
+is moved by `.cuda()`, or to `cuda` or `cuda:0`, in a program that never calls `torch.cuda.set_device`; or to `cuda:0`
+in one that calls it for each process's own GPU.
 
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
