@@ -56,6 +56,31 @@ def fitted_by_helper(x, y):
     relayed(probe, x, y)
 
 
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = []
+        for _ in range(2):
+            layers.append(nn.Linear(16, 16))
+            layers.append(nn.ReLU())
+        self.body = nn.Sequential(*layers[:-1])
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Activations(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = []
+        for _ in range(2):
+            layers.append(nn.ReLU())
+        self.body = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.body(x)
+
+
 def main(rows):
     dist.init_process_group("nccl")
     model = DistributedDataParallel(Net().cuda())
@@ -119,6 +144,8 @@ def waits(body: list[str]) -> bool:
         ["probe = Net()", "trained(y=torch.ones(3), x=logits.detach(), net=probe.to('cuda'))"],
         ["fitted(torch.randn(3, 16), torch.ones(3))"],
         ["fitted_by_helper(torch.randn(3, 16), torch.ones(3))"],
+        # Its layers are made in a list.
+        ["probe = Layers()", "probe(torch.randn(3, 16)).sum().backward()"],
     ],
 )
 def test_its_backward_pass_reduces_nothing(body):
@@ -145,6 +172,8 @@ def test_its_backward_pass_reduces_nothing(body):
         ["inner = model.module", "trained(inner, torch.randn(3, 16), torch.ones(3))"],
         ["trained(nn.Linear(5, 5), torch.randn(3, 5) + logits, torch.ones(3))"],
         ["relayed(model.module, torch.randn(3, 16), torch.ones(3))"],
+        # Its layers have no parameters.
+        ["probe = Activations()", "probe(torch.randn(3, 16)).sum().backward()"],
     ],
 )
 def test_what_a_wrapper_may_take_part_in_is_reported(body):

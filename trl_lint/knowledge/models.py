@@ -154,6 +154,8 @@ HAVE_PARAMETERS = frozenset(
         "TransformerEncoderLayer",
     }
 )
+# Modules that are made of a list of layers.
+HOLD_LAYERS = frozenset({"ModuleList", "Sequential"})
 # What gives a module parameters, or other modules, in another way than by an assignment of one.
 ADDS_MODULES = frozenset(
     {

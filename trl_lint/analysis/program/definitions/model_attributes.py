@@ -4,6 +4,7 @@ For example:
 
     self.head = nn.Linear(8, 2)                             trained
     self.body = nn.Sequential(nn.Linear(8, 8), nn.ReLU())   trained, as a part of it has parameters
+    layers.append(nn.Linear(8, 8)); self.body = nn.Sequential(*layers)    something in the model is
     self.loss = nn.CrossEntropyLoss()                       has no parameters
     self.tower = load(name)                                 not known to be trained
     self.tower = nn.Linear(8, 8).requires_grad_(False)      not trained
@@ -32,7 +33,7 @@ from trl_lint.analysis.program.syntax import (
     used_names,
 )
 from trl_lint.knowledge.heuristics import LOSS_CLASS, MAKES_INPUTS
-from trl_lint.knowledge.models import FORWARDS, FREEZE, HAVE_PARAMETERS
+from trl_lint.knowledge.models import FORWARDS, FREEZE, HAVE_PARAMETERS, HOLD_LAYERS
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 if TYPE_CHECKING:
@@ -53,7 +54,24 @@ def is_trained_part(cls: ClassInfo, name: str) -> bool:
 
 def is_trained(cls: ClassInfo) -> bool:
     """Whether a model's class shows that something in it is trained: a module with parameters, or an `nn.Parameter`."""
-    return bool(_parameters(cls)) or any(is_trained_part(cls, name) for name in cls.assigned())
+    return bool(_parameters(cls)) or any(is_trained_part(cls, name) for name in cls.assigned()) or _lists_layers(cls)
+
+
+@noted_in_file
+def _lists_layers(cls: ClassInfo) -> bool:
+    """Whether a class that freezes nothing fills a list with layers that have parameters, and makes a part of them."""
+    node = cls.node
+    lists = {_list_of_layers(each) for each in of_class(node, cst.Call)} - {""}
+    parts = [value for _, value in attribute_values(node) if isinstance(value, cst.Call) and lists & used_names(value)]
+    return any(last_name(each.func) in HOLD_LAYERS for each in parts) and not FREEZE & names_in(node)
+
+
+def _list_of_layers(call: cst.Call) -> str:
+    """The name of the list that a call adds layers with parameters to; "" for any other call."""
+    match call:
+        case cst.Call(func=cst.Attribute(value=cst.Name(name), attr=cst.Name("append" | "extend"))):
+            return name if HAVE_PARAMETERS & names_in(call) else ""
+    return ""
 
 
 def runs_a_part(
