@@ -56,6 +56,42 @@ def fitted_by_helper(x, y):
     relayed(probe, x, y)
 
 
+class Probe:
+    def __init__(self):
+        self.net = None
+        self.head = nn.Linear(16, 5)
+
+    def fit(self, x, y):
+        net = Net()
+        self.net = net.to("cuda")
+        self.optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+        relayed(self.net, x, y)
+
+    def fit_head(self, x, y):
+        F.cross_entropy(self.head(x), y).backward()
+
+
+class Given:
+    def __init__(self, net):
+        self.net = net
+        self.inner = net.head
+
+    def fit(self, x, y):
+        relayed(self.net, x, y)
+
+    def fit_head(self, x, y):
+        F.cross_entropy(self.inner(x), y).backward()
+
+
+class Kept:
+    def __init__(self):
+        self.net = Net()
+        self.all = DistributedDataParallel(self.net)
+
+    def fit(self, x, y):
+        relayed(self.net, x, y)
+
+
 class Layers(nn.Module):
     def __init__(self):
         super().__init__()
@@ -84,6 +120,7 @@ class Activations(nn.Module):
 def main(rows):
     dist.init_process_group("nccl")
     model = DistributedDataParallel(Net().cuda())
+    kept = Kept()
     for x, y in DataLoader(rows):
         logits = model(x)
         loss = F.cross_entropy(logits, y)
@@ -144,6 +181,9 @@ def waits(body: list[str]) -> bool:
         ["probe = Net()", "trained(y=torch.ones(3), x=logits.detach(), net=probe.to('cuda'))"],
         ["fitted(torch.randn(3, 16), torch.ones(3))"],
         ["fitted_by_helper(torch.randn(3, 16), torch.ones(3))"],
+        # An object makes it, and keeps it.
+        ["Probe().fit(torch.randn(3, 16), torch.ones(3))"],
+        ["probe = Probe()", "probe.fit_head(torch.randn(3, 16), torch.ones(3))"],
         # Its layers are made in a list.
         ["probe = Layers()", "probe(torch.randn(3, 16)).sum().backward()"],
     ],
@@ -172,6 +212,10 @@ def test_its_backward_pass_reduces_nothing(body):
         ["inner = model.module", "trained(inner, torch.randn(3, 16), torch.ones(3))"],
         ["trained(nn.Linear(5, 5), torch.randn(3, 5) + logits, torch.ones(3))"],
         ["relayed(model.module, torch.randn(3, 16), torch.ones(3))"],
+        # An object is passed what it keeps, or wraps it.
+        ["Given(model.module).fit(torch.randn(3, 16), torch.ones(3))"],
+        ["Given(model.module).fit_head(torch.randn(3, 16), torch.ones(3))"],
+        ["kept.fit(torch.randn(3, 16), torch.ones(3))"],
         # Its layers have no parameters.
         ["probe = Activations()", "probe(torch.randn(3, 16)).sum().backward()"],
     ],

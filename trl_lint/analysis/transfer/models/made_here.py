@@ -12,6 +12,9 @@
     probe.load_state_dict(model.state_dict())     with the numbers of a wrapper, it is still no part of it
     probe.weight.data.copy_(model.module.weight)  the same, as under `no_grad`
 
+    self.net = Net()                              of a plain object's class, as all that it assigns to `self.net`
+    loss = F.mse_loss(self.net(x), y)             of `self.net` alone, in another of its methods
+
 The parts of a loss are followed through the names that the function binds, up to what is computed without gradients.
 """
 
@@ -22,8 +25,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.kept_networks import made_for
 from trl_lint.analysis.program.definitions.model_attributes import is_trained
 from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
     below,
@@ -35,6 +40,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     parts_of_target,
     precedes,
+    self_attribute,
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.state.frame import Frame
@@ -166,12 +172,26 @@ def _may_be_shared(value: Value) -> bool:
 
 
 def _is_made_here(frame: Frame, callee: cst.BaseExpression) -> bool:
-    """Whether what is called is a network, or a part of one, that the function binds to what it makes."""
+    """Whether what is called is a network, or a part of one, that the function or its object binds to what it makes."""
+    if isinstance(callee, cst.Attribute) and frame.cls is not None and _is_kept(frame, frame.cls, callee):
+        return True
     name = holder_name(callee)
     made = [each.value for each in _bindings(frame.root).get(name, ()) if not _is_off(frame.root, each.value)]
     known = [(each, frame.node_values[id(each)]) for each in made if id(each) in frame.node_values]
     others = [(each, value) for each, value in known if holder_name(callee_of(each)) != name]  # not `net = net.cuda()`
     return bool(others) and all(_is_new(each, value) for each, value in others)
+
+
+def _is_kept(frame: Frame, cls: ClassInfo, callee: cst.Attribute) -> bool:
+    """Whether what is called is a network, or a part of one, that a plain object makes and keeps."""
+    name = next((found for each in of_class(callee, cst.Attribute) if (found := self_attribute(each))), "")
+    calls = made_for(cls, name) if name else ()
+    value = frame.read_attribute(cls, name) if calls else None
+    if value is None or _may_be_shared(value):
+        return False
+    named = {last_name(each.func) for each in calls if not _is_copy(each)}
+    own = value.cls.name if isinstance(value, ProjectModel) else class_name_of(value).rpartition(".")[2]
+    return named <= {own} and all(_is_new(each, value) for each in calls)
 
 
 def _is_new(node: cst.CSTNode, value: Value) -> bool:
