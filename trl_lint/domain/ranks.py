@@ -233,7 +233,7 @@ def combine_scaling(a: Rank, b: Rank) -> Rank:
 
 def nonlinear(rank: Rank) -> Rank:
     """The fact after a function that does not commute with reductions (exp, abs, comparison)."""
-    if not rank.how:
+    if not rank.how or rank.how == HAS_ROWS:
         return rank
     if rank.differs:
         return Rank(State.LOCAL, rank.origins)
@@ -259,6 +259,10 @@ HELD_BY_RANK = Rank(State.LOCAL, Origin.RANK, HELD)
 
 # `how` of the number of iterations of a loop that is longer on the ranks for which a condition says so.
 CHOSEN = "chosen"
+
+
+# `how` of whether a rank has any rows of its own: as a rule, several ranks have some.
+HAS_ROWS = "has rows"
 
 
 # The length of a list with one element per rank, `[None] * world_size`: it is not empty.

@@ -1,4 +1,6 @@
 # Whether a list of what a rank has made of its own rows is empty differs between ranks, as the number of them does.
+import json
+
 import torch.distributed as dist
 from mine import answer, questions
 
@@ -43,7 +45,36 @@ def of_all_ranks():
     return answers if answers else None
 
 
+def of_blocks():
+    each = len(questions) // size
+    answers = [answer(question) for question in questions[rank * each : (rank + 1) * each]]
+    if answers:
+        dist.barrier()
+
+
+def of_rows_made_longer():
+    order = list(range(len(questions)))
+    order += order[: -len(order) % size]
+    answers = [answer(questions[i]) for i in order[rank::size]]
+    if answers:
+        dist.barrier()
+
+
+def written_by_all():
+    answers = [answer(question) for question in questions[rank::size]]
+    if answers:
+        with open("answers.json", "w") as file:  # expect: TRL008
+            json.dump(answers, file)
+    if not answers:
+        return
+    with open("answers.txt", "w") as file:  # expect: TRL008
+        file.write(str(answers))
+
+
 by_slice()
 by_number()
 of_all_rows()
 of_all_ranks()
+of_blocks()
+of_rows_made_longer()
+written_by_all()

@@ -49,6 +49,51 @@ def each_at_its_number():
     return None
 
 
+def each_by_a_count():
+    turn, left = 0, rank
+    while turn < size:
+        if turn == rank:
+            return rows[turn]
+        turn += 1
+    for row in rows:
+        if left == 0:
+            return row
+        left -= 1
+    dist.barrier()
+    return None
+
+
+class Turns:
+    def __init__(self):
+        self.rank, self.turn = dist.get_rank(), 0
+
+    def advance(self):
+        self.turn += 1
+
+    def counted(self):
+        while self.turn < size:
+            if self.turn == self.rank:
+                return self.turn
+            self.turn += 1
+        dist.barrier()
+        return None
+
+    def advanced(self):
+        while self.turn < size:
+            if self.turn == self.rank:
+                return self.turn
+            self.advance()
+        dist.barrier()
+        return None
+
+    def first_stops(self):
+        while self.turn < size:
+            if self.rank == 0:
+                return  # expect: TRL006
+            self.advance()
+        dist.barrier()
+
+
 def first_rank_leaves_the_loop():
     for row in rows:
         if rank == 0:
@@ -63,3 +108,7 @@ all_stop(10)
 each_in_its_turn()
 each_at_its_number()
 first_rank_leaves_the_loop()
+each_by_a_count()
+Turns().counted()
+Turns().advanced()
+Turns().first_stops()

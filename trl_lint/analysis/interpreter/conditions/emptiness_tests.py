@@ -25,7 +25,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, ContainerValue, role_of
-from trl_lint.domain.ranks import Origin
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import PADDED_FIELD, PADDED_LABELS
 
@@ -186,6 +186,8 @@ def _differs(frame: Frame, node: cst.CSTNode) -> bool:
 def truth_by_place(frame: Frame, value: Value) -> Value | None:
     """The truth of a container whose number of elements depends on the rank, as `len(…)` of it does; None for others.
 
+    It may hold on several ranks, or on all: it keeps none of them out for sure.
+
     rows = []
     for i in range(rank, len(questions), size):
         rows.append(answer(questions[i]))
@@ -198,4 +200,5 @@ def truth_by_place(frame: Frame, value: Value) -> Value | None:
         length = ranks.join(length, cell.length)
     if not length.differs or Origin.RANK not in length.origins:
         return None
-    return derived(ranks.nonlinear(length), Kind.NUMBER, value, dtype="bool")
+    rank = Rank(State.LOCAL, length.origins, ranks.HAS_ROWS)
+    return derived(rank, Kind.NUMBER, value, dtype="bool")

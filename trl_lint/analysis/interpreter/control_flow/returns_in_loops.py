@@ -11,6 +11,8 @@ Not where each rank returns in its turn: they may all do so.
 
     for i, row in enumerate(rows):
         if i % size == rank: return row
+        turn += 1
+        if turn == rank: return row
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import parts_of
-from trl_lint.analysis.program.syntax import assignments, loop_targets, of_class, used_names
+from trl_lint.analysis.program.idioms.path_conditions import is_bound, parts_of
+from trl_lint.analysis.program.syntax import below, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
@@ -44,15 +46,25 @@ def control_behind(
     if not found:
         return control
     tests = {id(each.test) for each in of_class(node.body, cst.If)}
-    bound = loop_targets(node).union(*(used_names(target) for target, _ in assignments(node.body)))
     for each in found:
         test = place_of(each)
-        if test is not None and id(test) in tests and not _is_turn(frame, test, bound):
+        if test is not None and id(test) in tests and not _is_turn(frame, node, test):
             control = control.under(each)
     return control
 
 
-def _is_turn(frame: Frame, test: cst.CSTNode, bound: set[str]) -> bool:
-    """Whether what differs between ranks in a test also changes from one iteration to the next."""
+def _is_turn(frame: Frame, node: cst.For | cst.While, test: cst.CSTNode) -> bool:
+    """Whether what differs between ranks in a test may also change from one iteration to the next."""
     differing = (each for each in parts_of(test) if frame.value_of(each).rank.differs)
-    return any(not used_names(each).isdisjoint(bound) for each in differing)
+    return any(_may_change(frame, node, each) for part in differing for each in operands(part))
+
+
+def _may_change(frame: Frame, node: cst.For | cst.While, operand: cst.CSTNode) -> bool:
+    """Whether a loop binds what a number is made of, or calls a method of the object that has it: `self.advance()`."""
+    parts = (each for each in below(operand) if isinstance(each, (cst.Attribute, cst.Name)))
+    if any(is_bound(node, each) for each in parts):
+        return True
+    if not isinstance(operand, cst.Attribute) or frame.value_of(operand).rank.differs:
+        return False
+    methods = (each.func for each in of_class(node, cst.Call) if isinstance(each.func, cst.Attribute))
+    return any(each.value.deep_equals(operand.value) for each in methods)

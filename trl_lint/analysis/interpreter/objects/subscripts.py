@@ -50,6 +50,8 @@ from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.heuristics import RANK_FIELD
 from trl_lint.knowledge.launcher_variables import ENVIRON
 
+# Kinds of what may be a list: nothing is known of it, or it comes from a file that was not read.
+_MAY_BE_ROWS = frozenset({Kind.MODULE, Kind.UNKNOWN})
 # What all ranks find alike if they look at the same moment.
 _MAY_AGREE = Origin.IO | Origin.CLOCK
 
@@ -89,7 +91,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     item = own_shares.sliced(frame, node, index, of_drawn_table(container, tensors.indexed(container, index)))
     if _is_placeholder(index, item):
         return UNKNOWN
-    if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):
+    if container.kind in _MAY_BE_ROWS and item.rank.differs and even_shares.is_even(frame.root, node):
         return frame.allocate(node, Cell("list", rest=item))
     return item
 

@@ -10,6 +10,10 @@ blocks of a quotient that is rounded down:
     each = len(rows) // world_size
     rows = rows[rank * each : (rank + 1) * each]
 
+A list that is made longer by rows of its own is, as in `DistributedSampler`, made as long as that:
+
+    rows += rows[:missing]
+
 A number of rows that an object has may be such a multiple:
 
     self.total_size = self.num_samples * self.num_replicas
@@ -22,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, assignments, resolved
+from trl_lint.analysis.program.syntax import assigned_once, assignments, of_class, resolved, used_names
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, MULTIPLE_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -42,9 +46,30 @@ def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     if share.upper is not None:
         return is_multiple(root, share.upper, share.step)
     cuts = (_slice_of(each) for each in _definitions(root, node.value))
-    return any(
+    is_cut = any(
         cut is not None and cut.lower is cut.step is None and is_multiple(root, cut.upper, share.step) for cut in cuts
     )
+    return is_cut or _is_padded(root, node.value)
+
+
+def _is_padded(root: cst.CSTNode, rows: cst.BaseExpression) -> bool:
+    """Whether a function makes a list longer by rows of its own: `+=`, `rows = rows + …`, or `rows.extend(…)`."""
+    if not isinstance(rows, cst.Name):
+        return False
+    added = [each.value for each in of_class(root, cst.AugAssign) if each.target.deep_equals(rows)]
+    for target, value in assignments(root):
+        match value:
+            case cst.BinaryOperation(left=left, operator=cst.Add(), right=right) if target.deep_equals(
+                rows
+            ) and left.deep_equals(rows):
+                added.append(right)
+    for call in of_class(root, cst.Call):
+        match call:
+            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name("extend")), args=[cst.Arg(value=more)]) if (
+                owner.deep_equals(rows)
+            ):
+                added.append(more)
+    return any(rows.value in used_names(each) for each in added)
 
 
 def is_multiple_on(cls: ClassInfo, number: cst.Attribute, of: cst.Attribute) -> bool:

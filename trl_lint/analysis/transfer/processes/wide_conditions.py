@@ -182,6 +182,8 @@ def is_of_rank_local_data(condition: Control) -> bool:
     """Whether a condition depends on rank-local data, draws or parts of a sum: it may admit any rank, or several."""
     place, by_data = place_of(condition), Origin.DATA | Origin.RNG | Origin.ROOT
     origins = condition.rank.origins
+    if condition.rank.how == ranks.HAS_ROWS:
+        by_data |= Origin.RANK
     if place is None or condition.uniformity is not Uniformity.DIVERGENT or not origins & by_data:
         return False
     if origins & ~(by_data | Origin.IO):
