@@ -49,6 +49,14 @@ class Progress:
         self.steps += 1
 
 
+class ProgressOfRows:
+    def __init__(self):
+        self.rows = 0
+
+    def finish_step(self, rows):
+        self.rows += rows
+
+
 class ProgressStartedOver(Progress):
     def start_over(self):
         self.steps = 0
@@ -79,6 +87,18 @@ def by_batches_of_an_object(model, optimizer, loader, steps):
             model(batch["image"].cuda())[mask].mean().backward()
             optimizer.step()
             progress.finish_step()
+
+
+def by_rows_of_an_object(model, optimizer, loader, rows):
+    progress = ProgressOfRows()
+    while progress.rows < rows:
+        for batch in loader:
+            mask = batch["depth"].cuda() > 0
+            if not mask.any():
+                continue  # expect: TRL006
+            model(batch["image"].cuda())[mask].mean().backward()
+            optimizer.step()
+            progress.finish_step(int(mask.sum()))
 
 
 def started_over(model, optimizer, loader, steps):
@@ -181,6 +201,8 @@ def main(model, data, kind, steps):
         by_steps_of_an_object(model, optimizer, loader, steps)
     elif kind == "batches of an object":
         by_batches_of_an_object(model, optimizer, loader, steps)
+    elif kind == "rows of an object":
+        by_rows_of_an_object(model, optimizer, loader, steps)
     elif kind == "started over":
         started_over(model, optimizer, loader, steps)
     elif kind == "batches":

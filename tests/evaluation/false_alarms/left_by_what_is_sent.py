@@ -31,7 +31,7 @@ def tensors(epochs):
         else:
             flag = torch.zeros(1, dtype=torch.int, device="cuda")
             dist.broadcast(flag, 0)
-            if flag.item() == 1:
+            if flag.item() > 0:
                 break
         dist.barrier()
 
@@ -105,6 +105,63 @@ def where_it_is_not_true():
     dist.barrier()
 
 
+def where_another_answer_is_named():
+    if dist.get_rank() == 0:
+        done = os.path.exists("done")
+        dist.broadcast_object_list([str(done)], src=0)
+        if done:
+            return  # expect: TRL006
+    else:
+        box = [None]
+        dist.broadcast_object_list(box, src=0)
+        if box[0] == "False":
+            return
+    dist.barrier()
+
+
+def where_it_is_another_number():
+    if dist.get_rank() == 0:
+        done = os.path.exists("done")
+        flag = torch.tensor([int(done)], device="cuda")
+        dist.broadcast(flag, 0)
+        if done:
+            return  # expect: TRL006
+    else:
+        flag = torch.zeros(1, dtype=torch.int, device="cuda")
+        dist.broadcast(flag, 0)
+        if flag.item() != 1:
+            return
+    dist.barrier()
+
+
+def sent_by_another_rank():
+    if dist.get_rank() == 0:
+        done = os.path.exists("done")
+        dist.broadcast_object_list([done], src=1)
+        if done:
+            return  # expect: TRL006
+    else:
+        box = [None]
+        dist.broadcast_object_list(box, src=1)
+        if box[0]:
+            return
+    dist.barrier()
+
+
+def errors(check):
+    if dist.get_rank() == 0:
+        error = check()
+        dist.broadcast_object_list([error])
+        if error is not None:
+            raise RuntimeError(error)
+    else:
+        box = [None]
+        dist.broadcast_object_list(box)
+        if box[0] is not None:
+            raise RuntimeError(box[0])
+    dist.barrier()
+
+
 def by_a_number_that_is_drawn():
     if dist.get_rank() == 0:
         dist.broadcast(torch.tensor([1.0], device="cuda"), src=0)
@@ -127,3 +184,7 @@ by_what_is_not_sent()
 before_it_is_sent()
 where_it_is_not_true()
 by_a_number_that_is_drawn()
+where_another_answer_is_named()
+where_it_is_another_number()
+sent_by_another_rank()
+errors(os.getpid)

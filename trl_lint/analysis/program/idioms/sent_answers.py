@@ -31,6 +31,7 @@ from trl_lint.analysis.program.syntax import (
     below,
     last_name,
     of_class,
+    operands,
     precedes,
     resolved,
     used_names,
@@ -38,6 +39,8 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.knowledge.torch_distributed import SEND_TO_ALL, SENDER
 
 _BUILTINS = frozenset(dir(builtins))
+# The code of answers that are no.
+_NO = frozenset({"0", "False", "None", '""', '"0"', '"False"', '"None"'})
 
 
 def leave_by_answer(
@@ -59,13 +62,17 @@ def leave_by_answer(
     if type(ways[0][0]) is not type(ways[1][0]) or not any(each is leaving[0] for (each,) in ways):
         return False
     outcomes = {_left_at(root, arm, call, way) for arm, (call,), (way,) in zip(arms, sent, ways, strict=True)}
-    return len(outcomes) == 1 and None not in outcomes and _are_one(*sent[0], *sent[1])
+    return len(outcomes) == 1 and None not in outcomes and _are_one(branch.test, *sent[0], *sent[1])
 
 
-def _are_one(call: cst.Call, other: cst.Call) -> bool:
-    """Whether two calls send the same rank's object."""
-    sources = [argument_at(each, *SENDER) for each in (call, other)]
-    is_same = sources[0] is not None and sources[1] is not None and sources[0].deep_equals(sources[1])
+def _are_one(test: cst.CSTNode, call: cst.Call, other: cst.Call) -> bool:
+    """Whether two calls send the same rank's object, that of the first rank or of the one that a test asks for."""
+    source, received = (argument_at(each, *SENDER) for each in (call, other))
+    if source is None or received is None:
+        is_same = source is received  # both of them send what rank 0 has
+    else:
+        is_asked_for = _code_of(source) == "0" or any(each.deep_equals(source) for each in operands(test))
+        is_same = is_asked_for and source.deep_equals(received)
     return is_same and last_name(call.func) == last_name(other.func) and last_name(call.func) in SEND_TO_ALL
 
 
@@ -83,5 +90,22 @@ def _left_at(root: cst.CSTNode, arm: cst.BaseSuite, call: cst.Call, way: cst.CST
     asked = [used_names(each) - _BUILTINS for each in (branch.test, resolved(arm, branch.test))]
     if not any(names and names <= known & own for names in asked):
         return None
-    is_denied = isinstance(branch.test, cst.UnaryOperation) and isinstance(branch.test.operator, cst.Not)
-    return any(each is way for each in below(branch.body)) is not is_denied
+    return any(each is way for each in below(branch.body)) is not _is_denied(branch.test)
+
+
+def _is_denied(test: cst.BaseExpression) -> bool:
+    """Whether a test holds where an answer is no: `not done`, `done == "False"`, `flag != 1`, `error is None`."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return not _is_denied(inner)
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.LessThan() | cst.LessThanEqual())]):
+            return True
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Equal() | cst.Is(), comparator=other)]):
+            return _code_of(other) in _NO
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.NotEqual() | cst.IsNot(), comparator=other)]):
+            return _code_of(other) not in _NO
+    return False
+
+
+def _code_of(node: cst.BaseExpression) -> str:
+    return node.value.replace("'", '"') if isinstance(node, (cst.Integer, cst.Name, cst.SimpleString)) else ""

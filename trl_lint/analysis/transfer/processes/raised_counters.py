@@ -18,7 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import below, of_class, self_attribute
+from trl_lint.analysis.program.syntax import below, of_class, self_attribute, used_names
 from trl_lint.analysis.state.frame import Frame
 
 _CONSTRUCTOR = "__init__"
@@ -42,12 +42,13 @@ def raised_by(frame: Frame, call: cst.Call) -> str:
 
 
 def _counted(method: FunctionInfo) -> Iterator[str]:
-    """What a method adds to whenever it is called: before it may return."""
-    body = method.node.body
+    """What a method adds to whenever it is called: before it may return, and nothing that depends on what it gets."""
+    body, passed = method.node.body, {each.name for each in method.parameters}
     for line in body.body if isinstance(body, cst.IndentedBlock) else (body,):
         for each in line.body if isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) else ():
-            if isinstance(each, cst.AugAssign) and isinstance(each.operator, cst.AddAssign):
-                yield self_attribute(each.target)
+            match each:
+                case cst.AugAssign(operator=cst.AddAssign()) if passed.isdisjoint(used_names(each.value)):
+                    yield self_attribute(each.target)
         if any(of_class(line, cst.Return)):
             return
 
