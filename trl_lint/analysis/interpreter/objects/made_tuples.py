@@ -9,6 +9,7 @@ For example:
 
 from __future__ import annotations
 
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -27,9 +28,13 @@ def _named_tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name, given = args.get(0, "typename"), args.get(1, "field_names")
     names = [] if given is None else _names(frame, given)
     is_written_out = isinstance(node, cst.Call) and name is not None and isinstance(name.const, str)
-    if name is None or not is_written_out or not names or not all(map(str.isidentifier, (name.const, *names))):
-        return UNKNOWN
+    if name is None or not is_written_out or not names or not all(map(_may_be_named, (name.const, *names))):
+        return UNKNOWN  # other names than these are replaced (`rename=True`), or are an error
     return ClassValue(frame.engine.tuple_class(frame, node, name.const, names))
+
+
+def _may_be_named(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name)
 
 
 def _names(frame: Frame, given: Value) -> list[str]:
