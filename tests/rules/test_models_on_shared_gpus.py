@@ -85,6 +85,12 @@ def test_a_model_on_the_first_gpu_of_all_processes_is_reported(tmp_path, setup, 
     ("device = 'cpu'", WRAP),
     ("args.device = f'cuda:{{local_rank}}'; device = args.device", WRAP),
     ("device = device_of_process", WRAP),
+    ("args.device, args.rank = start(); device = args.device", WRAP),
+    ("setattr(args, 'device', start()); device = args.device", WRAP),
+    ("vars(args)['device'] = start(); device = args.device", WRAP),
+    ("device = 'cuda'; device, count = start()", WRAP),
+    ("device = 'cuda'; device += f':{{local_rank}}'", WRAP),
+    ("from mmcv.runner import init_dist; init_dist('pytorch'); device = 'cuda'", WRAP),
     (f"{CPU_OR_GPU}; device = torch.device(f'cuda:{{local_rank}}') if local_rank >= 0 else device", WRAP),
     ("model = Net().cuda(local_rank)", "model = DDP(model)"),
     ("model = Net().cuda()", "model.to(local_rank)\nmodel = DDP(model)"),
@@ -133,6 +139,17 @@ def test_a_model_that_may_be_on_the_process_own_gpu_is_not_reported(tmp_path, se
 def test_a_name_of_another_function_says_nothing(tmp_path):
     text = program("", WRAP) + 'def evaluate(path):\n    device = "cuda"\n    return torch.load(path, device)\n'
     assert check(tmp_path, {"train.py": text}) == []
+
+
+@pytest.mark.parametrize("lines", [
+    'if "LOCAL_RANK" in os.environ:\n    device = os.environ["LOCAL_RANK"]\n',
+    "def start(own):\n    global device\n    device = own\n",
+    "for device in devices():\n    print(device)\n",
+])  # fmt: skip
+def test_a_name_that_the_module_binds_again_says_nothing(tmp_path, lines):
+    text = f'{program("", WRAP)}device = "cuda"\n'
+    assert [each.code for each in check(tmp_path, {"train.py": text})] == ["TRL011"]
+    assert check(tmp_path, {"train.py": text + lines}) == []
 
 
 @pytest.mark.parametrize("backend", ['"gloo"', "args.backend"])

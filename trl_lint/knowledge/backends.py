@@ -37,10 +37,13 @@ CHOOSE_GPU = frozenset({"torch.cuda.set_device"})
 # Code that lets each process see or use a GPU of its own, or has a library do so. A file of the program may do it for
 # all of them.
 # Source: https://docs.pytorch.org/docs/stable/distributed.html#launch-utility (`torch.cuda.set_device`); Accelerate and
-# DeepSpeed set it where they start (accelerate/state.py, deepspeed/comm/torch.py)
+# DeepSpeed set it where they start (accelerate/state.py, deepspeed/comm/torch.py), as do mmcv
+# (mmcv/runner/dist_utils.py), detectron2 (detectron2/engine/launch.py), Ignite (the native.py of its comp_models) and
+# timm's `init_distributed_device` (timm/utils/distributed.py).
 GIVES_OWN_GPU = (
     rb"\bset_device|VISIBLE_DEVICES|\bset_default_device\b|\bcuda\.device\(|SLURM_|\bsubmitit\b|\bray\b|\bhorovod\b"
     rb"|\bdeepspeed\b|\baccelerate\b|\blightning\b|\bpytorch_lightning\b|\btorch_xla\b|\bTrainingArguments\b"
+    rb"|\bmmcv\b|\bmmengine\b|\bdetectron2\b|\bignite\b|\binit_distributed_device\b"
 )
 # Code that chooses it by the number of the process: what is put onto `cuda:0` is not there, then.
 CHOOSES_OWN_GPU = rb"\bset_device\([^\n]*(?i:rank|gpu)"

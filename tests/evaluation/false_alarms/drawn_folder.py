@@ -49,6 +49,7 @@ def main(args):
 if __name__ == "__main__":
     opt = options()
     dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     folder = os.path.join(
         opt.log_dir,
         f"{int(time.time())}",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import libcst as cst
 
@@ -21,10 +22,13 @@ from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import (
+    assigned_parts,
     assignments,
+    definitions_around,
     keyword_value,
     last_name,
     of_class,
+    parts_of_target,
     precedes,
 )
 from trl_lint.knowledge.backends import FIND_GPUS
@@ -32,8 +36,11 @@ from trl_lint.knowledge.torch_distributed import DEVICE_IDS, WRAPPED_MODULE
 
 _MOVES = frozenset({"cuda", "to"})
 _GPU = re.compile(r"cuda(?::\d+)?")
-# Code that sets an option to something else after it was read: `args.device = f"cuda:{rank}"`.
-_SETS = rb"\.%b[ \t]*=(?!=)"
+# Code that sets an option to something else: `args.device = f"cuda:{rank}"`, also beside another one, or by its name.
+_SETS = (
+    rb"(?m)\.%(name)b[ \t]*=(?!=)|^[^\n=(\[]*\.%(name)b\b[^\n=(]*=(?!=)"
+    rb"|\bsetattr\([^\n]*[\"']%(name)b[\"']|\[[\"']%(name)b[\"']\][ \t]*=(?!=)"
+)
 _ASKS = frozenset(name.rpartition(".")[2] for name in FIND_GPUS)
 
 
@@ -90,21 +97,38 @@ class _GpuNames:
         return ""
 
     def _is_set(self, option: str) -> bool:
-        sets = _SETS % option.encode()
+        sets = _SETS % {b"name": re.escape(option.encode())}
         return self.module.mentions(sets) or self.module.project_mentions(sets)
 
     def _resolved(self, expression: cst.BaseExpression) -> cst.BaseExpression | None:
         """What an expression stands for; None if it is a name that is not assigned to once."""
         if not isinstance(expression, cst.Name):
             return expression
-        if expression.value in self.parameters:
+        name = expression.value
+        if name in self.parameters or name in _global_names(self.module.tree):
             return None
-        here = [value for target, value in assignments(self.root) if _is_name(target, expression.value)]
-        if here:
-            return here[0] if len(here) == 1 else None
-        lines = (each for each in self.module.tree.body if isinstance(each, cst.SimpleStatementLine))
-        of_file = [value for line in lines for target, value in assignments(line) if _is_name(target, expression.value)]
-        return of_file[0] if len(of_file) == 1 else None
+        values = _values(self.root, name) or _values(self.module.tree, name)
+        return values[0] if len(values) == 1 else None
+
+
+def _values(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression | None]:
+    """What a function, or a module outside its functions, binds a name to."""
+    parts = ((part, value) for target, value in assigned_parts(scope) for part in parts_of_target(target))
+    loops = ((part, each.iter) for each in of_class(scope, cst.For) for part in parts_of_target(each.target))
+    others: tuple[cst.AnnAssign | cst.AugAssign | cst.NamedExpr, ...] = (
+        *of_class(scope, cst.AnnAssign),
+        *of_class(scope, cst.AugAssign),
+        *of_class(scope, cst.NamedExpr),
+    )
+    bound = chain(parts, loops, ((each.target, each.value) for each in others))
+    found = [(target, value) for target, value in bound if _is_name(target, name)]
+    is_module = isinstance(scope, cst.Module)
+    return [value for target, value in found if not (is_module and definitions_around(scope, target))]
+
+
+def _global_names(tree: cst.CSTNode) -> set[str]:
+    """The names that the functions of a module bind for it."""
+    return {item.name.value for each in of_class(tree, cst.Global) for item in each.names}
 
 
 def _is_name(target: cst.CSTNode, name: str) -> bool:
