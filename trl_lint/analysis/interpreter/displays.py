@@ -97,8 +97,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
         length = ranks.filtered(length, selected)
     before = aliases.bound(frame, node.for_in.target)
     element = _picked(frame, node, frame.engine.evaluate(frame, node.elt), selected)
-    if not isinstance(node, cst.SetComp):
-        element = drawn_places.made_of_each(frame, node, iterable, element)
+    element = drawn_places.made_of_each(frame, node, iterable, element)
     agreed = aliases.became_uniform(node.elt, before, frame.memory.names)
     frame.memory.names = saved
     aliases.write_back_all(frame, node.for_in.iter, iterable, agreed)

@@ -38,12 +38,17 @@ def at_place(frame: Frame, node: cst.Subscript, item: Value) -> Value:
     return item if draw is None else _drawn(frame, item, draw)
 
 
-def made_of_each(frame: Frame, node: cst.ListComp | cst.GeneratorExp, iterable: Value, element: Value) -> Value:
+def made_of_each(
+    frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value, element: Value
+) -> Value:
     """An element that is made of each of the things that a rank has drawn, in their order: `[read(p) for p in drawn]`.
 
-    A function out of sight may give the same for all of them, but not if it gives rows.
+    A function out of sight may give the same for all of them, but not if it gives rows. A set has no order.
     """
-    draw = None if iterable.kind is Kind.LOADER else next(draws_of(frame, [iterable]), None)
+    if isinstance(node, cst.SetComp):
+        draw = _of_part(frame, node.for_in.iter)
+    else:
+        draw = None if iterable.kind is Kind.LOADER else next(draws_of(frame, [iterable]), None)
     draw = draw or next((found for each in node.for_in.ifs if (found := _of_members(frame, each.test))), None)
     if draw is None or used_names(node.for_in.target).isdisjoint(used_names(node.elt)):
         return element
@@ -67,14 +72,35 @@ def _of_members(frame: Frame, test: cst.BaseExpression) -> Step | None:
 
 
 def _of_part(frame: Frame, members: cst.BaseExpression) -> Step | None:
-    """The draw of some of the things, not of all of them in another order: `held_out = set(names[:100])`."""
+    """The draw of some of the things, not of all of them in another order: `held_out = set(names[:100])`.
+
+    As they are where they are asked for: until then, all ranks may have agreed on those of one.
+    """
     made = resolved(frame.root, members)
-    for each in (made, *below(made)):
-        is_part = isinstance(each, cst.Subscript) and isinstance(each.slice[0].slice, cst.Slice)
-        if is_part or (isinstance(each, cst.Call) and last_name(each.func) in table.DRAW_SOME):
-            value = frame.known_value(each)  # what is made of it may have been passed on
-            return None if value is None else next(draws_of(frame, [value]), None)
-    return None
+    if not any(map(_is_part, below(made))):
+        return None
+    value = frame.known_value(members if made is not members else _collected(members))
+    return None if value is None else next(draws_of(frame, [value]), None)
+
+
+def _is_part(node: cst.CSTNode) -> bool:
+    """Whether an expression takes some of several things: `names[:100]`, `random.sample(names, 100)`."""
+    match node:
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice(lower=None, upper=None, step=None))]):
+            return False
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice()), *_]):
+            return True
+        case cst.Call(func=func):
+            return last_name(func) in table.DRAW_SOME
+    return False
+
+
+def _collected(members: cst.BaseExpression) -> cst.BaseExpression:
+    """What a set is made of in place, as it is itself handed to the method that looks things up in it."""
+    match members:
+        case cst.Call(func=cst.Name("list" | "set" | "tuple"), args=[cst.Arg(star="", value=things)]):
+            return things
+    return members
 
 
 def _drawn(frame: Frame, item: Value, draw: Step) -> Value:
