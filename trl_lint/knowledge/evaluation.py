@@ -41,6 +41,8 @@ RESULTS_OF_BATCH = BatchValue(ranks.UNKNOWN, BatchRole.METRICS)
 _ADDED = IterableValue(ranks.SHARD, LOCAL_TENSOR, ranks.LOCAL)
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
 WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
+# What `compute` returns is kept until the next update (`compute_with_cache`).
+_COMPUTED = Synchronisation("metric", once=True)
 OWN_SYNCHRONISATION = rb"\b(?:" + "|".join(sorted(WITHOUT_SYNCHRONISATION)).encode() + rb")\b"
 # Those by which a call synchronises as well, or returns nothing; `**` stands for arguments that may be any of these.
 OPEN_ARGUMENTS = "**"
@@ -68,7 +70,7 @@ ROWS: tuple[Row, ...] = (
              switch=(3, "num_process"), switched=UNKNOWN),
     Class(name=METRIC, source=_SOURCE),
     Function(name=f"{METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
-             synchronises=Synchronisation("metric")),
+             synchronises=_COMPUTED),
     *(
         Function(name=f"{METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING,
                  synchronises=Synchronisation("metric", allowed="should_sync"))
@@ -79,7 +81,7 @@ ROWS: tuple[Row, ...] = (
     Class(name=METRIC_OF_STEPS, source=f"{_SOURCE}._forward_reduce_state_update", bases=(METRIC,)),
     Class(name=METRICS, source=_METRICS_SOURCE, bases=(METRIC,)),
     Function(name=f"{METRICS}.compute", source=f"{_METRICS_SOURCE}.compute",
-             returns=BatchValue(ranks.REDUCED, BatchRole.METRICS), synchronises=Synchronisation("metric")),
+             returns=BatchValue(ranks.REDUCED, BatchRole.METRICS), synchronises=_COMPUTED),
     *(
         Function(name=f"{METRICS}.{name}", source=f"{_METRICS_SOURCE}.{name}", returns=instance(METRICS))
         for name in ("clone", "cpu", "cuda", "eval", "to", "train")

@@ -80,7 +80,7 @@ class Synchronisation(NamedTuple):
         given: A keyword that must be true, or the call is one of this rank alone.
         allowed: The same for a keyword that is true where it is not passed.
         by_rank: Whether only a condition on the rank keeps ranks from it: others make the call at some other time.
-        once: Whether another call on the same object has nothing left to send.
+        once: Whether another call on the same object has nothing left to send, unless something was added in between.
     """
 
     kind: str

@@ -59,6 +59,8 @@ def meets(frame: Frame, receiver: Value, method: FunctionInfo) -> bool:
     cls = receiver.cls
     if not any(map(is_metric_class, cls.library_bases())) or frame.module.mentions(OWN_SYNCHRONISATION):
         return False
+    if frame.module.program_mentions(rb"\b%b\([^)]*%b" % (cls.name.encode(), OWN_SYNCHRONISATION)):
+        return False  # another file makes one that synchronises in its own way, or not at all
     calls = (call for each in cls.project_lineage() for call in of_class(each.node, cst.Call))
     return any(map(_state, calls)) and _is_of_states(cls, method)
 
