@@ -1,4 +1,6 @@
 # Samplers of the project deal rows to the ranks, in an order that changes with the epoch that nothing tells them.
+import random
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -53,6 +55,27 @@ class Unseeded(Always):
         return iter(order[self.rank : len(order) // self.size * self.size : self.size])
 
 
+class Mixing(Always):
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(7 + self.epoch)
+        order = torch.randperm(len(self.rows), generator=generator).tolist()
+        dealt = order[self.rank : len(order) // self.size * self.size : self.size]
+        random.shuffle(dealt)
+        return iter(dealt)
+
+
+class Drawing(Always):
+    passes = 0
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(self.epoch + self.passes)
+        self.passes += 1
+        order = torch.randperm(len(self.rows), generator=generator).tolist()
+        return iter(order[self.rank : len(order) // self.size * self.size : self.size])
+
+
 def train(model, optimizer, loader):
     for batch in loader:
         model(batch).mean().backward()
@@ -78,6 +101,12 @@ def main(rows):
     unseeded = DataLoader(rows, sampler=Unseeded(rows))
     for _ in range(10):
         train(model, optimizer, unseeded)
+    mixing = DataLoader(rows, sampler=Mixing(rows))
+    for _ in range(10):
+        train(model, optimizer, mixing)
+    drawing = DataLoader(rows, sampler=Drawing(rows))
+    for _ in range(10):
+        train(model, optimizer, drawing)
 
 
 main(list(range(10)))
