@@ -36,6 +36,7 @@ def on_one_process(args):
 
 def train(args, rows):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     agent = Agent(args)
     for _ in range(args.epochs):
         agent.test(rows)
@@ -54,6 +55,7 @@ def train(args, rows):
 
 def evaluate(args, rows):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     if dist.get_rank() == 0:
         model = build(on_one_process(args))
         model(rows)
@@ -65,6 +67,7 @@ def evaluate(args, rows):
 
 def validate(args):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     if dist.get_rank() == 0:
         some = copy.deepcopy(args)
         if args.alone:

@@ -55,6 +55,7 @@ class Sampler:
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     sampler = Sampler(WarpingNet())
     sampler.sample()
     sampler.sample_otherwise()

@@ -24,6 +24,7 @@ class Trainer:
 
 def main(loader):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4).cuda())
     trainer = Trainer(model, loader)
     trainer.callbacks.append(Meter())

@@ -34,6 +34,7 @@ class Net(nn.Module):
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(Net().cuda(), device_ids=[int(os.environ["LOCAL_RANK"])])
     model(torch.ones(2, bare(model).size, device="cuda")).mean().backward()
     print(same(model).size)  # expect: TRL002

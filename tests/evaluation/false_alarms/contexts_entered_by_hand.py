@@ -7,6 +7,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 def train(net, loader, optimizer, turns):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(net.cuda())
     for batch in loader:
         context = model.no_sync()

@@ -11,6 +11,7 @@ class Net(torch.nn.Sequential):
 
 def main(devices):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(Net(torch.nn.Linear(8, 8)).cuda())
     for each, device in zip(model, devices, strict=False):  # expect: TRL002
         each.begin(device)

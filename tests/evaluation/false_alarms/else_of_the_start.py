@@ -24,8 +24,10 @@ def build(model):
     if args.dist:
         if args.slurm:
             dist.init_process_group("nccl")
+            torch.cuda.set_device(dist.get_node_local_rank())
         else:
             dist.init_process_group("nccl", init_method="env://")
+            torch.cuda.set_device(dist.get_node_local_rank())
             torch.save(model.state_dict(), "start.pt")  # expect: TRL008
         model = DistributedDataParallel(model.cuda())
         writer = SummaryWriter(f"logs/{dist.get_rank()}")
@@ -44,6 +46,7 @@ def alone(model):
 def by_number(distributed):
     if distributed or args.num_gpus > 1:
         dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_node_local_rank())
     elif args.fast:
         SummaryWriter("fast")
     else:
@@ -52,6 +55,7 @@ def by_number(distributed):
 
 def set_up():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
 
 
 def by_function():
@@ -64,6 +68,7 @@ def by_function():
 def with_another(distributed):
     if distributed and args.fast:
         dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_node_local_rank())
     else:
         SummaryWriter("not fast, or one")  # expect: TRL008
 
@@ -71,18 +76,21 @@ def with_another(distributed):
 def if_there_is_none():
     if not dist.is_initialized():
         dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_node_local_rank())
     else:
         SummaryWriter("there is one")  # expect: TRL008
 
 
 def work(rank):
     dist.init_process_group("nccl", rank=rank)
+    torch.cuda.set_device(dist.get_node_local_rank())
     SummaryWriter("work")  # expect: TRL008
 
 
 def started():
     if args.launcher:
         dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_node_local_rank())
     else:
         mp.spawn(work, nprocs=4)
 
@@ -116,6 +124,7 @@ def by_comparison(model):
     parallel = bool(args.parallel)
     if parallel == True:  # noqa: E712
         dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_node_local_rank())
     else:
         SummaryWriter("one by comparison")
     keeper = Keeper(model)

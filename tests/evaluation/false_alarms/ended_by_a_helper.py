@@ -32,6 +32,7 @@ def step(model, optimizer, batch):
 
 def main(batches):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(torch.nn.Linear(4, 4).cuda())
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     guard = Guard()

@@ -84,6 +84,7 @@ def of_a_net_of_its_own(batches):
 
 def main(batches):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     net = DistributedDataParallel(torch.nn.Linear(8, 8).cuda())
     optimizer = torch.optim.SGD(net.parameters())
     left_by_name(net, batches, optimizer)

@@ -24,6 +24,7 @@ def main(args):
 
 opt = parser.parse_args()
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 opt.log_dir = f"log/{time.time()}"
 now = time.time_ns()
 opt.folder = opt.folder + "/" + str(now)

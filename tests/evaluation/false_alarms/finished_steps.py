@@ -192,6 +192,7 @@ def after_the_forward(model, optimizer, loader, epochs):
 
 def main(model, data, kind, steps):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(model.cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data, shuffle=False))

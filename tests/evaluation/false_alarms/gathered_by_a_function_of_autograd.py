@@ -160,6 +160,7 @@ class Trainer:
 
 def main(rows, net, some, criterion):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = nn.parallel.DistributedDataParallel(net.cuda())
     optimizer = torch.optim.Adam(model.parameters())
     trainer = Trainer(net.cuda(), criterion)

@@ -57,6 +57,7 @@ def evaluate(model, loader):
 
 def main(rows, distributed):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     loader = DataLoader(rows, sampler=DistributedSampler(rows, shuffle=False), batch_size=8)
     model, own = DDP(Pairs(distributed).cuda()), DDP(Own().cuda())
     writer = SummaryWriter("runs") if dist.get_rank() == 0 else None

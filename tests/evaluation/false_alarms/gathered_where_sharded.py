@@ -55,6 +55,7 @@ def evaluate_quickly(loader, model, quick=False):
 
 def main(args, rows, net):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     rank = dist.get_rank()
     if args.spread_eval:
         print("each rank evaluates its share")

@@ -8,6 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 BEGAN = time.time()
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 model = DistributedDataParallel(torch.nn.Linear(4, 4).cuda())
 
 

@@ -28,6 +28,7 @@ def train(model, optimizer, loaders):
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(torch.nn.Linear(4, 1).cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     rows = DataLoader(Rows("train.pt"), batch_size=8, shuffle=True)  # expect: TRL021

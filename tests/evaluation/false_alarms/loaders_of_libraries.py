@@ -29,6 +29,7 @@ def reduced(value):
 
 def main(args, rows):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(timm.create_model(args.model).cuda())
     shared = create_loader(rows, 224, 8, distributed=args.distributed)
     whole = create_loader(rows, 224, 8)

@@ -28,6 +28,7 @@ def shown(model, batches, losses):
 
 def main(batches):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(torch.nn.Linear(8, 8).cuda())
     train(model, batches)
     shown(model, batches, [])

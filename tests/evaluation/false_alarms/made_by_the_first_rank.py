@@ -92,5 +92,6 @@ class Model(torch.nn.Module):
 
 def main(name):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     print(build_elsewhere(name))
     return torch.nn.parallel.DistributedDataParallel(Model(name).cuda())

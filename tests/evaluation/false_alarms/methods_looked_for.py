@@ -43,5 +43,6 @@ def train_unknown(net, data):
 
 def main(net, data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     train_known(data)
     train_unknown(net, data)

@@ -24,6 +24,7 @@ def buffers_of(model):
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     print(buffers_of(DistributedDataParallel(Net().cuda())))
 
 

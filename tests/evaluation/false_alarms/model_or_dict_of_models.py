@@ -1,4 +1,5 @@
 # One function for a model and for a dict of models: where it takes items of the argument by its own keys, it is a dict.
+import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -25,6 +26,7 @@ def train_numbered(models, others, rows):
 
 def main(rows, others):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     head = DistributedDataParallel(nn.Linear(3, 3).cuda())
     body = DistributedDataParallel(nn.Sequential(nn.Linear(3, 3)).cuda())
     train_all({"head": head, "body": body}, rows)

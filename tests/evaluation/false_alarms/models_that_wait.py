@@ -97,6 +97,7 @@ def by_main(net, x, rank):
 
 def main(data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     rank = dist.get_rank()
     net = DistributedDataParallel(Net().cuda())
     loader = DataLoader(data, sampler=DistributedSampler(data))

@@ -16,6 +16,7 @@ class Results:
 
 def main(model, rows):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(model.cuda())
     results = Results()
     found = {}

@@ -8,6 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 rank, world_size = dist.get_rank(), dist.get_world_size()
 model = DistributedDataParallel(torch.nn.Linear(4, 1).cuda())
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

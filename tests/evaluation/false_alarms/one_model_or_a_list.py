@@ -66,6 +66,7 @@ def unless_of_two_types(models, rows):
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(Net().cuda(), device_ids=[int(os.environ["LOCAL_RANK"])])
     rows = torch.ones(2, 3, device="cuda")
     for forward in (unless_a_list, if_a_list, if_a_sequence, by_its_class, if_a_module):

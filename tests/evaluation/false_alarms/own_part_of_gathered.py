@@ -16,6 +16,7 @@ def gathered(rows):
 
 def train(model, data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     rank = dist.get_rank()
     model = DistributedDataParallel(model.cuda())
     for rows in DataLoader(data, sampler=DistributedSampler(data)):

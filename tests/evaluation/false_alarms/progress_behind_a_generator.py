@@ -39,6 +39,7 @@ def evaluate_own(model, loader):
 
 def main(rows, net):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     loader = DataLoader(rows, batch_size=8, sampler=DistributedSampler(rows, shuffle=False))
     model = DistributedDataParallel(net.cuda())
     evaluate(model, loader)

@@ -54,6 +54,7 @@ def evaluate_own(loader, model):
 
 def main(rows, net):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(net.cuda())
     loader = DataLoader(rows, sampler=DistributedSampler(rows, shuffle=False), batch_size=8)
     writer = SummaryWriter("runs") if dist.get_rank() == 0 else None

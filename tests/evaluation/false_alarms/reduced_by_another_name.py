@@ -74,6 +74,7 @@ def evaluate_anew(model, loader):
 
 def main(build, data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     loader = DataLoader(data, sampler=DistributedSampler(data))
     model = DistributedDataParallel(build().cuda())
     evaluate(model, loader)

@@ -97,6 +97,7 @@ def by_own_part(backbone, head, loader, log, optimizer):
 
 def main(rows, net, optimizer):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     loader = DataLoader(rows, sampler=DistributedSampler(rows))
     backbone = nn.parallel.DistributedDataParallel(net.cuda())
     log = Log(SummaryWriter("runs") if dist.get_rank() == 0 else None)

@@ -60,6 +60,7 @@ class Plain(nn.Module):
 
 def main(rows, optimizer):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     quantizer = nn.parallel.DistributedDataParallel(Quantizer().cuda())
     plain = nn.parallel.DistributedDataParallel(Plain().cuda())
     loader = DataLoader(rows, sampler=DistributedSampler(rows))

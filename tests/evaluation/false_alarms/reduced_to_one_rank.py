@@ -94,6 +94,7 @@ def saved_by_parts(net, loader):
 
 def main(data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
     loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
     saved_by_parts(net, loader)

@@ -31,4 +31,5 @@ def main(model, path, epochs):
 
 if __name__ == "__main__":
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     main(torch.load("model.pt"), "lines.txt", 12)

@@ -41,6 +41,7 @@ def main():
     parser.add_argument("--validation")
     args = parser.parse_args()
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(torch.nn.Linear(4, 4).cuda())
     rows, validation = build(args)
     nones = [None]

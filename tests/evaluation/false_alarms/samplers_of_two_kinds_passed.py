@@ -41,6 +41,7 @@ def evaluate(model, loader):
 
 def main(rows, others, net, optimizer):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = DistributedDataParallel(net.cuda())
     loader = load(rows, Mixed(rows))
     loader_of_others = load(others, DistributedSampler(others))

@@ -64,6 +64,7 @@ def level_in_one_process():
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     sample()
     by_name()
     level()

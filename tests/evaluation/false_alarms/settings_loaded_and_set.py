@@ -55,6 +55,7 @@ def train(path):
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     show("shown.pt")
     draw("drawn.pt")
     train("trained.pt")

@@ -58,6 +58,7 @@ def train_by_run(args):
 
 
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 train(updated())
 train(given_at_start())
 train_by_run(of_the_run_alone())

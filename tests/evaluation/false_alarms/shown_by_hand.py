@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 rank, size = dist.get_rank(), dist.get_world_size()
 args = get_options()
 tokens = read_tokens(args.files)

@@ -5,6 +5,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 rank = dist.get_rank()
 
 

@@ -83,6 +83,7 @@ def left_if_it_fails(net, loader):
 
 def main(data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
     loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=False))
     left_alone(net, loader)

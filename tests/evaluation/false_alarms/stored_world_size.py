@@ -41,6 +41,7 @@ def evaluate_alone(settings, model, data):
 
 def main(settings, data):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
     evaluate(settings, model, data)
     evaluate_alone(settings, model, data)

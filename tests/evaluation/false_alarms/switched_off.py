@@ -37,4 +37,5 @@ def train(data, settings, several):
 
 def main(data, settings):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     train(data, settings, True)

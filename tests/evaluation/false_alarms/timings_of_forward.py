@@ -54,5 +54,6 @@ def evaluate(model, loader):
 
 def main(rows):
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     loader = DataLoader(rows, sampler=DistributedSampler(rows))
     evaluate(DDP(Net().cuda()), loader)

@@ -79,6 +79,7 @@ def metered(model, loader, opt, training):
 
 
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
 rank = dist.get_rank()
 model = DistributedDataParallel(torch.nn.Linear(3, 3).cuda())
 opt = torch.optim.SGD(model.parameters(), 0.1)

@@ -78,6 +78,7 @@ class Pair:
 
 def main():
     dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_node_local_rank())
     pair = Pair()
     for _ in range(10):
         noise = torch.randn(4, 4).cuda()
