@@ -128,6 +128,7 @@ def test_a_model_beside_the_gpu_that_the_process_has_chosen_is_reported(tmp_path
 @pytest.mark.parametrize(("setup", "wrap"), [
     ("torch.cuda.set_device(local_rank); device = 'cuda:0' if local_rank < 0 else 'cuda'", WRAP),
     ("torch.cuda.set_device('cuda:0'); device = 'cuda:0'", WRAP),
+    ("os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank); torch.cuda.set_device(args.gpu); device = 'cuda:0'", WRAP),
     (CHOSEN, "if args.alone:\n    model.to('cuda:0')\nelse:\n    model = DDP(model)"),
     (CHOSEN, "if args.alone:\n    model.to('cuda:0')\n    return\nmodel = DDP(model)"),
     ("torch.cuda.set_device(local_rank); model = Net().to('cuda:0')", "model.to(local_rank)\nmodel = DDP(model)"),

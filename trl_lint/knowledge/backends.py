@@ -47,6 +47,8 @@ GIVES_OWN_GPU = (
 )
 # Code that chooses it by the number of the process: what is put onto `cuda:0` is not there, then.
 CHOOSES_OWN_GPU = rb"\bset_device\([^\n]*(?i:rank|gpu)"
+# Code that lets it see no other one: what is put onto `cuda:0` is there, then.
+SEES_OWN_GPU = rb"VISIBLE_DEVICES[^\n]*(?i:rank|gpu(?:_?id)?\b)"
 # Code that is written for several processes on one machine.
 COUNTS_LOCAL_RANKS = rb"(?i)\blocal_?(?:process_)?(?:rank|index)|\.spawn\("
 # Functions that tell whether there are GPUs.

@@ -24,7 +24,7 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.gpus_of_models import shared_gpu
 from trl_lint.analysis.program.project.import_lines import files_in_reach
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.knowledge.backends import CHOOSES_OWN_GPU, GIVES_OWN_GPU
+from trl_lint.knowledge.backends import CHOOSES_OWN_GPU, GIVES_OWN_GPU, SEES_OWN_GPU
 from trl_lint.knowledge.torch_distributed import DDP, FSDP
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _WRAPPERS = frozenset({DDP, FSDP})
 _GIVES_OWN_GPU = re.compile(GIVES_OWN_GPU)
 _CHOOSES_OWN_GPU = re.compile(CHOOSES_OWN_GPU)
+_SEES_OWN_GPU = re.compile(SEES_OWN_GPU)
 
 
 class WrappedPlaces(Observer["Frame"]):
@@ -54,7 +55,8 @@ class WrappedPlaces(Observer["Frame"]):
         codes = _codes_of_programs(frame.engine.project, frame.module.path) if place else None
         if codes is None:
             return
-        beside_own = ":" in place and any(map(_CHOOSES_OWN_GPU.search, codes))
+        chooses = any(map(_CHOOSES_OWN_GPU.search, codes)) and not any(map(_SEES_OWN_GPU.search, codes))
+        beside_own = chooses and ":" in place
         if beside_own or not any(map(_GIVES_OWN_GPU.search, codes)):
             wrapper = name.rpartition(".")[2]
             frame.emit(WrappedOnSharedGpu, node, place=place, wrapper=wrapper, beside_own=beside_own)
