@@ -37,19 +37,16 @@ def control_behind(
 
     returned: what is returned inside the loop, and the state there.
     """
-    found = [
-        each
+    asked = {
+        id(place_of(each)): each
         for _, memory in returned
         for each in memory.control.conditions
         if each.uniformity is Uniformity.DIVERGENT and each.rank.is_by_rank
-    ]
-    if not found:
-        return control
-    tests = {id(each.test) for each in of_class(node.body, cst.If)}
-    for each in found:
-        test = place_of(each)
-        if test is not None and id(test) in tests and not _is_turn(frame, node, test):
-            control = control.under(each)
+    }
+    tests = of_class(node.body, cst.If) if asked else ()
+    for test in (branch.test for branch in tests):
+        if id(test) in asked and not _is_turn(frame, node, test):
+            control = control.under(asked[id(test)])
     return control
 
 

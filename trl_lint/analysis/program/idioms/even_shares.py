@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import assigned_once, assignments, of_class, resolved, used_names
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, MULTIPLE_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -49,27 +50,27 @@ def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     is_cut = any(
         cut is not None and cut.lower is cut.step is None and is_multiple(root, cut.upper, share.step) for cut in cuts
     )
-    return is_cut or _is_padded(root, node.value)
+    return is_cut or (isinstance(node.value, cst.Name) and node.value.value in _padded_names(root))
 
 
-def _is_padded(root: cst.CSTNode, rows: cst.BaseExpression) -> bool:
-    """Whether a function makes a list longer by rows of its own: `+=`, `rows = rows + …`, or `rows.extend(…)`."""
-    if not isinstance(rows, cst.Name):
-        return False
-    added = [each.value for each in of_class(root, cst.AugAssign) if each.target.deep_equals(rows)]
+# Asked for each share of a function in turn.
+@tree_cache(64)
+def _padded_names(root: cst.CSTNode) -> frozenset[str]:
+    """The lists that a function makes longer by rows of their own: `+=`, `rows = rows + …`, or `rows.extend(…)`."""
+    added: list[tuple[cst.CSTNode, cst.BaseExpression]] = [
+        (each.target, each.value) for each in of_class(root, cst.AugAssign)
+    ]
     for target, value in assignments(root):
         match value:
-            case cst.BinaryOperation(left=left, operator=cst.Add(), right=right) if target.deep_equals(
-                rows
-            ) and left.deep_equals(rows):
-                added.append(right)
+            case cst.BinaryOperation(left=cst.Name() as rows, operator=cst.Add(), right=more):
+                added += [(rows, more)] if target.deep_equals(rows) else []
     for call in of_class(root, cst.Call):
         match call:
-            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name("extend")), args=[cst.Arg(value=more)]) if (
-                owner.deep_equals(rows)
-            ):
-                added.append(more)
-    return any(rows.value in used_names(each) for each in added)
+            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name("extend")), args=[cst.Arg(value=more)]):
+                added.append((owner, more))
+    return frozenset(
+        rows.value for rows, more in added if isinstance(rows, cst.Name) and rows.value in used_names(more)
+    )
 
 
 def is_multiple_on(cls: ClassInfo, number: cst.Attribute, of: cst.Attribute) -> bool:
