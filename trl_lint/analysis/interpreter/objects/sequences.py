@@ -24,11 +24,14 @@ from trl_lint.domain.values import UNKNOWN, Value, Wrapping
 def used(frame: Frame, value: Value, method: str, expression: cst.CSTNode | None) -> Value:
     """Report a wrapped model in a variable that is used as a sequence. method: the one that Python looks for.
 
-    Returns what has the elements: nothing is known of those of a wrapper, which has none.
+    Returns what has the elements: nothing is known of those of a wrapper, which has none. If a model may be bare, they
+    are those of the bare one.
     """
     if not (isinstance(expression, cst.Name) and (is_replicated(value) or is_data_parallel(value))):
         return value
     attributes.of_model(frame, value, method, expression, called=True)
+    if value.wrapping is Wrapping.MAYBE:
+        return value.replace(wrapping=Wrapping.BARE)
     return UNKNOWN if value.wrapping is Wrapping.WRAPPED else value
 
 
