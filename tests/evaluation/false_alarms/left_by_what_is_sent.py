@@ -175,7 +175,61 @@ def by_a_number_that_is_drawn():
     dist.barrier()
 
 
+def broadcast(message=None):
+    if dist.get_world_size() == 1:
+        return message
+    box = [message]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def by_helper():
+    if dist.get_rank() == 0:
+        with open("state") as file:
+            done = file.read() == "done"
+            _ = broadcast(str(done))
+            if done:
+                return
+    else:
+        done = broadcast()
+        if done == "True":
+            return
+        if done != "False":
+            raise OSError(done)
+    dist.barrier()
+
+
+def by_helper_where_it_is_not_true():
+    if dist.get_rank() == 0:
+        done = os.path.exists("done")
+        broadcast(str(done))
+        if done:
+            return  # expect: TRL006
+    else:
+        done = broadcast()
+        if done == "False":
+            return
+    dist.barrier()
+
+
+def by_helper_whose_result_is_left():
+    if dist.get_rank() == 0:
+        done = os.path.exists("done")
+        broadcast(str(done))
+        if done:
+            return  # expect: TRL006
+    else:
+        broadcast()
+        stop = os.path.exists("stop")
+        if stop:
+            return
+    dist.barrier()
+
+
 dist.init_process_group("nccl")
+by_helper()
+by_helper_where_it_is_not_true()
+by_helper_whose_result_is_left()
 objects()
 tensors(3)
 by_something_else("done")

@@ -12,6 +12,8 @@ For example:
         if box[0]: return                           so do the others: it is the same answer
     dist.barrier()
 
+    done = broadcast()                              a helper of the project that is passed nothing, and returns it
+
 Not if one of them leaves by anything else than what is sent, or without it.
 """
 
@@ -82,15 +84,22 @@ def _left_at(root: cst.CSTNode, arm: cst.BaseSuite, call: cst.Call, way: cst.CST
     around = [each for each in inside[1] if isinstance(each, (cst.If, *LOOPS))]
     if any(isinstance(each, (cst.If, *LOOPS)) for each in inside[0]) or len(around) != 1:
         return None
-    branch, value = around[0], argument_at(call, 0, "tensor") or argument_at(call, None, "object_list")
-    if not isinstance(branch, cst.If) or value is None or not precedes(root, call, branch):
+    branch, known = around[0], _exchanged(arm, call)
+    if not isinstance(branch, cst.If) or not precedes(root, call, branch):
         return None
-    known = used_names(value) | used_names(resolved(arm, value))
     own = {name for target, _ in assignments(root) for name in used_names(target)}
     asked = [used_names(each) - _BUILTINS for each in (branch.test, resolved(arm, branch.test))]
     if not any(names and names <= known & own for names in asked):
         return None
     return any(each is way for each in below(branch.body)) is not _is_denied(branch.test)
+
+
+def _exchanged(arm: cst.BaseSuite, call: cst.Call) -> set[str]:
+    """The names that a call sends or receives; of one that is passed nothing, what its result is assigned to."""
+    if not call.args:
+        return {target.value for target, value in assignments(arm) if value is call and isinstance(target, cst.Name)}
+    value = argument_at(call, 0, "tensor") or argument_at(call, None, "object_list")
+    return set() if value is None else used_names(value) | used_names(resolved(arm, value))
 
 
 def _is_denied(test: cst.BaseExpression) -> bool:
