@@ -6,6 +6,7 @@ that says whether there are several, a string that all ranks share, or a number 
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
     args.factor = dist.get_world_size()          the number of processes
     args.several = args.factor > 1               true where there are several processes
+    args.gpus = torch.cuda.device_count()        unknown
     if rank: args.log = False (else: … = True)   differs by the rank (see `flags_by_rank`)
     args = load(path)                            nothing is known of the fields of another object
     opt = args                                   the same object under another name
@@ -37,6 +38,7 @@ from trl_lint.analysis.program.syntax import (
     inwards,
     is_main_guard,
     last_name,
+    names_in,
     precedes,
     self_attribute,
 )
@@ -44,7 +46,7 @@ from trl_lint.analysis.state import changed_settings, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import WORLD_FALSE, WORLD_KIND, GivenNumber, World
+from trl_lint.domain.constants import WORLD_FALSE, WORLD_KIND, WORLD_SIZE, GivenNumber, World
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -104,7 +106,9 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         owners.add(receiver)
         given = value.const if isinstance(value.const, bool) else GivenNumber(value.const)
         frame.memory.names[field] = value.replace(const=given)
-    elif (_is_shared_text(value) or _is_of_world(value)) and frame.memory.control.uniformity is Uniformity.UNIFORM:
+    elif (
+        _is_shared_text(value) or _is_of_world(frame, value)
+    ) and frame.memory.control.uniformity is Uniformity.UNIFORM:
         owners.add(receiver)
         frame.memory.names[field] = value
     elif receiver in owners:
@@ -183,8 +187,14 @@ _OF_RANK = frozenset({Kind.BATCH, Kind.NUMBER, Kind.STRING})
 _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
-def _is_of_world(value: Value) -> bool:
+# One process may have all GPUs: a flag that compares their number is a setting like others.
+_COUNTS_GPUS = "device_count"
+
+
+def _is_of_world(frame: Frame, value: Value) -> bool:
     """Whether it is the number of processes, or a flag that says if there are several."""
+    if value.const is WORLD_SIZE and frame.statement is not None and _COUNTS_GPUS in names_in(frame.statement):
+        return False
     return isinstance(value.const, World) and value.const is not WORLD_KIND
 
 
