@@ -51,6 +51,8 @@ CHOOSES_OWN_GPU = rb"\bset_device\([^\n]*(?i:rank|gpu)"
 SEES_OWN_GPU = rb"VISIBLE_DEVICES[^\n]*(?i:rank|gpu(?:_?id)?\b)"
 # Code that is written for several processes on one machine.
 COUNTS_LOCAL_RANKS = rb"(?i)\blocal_?(?:process_)?(?:rank|index)|\.spawn\("
+# The function that tells how many there are, by the last part of its name: one process may have all of them.
+COUNTS_GPUS = "device_count"
 # Functions that tell whether there are GPUs.
 FIND_GPUS = frozenset({"torch.cuda.is_available"})
 # Code that a class of these runs is one process, unless it starts others itself: a test, and what a server of cog asks,

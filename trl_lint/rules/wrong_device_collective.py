@@ -19,9 +19,8 @@ in one that calls it for each process's own GPU.
 ## Why is this bad?
 Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
 With a tensor on the CPU, nccl reports `No backend type associated with device type cpu`; with one on `cuda:0`, the
-other processes fail or wait forever. On one process, or with gloo on a machine without GPUs, the same code works. A
-model on the first GPU in all processes lets NCCL fail (`Duplicate GPU detected`), where it does not fill that GPU's
-memory before. The
+other processes fail or wait forever. On one process, or with gloo on a machine without GPUs, the same code works. Where
+all processes have a model on the first GPU, NCCL fails (`Duplicate GPU detected`), or that GPU runs out of memory. The
 global rank is a valid device index on the first node only: process 8 of two nodes with 8 GPUs each asks for `cuda:8`.
 
 ## Example
@@ -52,8 +51,9 @@ processes, in place of those on its node.
 
 A model on the first GPU is not reported if a file of the program, or one that it imports, names what may give each
 process a GPU of its own: `set_device`, `CUDA_VISIBLE_DEVICES`, SLURM's variables, Accelerate, DeepSpeed, Lightning, Ray
-and the like. It is in the default set if the code names a local rank or starts processes, or if a launch shows several
-on one machine: otherwise, each machine may have one.
+and the like; but on `cuda:0` it is, where `set_device` is passed a rank or a GPU's number. It is in the default set in
+that case, if the code names a local rank or starts processes, or if a launch shows several on one machine: otherwise,
+each machine may have one.
 
 A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
 `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
@@ -180,9 +180,7 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 def _shared(event: WrappedOnSharedGpu) -> Iterator[Violation]:
     if is_one_process(event.function) or not takes_gpu_only(event.module, by_torch=True, on_gpus=event.on_gpus):
         return
-    is_for_several = (
-        event.beside_own or event.module.engines().several_shown or event.module.mentions(COUNTS_LOCAL_RANKS)
-    )
+    is_for_several = event.module.engines().several_shown or event.module.mentions(COUNTS_LOCAL_RANKS)
     yield Violation(
         event=event,
         message=(

@@ -19,6 +19,7 @@ from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.backends import COUNTS_GPUS
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -55,7 +56,7 @@ class DeviceChoice(Observer["Frame"]):
 
 def _counts_devices(frame: Frame) -> bool:
     """Whether a function asks for the number of devices: it may return the rank only if such a device exists."""
-    return frame.function is not None and "device_count" in names_in(frame.function.node)
+    return frame.function is not None and COUNTS_GPUS in names_in(frame.function.node)
 
 
 def _check_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

@@ -21,7 +21,7 @@ from trl_lint.domain.kinds import IterableValue
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 
-NEXT = "__next__"
+_NEXT = "__next__"
 _PLAIN = frozenset({Kind.NUMBER, Kind.STRING})
 
 
@@ -35,7 +35,7 @@ def first_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _next_of(frame: Frame, elements: Value, node: cst.CSTNode) -> Value:
-    method = elements.cls.find(NEXT) if isinstance(elements, ProjectInstance) else None
+    method = elements.cls.find(_NEXT) if isinstance(elements, ProjectInstance) else None
     if method is None:
         return containers.item_of(frame, elements)
     return frame.engine.call(frame, method, Arguments([]), node, elements)

@@ -20,6 +20,7 @@ from trl_lint.domain.constants import ONE_PROCESS_FIRST, WORLD_SIZE
 from trl_lint.domain.kinds import flag
 from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.backends import COUNTS_GPUS
 from trl_lint.knowledge.python import ROOTS, ROUNDED
 
 # By class, because `isinstance` takes ten times as long for LibCST nodes.
@@ -51,7 +52,7 @@ def decided(frame: Frame, node: cst.Comparison, left: Value) -> Value | None:
 def _counts_job(frame: Frame, size: cst.BaseExpression) -> bool:
     """Whether a number of processes is that of the job, as far as known here, and not of a group or one machine."""
     counted = _known(frame, size)
-    return not isinstance(counted, cst.Call) or not (counted.args or last_name(counted.func) == "device_count")
+    return not isinstance(counted, cst.Call) or not (counted.args or last_name(counted.func) == COUNTS_GPUS)
 
 
 def _lies_in_grid(frame: Frame, coordinate: cst.BaseExpression, side: cst.BaseExpression) -> bool:

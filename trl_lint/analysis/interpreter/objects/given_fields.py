@@ -53,6 +53,7 @@ from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.backends import COUNTS_GPUS
 from trl_lint.knowledge.heuristics import JOB_SETTING, WORLD_FIELD
 from trl_lint.knowledge.python import COPIES_WITH_FIELDS, DICTS_OF_ATTRIBUTES
 
@@ -187,13 +188,12 @@ _OF_RANK = frozenset({Kind.BATCH, Kind.NUMBER, Kind.STRING})
 _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
-# One process may have all GPUs: a flag that compares their number is a setting like others.
-_COUNTS_GPUS = "device_count"
-
-
 def _is_of_world(frame: Frame, value: Value) -> bool:
-    """Whether it is the number of processes, or a flag that says if there are several."""
-    if value.const is WORLD_SIZE and frame.statement is not None and _COUNTS_GPUS in names_in(frame.statement):
+    """Whether it is the number of processes, or a flag that says if there are several.
+
+    One process may have all GPUs: a flag that compares their number is a setting like others.
+    """
+    if value.const is WORLD_SIZE and frame.statement is not None and COUNTS_GPUS in names_in(frame.statement):
         return False
     return isinstance(value.const, World) and value.const is not WORLD_KIND
 
