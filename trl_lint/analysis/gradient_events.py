@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from libcst import BaseExpression, Call
 
     from trl_lint.analysis.program.idioms.accumulation import Entered
+    from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
 
 
@@ -38,6 +39,22 @@ class BatchCountedAgain(Event):
     mentions = (mentions.LIBRARIES, mentions.ACCUMULATES)
 
     entered: Entered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientCut(Event):
+    """A collective gathers what is trained, and a loss is computed from the copies, which have no gradient.
+
+    argument: what it gathers. loss: the backward pass. whole: whether nothing else in the loss is known to be trained.
+    """
+
+    mentions = (mentions.LIBRARIES, mentions.GATHERS)
+    anywhere = True
+
+    node: Call
+    argument: BaseExpression
+    loss: Step | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Unpack
 from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.constants import WORLD_TRUE
+from trl_lint.domain.gradient_paths import combined_all
 from trl_lint.domain.kinds import BLANKS, NumberValue, flag
 from trl_lint.domain.provenance import LauncherVariable, NameOfOneRank, NameOfOwn, SharedName, Step, source_step
 from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, ROOT_LOCAL, Origin, Rank, State
@@ -34,6 +35,10 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
     cls = BLANKS.get(kind, Value)
     if "device" not in fields:
         fields["device"] = devices.together(sources)
+    if kind not in _WITHOUT_GRADIENT:
+        gradient = combined_all([each.gradient for each in sources if each.gradient is not None])
+        if gradient is not None and fields.get("grad", True) and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT:
+            fields.setdefault("gradient", gradient)
     if not rank.differs:
         return _shared(kind, rank, fields["device"]) if len(fields) == 1 else cls(rank, **fields)
     provenance, grad, averaging = None, False, None

@@ -50,6 +50,7 @@ def same_facts(a: Value, b: Value) -> bool:
         and a.averaging == b.averaging
         and a.device == b.device
         and absence.same_absence(a.absence, b.absence)
+        and (a.gradient is b.gradient or a.gradient == b.gradient)
         and (a.const is b.const or a.const == b.const)
         and _same_parts(a, b)
     )
@@ -115,6 +116,7 @@ def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: 
         value.shape,
         value.averaging and value.averaging.key(),
         value.absence and value.absence.key,
+        value.gradient and value.gradient.key,
     )
 
 

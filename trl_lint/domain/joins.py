@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from trl_lint.domain import absence, averaging, devices, ranks, shapes
+from trl_lint.domain import absence, averaging, devices, gradient_paths, ranks, shapes
 from trl_lint.domain.choices import (
     OneOfClasses,
     OwnInstance,
@@ -105,7 +105,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
-    return _with_absence(found, a, b)
+    return gradient_paths.of_either(_with_absence(found, a, b), a, b)
 
 
 def _explanation(main: Value, other: Value) -> Step | None:
@@ -225,6 +225,7 @@ def _differs_only_in_provenance(a: Value, b: Value) -> bool:
         and a.shape is b.shape
         and a.averaging is b.averaging
         and a.absence is b.absence
+        and a.gradient is b.gradient
         and a.has_parts_of(b)
     )
 
@@ -242,7 +243,7 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
 
     If one element is known to differ, that remains known although nothing is known of another.
     """
-    merged = among_others(join(a, b, divided), a, b)
+    merged = gradient_paths.of_element(among_others(join(a, b, divided), a, b), a, b)
     if merged.rank.state is State.UNKNOWN:
         for value in (a, b):
             if value.rank.differs:
@@ -259,9 +260,7 @@ def with_element(known: Value, added: Value) -> Value:
     [Evaluation(), Saver() if rank == 0 else None]     a loop over it meets None on the other ranks
     """
     found = join_elements(known, added)
-    if known.absence is added.absence is None:
-        return found
-    return _with_lack_of_one(found, (known, added))
+    return found if known.absence is added.absence is None else _with_lack_of_one(found, (known, added))
 
 
 def any_of(values: Sequence[Value]) -> Value:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trl_lint.domain.absence import Absence
     from trl_lint.domain.averaging import AveragingFact
     from trl_lint.domain.control import Control
+    from trl_lint.domain.gradient_paths import Gradient
     from trl_lint.domain.provenance import SourceModule, Step
     from trl_lint.domain.shapes import Shape
 
@@ -149,6 +150,7 @@ class Facts(TypedDict, total=False):
     shape: Shape | None
     averaging: AveragingFact | None
     absence: Absence | None
+    gradient: Gradient | None
 
 
 class Changes(Facts, total=False):
@@ -177,6 +179,7 @@ class Value:
         pending: The call statements that passed it on unchanged, as an argument.
         averaging: What this rank's data decide about it (see `averaging.py`), or None.
         absence: Which ranks lack it (see `absence.py`), or None if none is known to.
+        gradient: Whether it is computed from what is trained (see `gradient_paths.py`), or None if that is not known.
     """
 
     kind: ClassVar[Kind] = Kind.UNKNOWN
@@ -197,6 +200,7 @@ class Value:
     shape: Shape | None = None
     averaging: AveragingFact | None = None
     absence: Absence | None = None
+    gradient: Gradient | None = None
 
     def replace(self, **changes: Unpack[Changes]) -> Self:
         """This value with some facts changed."""
@@ -223,7 +227,7 @@ class Value:
         shape: Shape | None,
         averaging: AveragingFact | None,
     ) -> Self:
-        """This value with these facts and its own `absence`; the value itself if no fact changes."""
+        """This value with these facts, its own `absence` and `gradient`; the value itself if no fact changes."""
         if (
             (self.rank is rank or self.rank == rank)
             and self.const is const
@@ -245,6 +249,7 @@ class Value:
         new.absence, new.averaging, new.const, new.device, new.dtype = self.absence, averaging, const, device, dtype
         new.grad, new.pending, new.rank, new.scalar = grad, pending, rank, scalar
         new.shape, new.provenance, new.wrapping, new.writes = shape, provenance, wrapping, writes
+        new.gradient = self.gradient
         return new
 
     def as_present(self) -> Self:
@@ -281,6 +286,7 @@ class Value:
         new.device, new.dtype = self.device, self.dtype
         new.grad, new.pending, new.rank, new.scalar = self.grad, self.pending, self.rank, self.scalar
         new.shape, new.provenance, new.wrapping, new.writes = self.shape, self.provenance, self.wrapping, self.writes
+        new.gradient = self.gradient
         return new
 
     def same_parts(self, other: Value) -> bool:

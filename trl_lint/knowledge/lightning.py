@@ -249,7 +249,7 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_FABRIC}.node_rank", source=f"{_SOURCE}.node_rank", value=RANK_INDEX),
     Attribute(name=f"{_FABRIC}.world_size", source=f"{_SOURCE}.world_size", value=ALL_PROCESSES),
     Collective(name=f"{_FABRIC}.all_gather", source=f"{_SOURCE}.all_gather", operand=(0, "data"), lists=True, fails="",
-               same_shapes=True, groups=((1, "group"),)),
+               same_shapes=True, groups=((1, "group"),), backward=(2, "sync_grads")),
     # A tensor on this rank's device is reduced in place (lightning/fabric/utilities/distributed.py `_sync_ddp`).
     Collective(name=f"{_FABRIC}.all_reduce", source=f"{_SOURCE}.all_reduce", operand=(0, "data"), result="reduced",
                into=(0, "data"), returned=True, lists=True, fails="", reduction=(2, "reduce_op", "mean"),
@@ -334,7 +334,7 @@ ROWS: tuple[Row, ...] = (
 
     Class(name=_STRATEGY, source=_STRATEGY_SOURCE),
     Collective(name=f"{_STRATEGY}.all_gather", source=f"{_STRATEGY_SOURCE}.all_gather", operand=(0, "tensor"),
-               fails="", same_shapes=True, groups=((1, "group"),)),
+               fails="", same_shapes=True, groups=((1, "group"),), backward=(2, "sync_grads")),
     Function(name=f"{_STRATEGY}.backward", source=f"{_STRATEGY_SOURCE}.backward", returns=UNKNOWN,
              synchronises=BACKWARD),
     Collective(name=f"{_STRATEGY}.barrier", source=f"{_STRATEGY_SOURCE}.barrier", operand=(-1, ""), result="barrier",
@@ -400,7 +400,8 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME_NUMBER)
       for package in _PACKAGES for name in _COUNTS),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
-                 operand=(0, "data"), lists=True, fails="", same_shapes=True, groups=((1, "group"),))
+                 operand=(0, "data"), lists=True, fails="", same_shapes=True, groups=((1, "group"),),
+                 backward=(2, "sync_grads"))
       for package in _PACKAGES),
     *(Function(name=f"{package}.LightningModule.manual_backward", source=f"{_MODULE_SOURCE}.manual_backward",
                returns=NOTHING, synchronises=BACKWARD)

@@ -88,6 +88,7 @@ STARTED = either(
 # Names by which files distinguish ranks.
 TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b"gpu", PREPARES.encode()))
 
+GATHERS = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result == "gathered")
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
 _SYNCHRONISING = [row.synchronises.given or row.name for row in library.ROWS if row.synchronises is not None]

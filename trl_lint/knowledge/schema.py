@@ -177,6 +177,7 @@ class Collective(Row):
         objects: The parameter that, when true, makes it communicate Python objects.
         root: The parameter that names the one rank that gets the result, and its default; None if all ranks get it.
         groups: The parameters that name the process group, if it accepts one.
+        backward: Whether it has a backward pass, which sends gradients back; or the parameter that says so.
     """
 
     operand: Parameter = (0, "tensor")
@@ -190,6 +191,7 @@ class Collective(Row):
     objects: Parameter | None = None
     root: tuple[int, str, int] | None = None
     groups: tuple[Parameter, ...] = ()
+    backward: bool | Parameter = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -228,6 +228,12 @@ WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
 # Its first argument turns gradients on or off.
 SETS_GRADIENTS = "set_grad_enabled"
 
+# The classes of torch.nn whose objects have parameters, or hold others that do, by the beginnings of their names.
+# Not in torch_ops: they are made, not applied to a tensor.
+LAYERS_WITH_PARAMETERS = tuple(f"torch.nn.{name}" for name in (
+    "BatchNorm", "Bilinear", "Conv", "Embedding", "GRU", "GroupNorm", "InstanceNorm", "LSTM", "LayerNorm", "Linear",
+    "ModuleDict", "ModuleList", "MultiheadAttention", "RMSNorm", "RNN", "Sequential", "Transformer",
+))  # fmt: skip
 # `torch.autograd.grad(loss, x)` returns gradients and adds none to the parameters' own. With `create_graph` they can be
 # trained with.
 TAKES_GRADIENTS = "grad"

@@ -145,7 +145,8 @@ def _c10d(name: str, operand: Parameter, result: str, *, into: Parameter | None 
 def _functional(name: str, operand: Parameter, result: str, *, reduction: tuple[int, str, str] | None = None,
                 root: tuple[int, str, int] | None = None, group: int = 2) -> Collective:
     return Collective(name=f"torch.distributed.nn.functional.{name}", source=f"{_NN}::{name}", operand=operand,
-                      result=result, fails="always", reduction=reduction, root=root, groups=((group, "group"),))
+                      result=result, fails="always", reduction=reduction, root=root, groups=((group, "group"),),
+                      backward=True)
 
 
 _COLLECTIVES: tuple[Row, ...] = (

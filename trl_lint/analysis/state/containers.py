@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import reduce
 
 import libcst as cst
 
@@ -16,6 +17,7 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
+from trl_lint.domain.gradient_paths import among
 from trl_lint.domain.heap import REST, WILDCARD, Cell, read_key, with_key
 from trl_lint.domain.joins import any_of, join, join_all, join_elements
 from trl_lint.domain.kinds import (
@@ -422,7 +424,10 @@ def one_among(values: Sequence[Value]) -> Value | None:
     nones = [each.kind is Kind.NONE for each in values]
     if any(nones) and not all(nones):
         return UNKNOWN
-    return join_all(values) if values else None
+    joined = join_all(values) if values else None
+    if joined is None or joined.gradient is None:
+        return joined
+    return joined.replace(gradient=reduce(among, (each.gradient for each in values)))
 
 
 def positions_of_any(frame: Frame, value: Value) -> tuple[Value, ...] | None:

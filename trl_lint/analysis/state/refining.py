@@ -37,6 +37,16 @@ class FunctionCall(NamedTuple):
     node: cst.CSTNode
 
 
+class Exchange(NamedTuple):
+    """What a collective does to a value: it gathers it (`how`: "gathered"), or reduces it ("sum", "mean", …).
+
+    has_backward: whether gradients go back through it to the ranks that the values come from.
+    """
+
+    how: str
+    has_backward: bool = False
+
+
 class Domain(Generic[FrameT]):
     """Refines values by the hooks that it overrides; a hook that is not overridden costs nothing.
 
@@ -134,8 +144,8 @@ class Domain(Generic[FrameT]):
     def loss(self, value: Value) -> None:
         """A library trains with this value."""
 
-    def collected(self, frame: FrameT, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
-        """A value that a collective has gathered (`how`: "gathered"), or reduced ("sum", "mean", …)."""
+    def collected(self, frame: FrameT, operand: Value, exchange: Exchange, node: cst.CSTNode, value: Value) -> Value:
+        """A value that a collective has gathered or reduced."""
         return value
 
     # --- operators, subscripts, displays ---

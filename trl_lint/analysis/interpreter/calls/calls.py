@@ -29,6 +29,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import engine_models, wrapped_models
+from trl_lint.analysis.transfer.tensors import gradient_cuts
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import (
     AmongOthers,
@@ -224,7 +225,8 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
             frame.trace.backward = True
             return method_calls.call_member(frame, args.positional[0], "backward", Arguments(), node)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
-            return own_shares.of_module(frame, args, pure_calls.module_output(callee, args))
+            output = gradient_cuts.of_layer(frame, callee, pure_calls.module_output(callee, args))
+            return own_shares.of_module(frame, args, output)
         case PureObject():
             return pure_result(pure_calls.spread(frame, args))
     return unresolved(frame, args, node)

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.objects import assignment, settings_classes
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place, explain
+from trl_lint.analysis.state.refining import Exchange
 from trl_lint.analysis.transfer.processes import first_rank, groups
 from trl_lint.analysis.transfer.tensors import tensor_shapes
 from trl_lint.domain import ranks
@@ -23,6 +24,8 @@ from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.accelerate import CUTS_REST
 from trl_lint.knowledge.engines import DROPS_LAST
 from trl_lint.knowledge.schema import ANY, Collective
+
+_GATHERS = Exchange("gathered")
 
 
 def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
@@ -159,16 +162,24 @@ def _result(
     if row.result == "scattered":
         return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own part")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
-    result = gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
+    exchange = Exchange(how, _has_backward(row, args))
+    result = gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), exchange=exchange)
     has_all = row.root is None or result.rank != ranks.REDUCED
     return result if has_all else result.replace(rank=ranks.REDUCED_TO_ONE)
 
 
-def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
+def _has_backward(row: Collective, args: Arguments | None) -> bool:
+    if not isinstance(row.backward, tuple):
+        return row.backward
+    asked = None if args is None else args.get(*row.backward)
+    return asked is not None and asked.const is not False
+
+
+def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, exchange: Exchange = _GATHERS) -> Value:
     """A value after a collective that gathers or reduces: the same on all ranks; containers entry by entry."""
 
     def communicated(item: Value, _: Place) -> Value:
-        return _communicated_item(frame, item, node, scalar, how)
+        return _communicated_item(frame, item, node, scalar, exchange)
 
     def rebuild(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return Cell(cell.shape, entries, rest)
@@ -176,18 +187,18 @@ def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: s
     return containers.map_items(frame, value, node, communicated, rebuild)
 
 
-def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
-    is_filled = how == "broadcast" and value.kind is Kind.NONE  # the place of what another rank sends
+def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, exchange: Exchange) -> Value:
+    is_filled = exchange.how == "broadcast" and value.kind is Kind.NONE  # the place of what another rank sends
     if value.kind is Kind.CONTAINER or is_filled:
         return Value(ranks.REDUCED)
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST) else value.kind
     result = derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
-    return _refined(frame, value, how, node, result)
+    return _refined(frame, value, exchange, node, result)
 
 
-def _refined(frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
+def _refined(frame: Frame, operand: Value, exchange: Exchange, node: cst.CSTNode, value: Value) -> Value:
     for refine in frame.domains.collected:
-        value = refine(frame, operand, how, node, value)
+        value = refine(frame, operand, exchange, node, value)
     return value
 
 
@@ -203,7 +214,7 @@ def _made_uniform(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
         return TupleValue(ranks.REDUCED, tuple(_made_uniform(frame, item, node) for item in element.items))
     cls = BLANKS[element.kind] if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Value
     result = cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
-    return _refined(frame, element, "gathered", node, result)
+    return _refined(frame, element, _GATHERS, node, result)
 
 
 def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:

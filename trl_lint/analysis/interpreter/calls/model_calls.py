@@ -142,8 +142,9 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
     computed = _of_run_model(frame, model, args, node)
     if computed is not None and not any(each.rank.state in _NOTHING_KNOWN for each in (computed, *computed.inside())):
         return computed
-    synchronising_methods.run(frame, model, "forward", args, node)
-    return _computed(frame, model, args, node)
+    gathered = synchronising_methods.run(frame, model, "forward", args, node)
+    computed = _computed(frame, model, args, node)
+    return computed if gathered.gradient is None else computed.replace(gradient=gathered.gradient)
 
 
 def _computed(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.syntax import assigned_once, assignments, nonlocal_names, of_class
 from trl_lint.analysis.state import containers, own_dicts
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.analysis.transfer.tensors import gradient_cuts, tensors
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.derived import derived
@@ -196,7 +196,10 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             value = value.replace(rank=ranks.REDUCED, provenance=None)  # this rank's own part, which is there already
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
-        frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
+        part = value
+        frame.update(
+            container, lambda cell: gradient_cuts.cell_with_part(_put(cell, key, part, weak, index.rank), part)
+        )
     elif library_name_of(container) == ENVIRON:
         environment_variables.set_variable(frame, index, value)
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and _is_kept(frame, target.value):
@@ -208,15 +211,19 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         # A buffer holds what was assigned to any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
-            rank = ranks.nonlinear(ranks.combine(container.rank, ranks.combine(value.rank, index.rank)))
-            is_own = Origin.RANK in index.rank.origins and container.rank.is_reduced  # as above, of a tensor
-            # What is assigned is copied to the buffer's device.
-            device, dtype = container.device, container.dtype
-            merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
-            merged = merged.replace(rank=ranks.REDUCED, provenance=None) if is_own else merged
-            if value.kind is Kind.TENSOR and _is_whole(target):
-                merged = value.replace(dtype=dtype, device=device)
+            merged = _tensor_with_part(container, index, value, target)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
+
+
+def _tensor_with_part(tensor: Value, index: Value, value: Value, target: cst.Subscript) -> Value:
+    """A tensor after a part of it was assigned, which is copied to its device."""
+    if value.kind is Kind.TENSOR and _is_whole(target):
+        return value.replace(dtype=tensor.dtype, device=tensor.device)
+    rank = ranks.nonlinear(ranks.combine(tensor.rank, ranks.combine(value.rank, index.rank)))
+    merged = derived(rank, Kind.TENSOR, tensor, value, index, dtype=tensor.dtype, device=tensor.device)
+    if Origin.RANK in index.rank.origins and tensor.rank.is_reduced:  # the own part of what was gathered
+        merged = merged.replace(rank=ranks.REDUCED, provenance=None)
+    return merged.replace(gradient=gradient_cuts.with_part(tensor, value))
 
 
 def _is_kept(frame: Frame, target: cst.CSTNode) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.analysis.state.refining import Domain, FunctionCall
+from trl_lint.analysis.state.refining import Domain, Exchange, FunctionCall
 from trl_lint.analysis.transfer.tensors import (
     averages_of_entries,
     means_of_calls,
@@ -62,8 +62,8 @@ class AveragingDomain(Domain["Frame"]):
     def loss(self, value: Value) -> None:
         tensor_averages.trained(value)
 
-    def collected(self, frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
-        own = tensor_averages.collected(frame, operand, node, how)
+    def collected(self, frame: Frame, operand: Value, exchange: Exchange, node: cst.CSTNode, value: Value) -> Value:
+        own = tensor_averages.collected(frame, operand, node, exchange.how)
         return value if own is None else value.replace(averaging=own)
 
     def operator(
