@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trl_lint.domain.constants import OnOneProcess
+from collections.abc import Sequence
+
+from trl_lint.domain.constants import MISSING, WORLD_SIZE, OnOneProcess
 from trl_lint.domain.kinds import NumberListValue, NumberValue
 from trl_lint.domain.values import Value
 
@@ -27,3 +29,15 @@ def with_source(source: Value, result: Value) -> Value:
     if isinstance(result, NumberValue):
         return result.with_parts(source, None)
     return result.with_parts(source) if isinstance(result, NumberListValue) else result
+
+
+def largest(values: Sequence[Value]) -> object:
+    """The constant of the largest of some numbers, if it is the number of processes: `max(1, world_size)`.
+
+    >>> one, size = NumberValue(const=1), NumberValue(const=WORLD_SIZE)
+    >>> largest([one, size]), largest([NumberValue(const=64), size]) is MISSING
+    (world size, True)
+    """
+    others = [each.const for each in values if each.const is not WORLD_SIZE]
+    is_size = len(others) < len(values) and all(type(each) is int and each <= 2 for each in others)
+    return WORLD_SIZE if is_size else MISSING

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Where a program finds them.
 ENVIRON = "os.environ"
+# The names by which code reads a variable: `os.environ[name]`, `os.getenv(name)`.
+READ_ENVIRONMENT = frozenset({"environ", "getenv"})
 
 # fmt: off
 # Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.

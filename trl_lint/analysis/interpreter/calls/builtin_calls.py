@@ -44,6 +44,7 @@ from trl_lint.domain.kinds import (
     flag,
 )
 from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.numbers import largest
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
@@ -187,7 +188,8 @@ def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _extreme(name: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if len(args.positional) > 1:
-            return _strongest(args.positional)
+            found = _strongest(args.positional)
+            return found.replace(const=largest(args.positional)) if name == "max" else found
         result = _reduced(frame, args, name)
         default = args.keywords.get("default")
         return result if default is None else join(result, default)

@@ -29,11 +29,9 @@ def decided(node: cst.Comparison, left: Value) -> NumberValue | None:
 
     left: the value of the left side.
     """
-    if left.kind is not Kind.STRING or len(node.comparisons) != 1:
+    if not is_of_launcher(left) or len(node.comparisons) != 1:
         return None
     is_size = left.const is WORLD_SIZE
-    if not (is_size or isinstance(left.provenance, LauncherVariable)):
-        return None
     target = node.comparisons[0]
     operator = type(target.operator)
     if operator not in _NOTHING | _SOMETHING or not _is_nothing(target.comparator):
@@ -41,6 +39,12 @@ def decided(node: cst.Comparison, left: Value) -> NumberValue | None:
     if not is_size:
         return flag()
     return flag(WORLD_FALSE if operator in _NOTHING else WORLD_TRUE)
+
+
+def is_of_launcher(value: Value) -> bool:
+    """Whether a value is the text of a variable that a launcher sets to a number."""
+    is_one = value.const is WORLD_SIZE or isinstance(value.provenance, LauncherVariable)
+    return value.kind is Kind.STRING and is_one
 
 
 def _is_nothing(node: cst.BaseExpression) -> bool:
