@@ -39,6 +39,7 @@ from trl_lint.launch.judge.own_stages import OwnStage, own_stage
 from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
 from trl_lint.launch.judge.spawn_options import spawn_options
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines, starts
+from trl_lint.launch.judge.switched_off import running_code, switches_group_off
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
@@ -89,6 +90,7 @@ class FileEngines:
         spread: The programs that Python code starts as several processes.
         spawns_if: The options without which code creates no processes.
         reach: Where the processes may be whose group code starts.
+        group_off: Whether it is a program, and a constant at its top switches off all code that starts the group.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -106,6 +108,7 @@ class FileEngines:
     spread: frozenset[str] = frozenset()
     spawns_if: frozenset[str] = frozenset()
     reach: Reach = Reach.NONE
+    group_off: bool = False
 
     @property
     def is_silent(self) -> bool:
@@ -140,17 +143,19 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if len(data) > LARGEST:
         return _NOTHING
     if path.suffix == ".py":
-        spawns = _spawns(data)
-        ranks = spawns and any(each.search(data) is not None for each in (SPAWNS_RANKS, TRAINS_ON_SEVERAL))
-        program = is_program(data)
+        running = running_code(data)
+        spawns = _spawns(running)
+        ranks = spawns and any(each.search(running) is not None for each in (SPAWNS_RANKS, TRAINS_ON_SEVERAL))
+        group_off = not spawns and switches_group_off(data, running, may_start_group)
+        program = is_program(data) or group_off
         launches, bare = starts(own_commands(path, data)) if program else ((), frozenset())
         by_code, more_bare = _started_by_code(path, data)
         stage, group, trains = own_stage(data), _group_of(data), any(each in data for each in TRAINING)
         engines = _of_code(data) | ({TrainingEngine.DEEPSPEED_ZERO3} if stage is OwnStage.SHARDED else set())
         shown = FileEngines(_in_order(engines), launches, program, bare | more_bare, spawns, ranks)
-        behind = spawn_options(data) if ranks else frozenset[str]()
+        behind = spawn_options(running) if ranks else frozenset[str]()
         shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
-        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks))
+        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
         return FileEngines(launches=launches, bare=bare)

@@ -70,6 +70,14 @@ def is_one_of_several(start: Start) -> bool:
     return gpus(start).gpus is Gpus.OWN_LAUNCHER and not (places_model or one_gpu)
 
 
+def is_first_rank(start: Start) -> bool:
+    """Whether a process is told that it is the first one, and its command mentions no others."""
+    if any(name in start.environment for name in RANK_VARIABLES) or any(each.name == "srun" for each in start.wrappers):
+        return False
+    told = [(name, value) for name, value, _ in options(start.arguments) if LAUNCHER_ARGUMENT.fits(name)]
+    return bool(told) and all(name.endswith("rank") and value == "0" for name, value in told)
+
+
 def may_be_one_of_several(start: Start) -> bool:
     """Whether `srun` starts it in an allocation that is made elsewhere, with an unknown number of tasks.
 

@@ -25,7 +25,7 @@ from trl_lint.knowledge.heuristics import FILE_TO_BE_CHOSEN
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.gpus import Gpus, gpus, is_one_of_several, may_be_one_of_several, options
+from trl_lint.launch.judge.gpus import Gpus, gpus, is_first_rank, is_one_of_several, may_be_one_of_several, options
 from trl_lint.launch.judge.one_gpu import says_one_gpu, sees_one_gpu, starts_others_itself
 from trl_lint.launch.judge.python_invocation import OwnLauncher, Start, bare_start, own_launcher
 
@@ -57,6 +57,7 @@ class LaunchEngines:
         by_program: Whether it starts one process, which starts the others, if there are any.
         one_each: Whether it says that it starts one process on each machine, perhaps by a variable as it is set nearby.
         values: The same options with their values, "" where there is none or it is unknown.
+        first_rank: Whether it starts one process by hand, as the first of a number that it does not give.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -73,6 +74,7 @@ class LaunchEngines:
     by_program: bool = False
     one_each: bool = False
     values: frozenset[tuple[str, str]] = frozenset()
+    first_rank: bool = False
 
 
 class BareStart(NamedTuple):
@@ -110,7 +112,8 @@ def starts(
                 LaunchEngines(program=_path_of(start), one_process=True, counted=True, options=given, by_program=True)
             )
         elif start is not None and is_one_of_several(start):
-            launches.append(LaunchEngines(program=_path_of(start), by_program=starts_others_itself(start)))
+            by_program, is_first = starts_others_itself(start), is_first_rank(start)
+            launches.append(LaunchEngines(program=_path_of(start), by_program=by_program, first_rank=is_first))
         elif start is not None and not may_be_one_of_several(start) and (path := _path_of(start)):
             bare.add(_started_bare(start, path))
     return tuple(launches), frozenset(bare)

@@ -3,6 +3,7 @@
     run.sh       CUDA_VISIBLE_DEVICES=0 python train.py     one process, and it sees one GPU
     eval.sh      torchrun --nproc_per_node 1 eval.py        one process
     predict.py   started by nothing                         likely as those beside it, if nothing shows another way
+    train.py     ddp = False; if ddp: init_process_group()  started by nothing, and one process as it is shipped
 
 What is part of several programs is run by one process if each of them is.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from trl_lint.launch.judge.engines import FileEngines
+from trl_lint.launch.judge.engines import FileEngines, Reach
 from trl_lint.launch.judge.starts import BareStart
 from trl_lint.linter.execution.named_programs import parts_of
 from trl_lint.linter.execution.own_processes import spawns
@@ -61,20 +62,25 @@ def is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> b
         return False
     if _is_started_as_one(project, file) or _says_that_it_is_one(project, file):
         return True
-    return bool(users) and all(_is_started_as_one(project, each) for each in users)
+    return all(_is_started_as_one(project, each) or _has_group_off(project, each) for each in users or {file})
 
 
 def is_started_on_several(project: ProjectScan, programs: Collection[str]) -> bool:
-    launches = launches_of(project, programs)
-    return bool(project.spread.of(programs)) or not all(is_of_one(project, launch) for launch in launches)
+    return bool(project.spread.of(programs)) or not all(_is_launched_as_one(project, each) for each in programs)
+
+
+def _is_launched_as_one(project: ProjectScan, program: str) -> bool:
+    """Whether each launch of a program starts one process; one started by hand has no others without a group."""
+    others = [each for each in launches_of(project, {program}) if not is_of_one(project, each)]
+    return all(each.first_rank for each in others) and (not others or _has_group_off(project, program))
 
 
 def _is_started_as_one(project: ProjectScan, program: str) -> bool:
     """Whether commands in other files start a program, and each of them as one process."""
     started = launches_of(project, {program})
     if not started or bare_starts(project, program, own=False):
-        return all(is_of_one(project, launch) for launch in started) and _is_bare(project, program)
-    return all(is_of_one(project, launch) for launch in started)
+        return _is_launched_as_one(project, program) and _is_bare(project, program)
+    return _is_launched_as_one(project, program)
 
 
 def _says_that_it_is_one(project: ProjectScan, program: str) -> bool:
@@ -83,6 +89,18 @@ def _says_that_it_is_one(project: ProjectScan, program: str) -> bool:
     This says nothing about the modules it imports: the scripts of a library show how it is tried out.
     """
     return not launches_of(project, {program}) and _is_bare(project, program, own=True)
+
+
+def _has_group_off(project: ProjectScan, program: str) -> bool:
+    """Whether a constant of a program switches off all that starts its group, and no other code that it imports starts
+    one: it is one process as shipped. A launch of several processes, perhaps of any program, says otherwise.
+    """
+    if not all(each.program for each in all_launches(project)):
+        return False
+    parts = [each for each in project.files if project.importers.is_part_of(each.name, program)]
+    others = (each for each in parts if each.name != program)
+    is_off = any(each.name == program and each.shown.group_off for each in parts)
+    return is_off and not any(each.shown.spawns_ranks or each.shown.reach is not Reach.NONE for each in others)
 
 
 def _is_bare(project: ProjectScan, program: str, *, own: bool = False) -> bool:
