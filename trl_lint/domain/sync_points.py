@@ -50,6 +50,7 @@ class SyncPoint:
         by_settings: If not certain, whether it is one under conditions on settings alone, which have the same result on
             all ranks, or in a loop with at least one iteration.
         instead: If not certain, the kinds of which every rank reaches a point of one, this one's kind among them.
+        of_group: Whether ranks only get there if they have found that there is a process group.
         via: Where it happens, if a helper does it.
     """
 
@@ -68,6 +69,7 @@ class SyncPoint:
     certain: bool = field(default=True, init=False)
     by_settings: bool = field(default=False, init=False)
     instead: frozenset[str] = field(default=frozenset(), init=False)
+    of_group: bool = field(default=False, init=False)
     via: Step | None = field(default=None, init=False)
     _tests: frozenset[int] | None = field(default=None, init=False)
 

@@ -48,6 +48,7 @@ from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.searched_outside import trains_outside
 from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.models.wrapper_options import is_of_a_group, is_of_apex, sends_nothing_forward
+from trl_lint.analysis.transfer.processes.after_group import is_after_group, is_missing, needs_group
 from trl_lint.analysis.transfer.processes.groups import groups_of, is_of_all_ranks
 from trl_lint.analysis.transfer.processes.job_flags import flag_of_job
 from trl_lint.analysis.transfer.processes.passed_functions import may_meet_others
@@ -173,7 +174,8 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         agreed = agreed_points(function.node, run.sync_points, run.entry)
-        passed = agreed.points[:_MAX_PASSED]
+        passed = [each for each in agreed.points if not (needs_group(function, each) and is_after_group(frame, node))]
+        passed = passed[:_MAX_PASSED]
         fills = bool(passed) and _fills_missing(frame, node)
         for point in passed:
             copy = _note(
@@ -241,6 +243,7 @@ def _describe(
     inner: the conditions in the function under which ranks reach it.
     """
     copy.grad &= point.grad
+    copy.of_group = needs_group(function, point)
     inner = [each for each in inner if not (is_tried(each) or is_left_by_error(each))]  # as a rule, nothing goes wrong
     copy.certain = point.certain and not inner and not point.control.engine and not fills
     known = (point.certain or point.by_settings) and (entry.engine or not point.control.engine)
@@ -385,7 +388,7 @@ def _note(
         symmetric=symmetric,
         alone=alone,
     )
-    if point.is_awaited:
+    if point.is_awaited and not is_missing(frame, node):
         frame.sync_points.append(point)
     return point
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 _DEPTH = 4
 # What may start a group, or take the one that is there: only a start that comes before all of these is the first.
 _CLASSES = frozenset(name for each in CALLED_BY_EACH if (name := each.rpartition(".")[2])[0].isupper())
-_MAY_START = DISTINCT_STARTS | _CLASSES | START_PROCESSES | END_GROUP
+MAY_START = DISTINCT_STARTS | _CLASSES | START_PROCESSES | END_GROUP
 
 
 class AskedEarly:
@@ -126,25 +126,25 @@ def _code_of(frame: Frame, node: cst.BaseExpression) -> Iterator[cst.CSTNode]:
     asked = [node, *(value for each in of_class(node, cst.Name) if (value := resolved(frame.root, each)) is not each)]
     yield from asked[1:]
     for each in asked:
-        for call in _calls(each):
-            function = _function(frame, frame.module, call, in_frame=True)
+        for call in calls_in(each):
+            function = function_called(frame, frame.module, call, in_frame=True)
             if function is not None:
-                yield from _with_callees(frame, function, _DEPTH)
+                yield from with_callees(frame, function, _DEPTH)
 
 
-def _with_callees(frame: Frame, function: FunctionInfo, depth: int) -> Iterator[cst.CSTNode]:
+def with_callees(frame: Frame, function: FunctionInfo, depth: int) -> Iterator[cst.CSTNode]:
     yield function.node
-    for call in _calls(function.node) if depth else ():
-        called = _function(frame, function.module, call)
+    for call in calls_in(function.node) if depth else ():
+        called = function_called(frame, function.module, call)
         if called is not None and called is not function:
-            yield from _with_callees(frame, called, depth - 1)
+            yield from with_callees(frame, called, depth - 1)
 
 
-def _calls(code: cst.CSTNode) -> list[cst.Call]:
+def calls_in(code: cst.CSTNode) -> list[cst.Call]:
     return [*([code] if isinstance(code, cst.Call) else ()), *of_class(code, cst.Call)]
 
 
-def _function(frame: Frame, module: Module, call: cst.Call, *, in_frame: bool = False) -> FunctionInfo | None:
+def function_called(frame: Frame, module: Module, call: cst.Call, *, in_frame: bool = False) -> FunctionInfo | None:
     """The function of the project that a call runs, by its name, or as that of a module."""
     value = _named(frame, module, call.func, in_frame)
     return value.function if isinstance(value, FunctionValue) else None
@@ -190,23 +190,23 @@ def _is_reached(root: cst.CSTNode, node: cst.CSTNode, start: cst.Call) -> bool:
     """Whether all ranks get from a place to a call, once."""
     shared = {id(each) for each in ancestors(root, node)}
     around = ancestors(root, start)[1:]
-    if any(isinstance(each, (*LOOPS, *_ELSEWHERE)) for each in around) or are_in_opposite_branches(root, node, start):
+    if any(isinstance(each, (*LOOPS, *ELSEWHERE)) for each in around) or are_in_opposite_branches(root, node, start):
         return False
     return all(_is_passed(each) for each in around if id(each) not in shared)
 
 
 # What runs its body at another time.
-_ELSEWHERE = (cst.Lambda, cst.FunctionDef, cst.ClassDef)
+ELSEWHERE = (cst.Lambda, cst.FunctionDef, cst.ClassDef)
 
 
 def _is_passed(around: cst.CSTNode) -> bool:
     """Whether what is in a statement is done wherever there are several processes."""
     return not isinstance(around, (cst.If, cst.Try, cst.TryStar)) or (
-        isinstance(around, cst.If) and _is_of_several(around)
+        isinstance(around, cst.If) and is_for_several(around)
     )
 
 
-def _is_of_several(branch: cst.If) -> bool:
+def is_for_several(branch: cst.If) -> bool:
     """Whether a branch is for several processes, as its condition says: `args.distributed`, `"RANK" in os.environ`."""
     names = {*_words(branch.test)}
     if not names.isdisjoint(ASK_FOR_GROUP):
@@ -218,7 +218,7 @@ def _starts(frame: Frame, call: cst.Call, module: Module | None = None, depth: i
     """Whether a call starts the group, and raises if there is one."""
     if last_name(call.func) == STARTED_ONCE:
         return True
-    function = _function(frame, module or frame.module, call, in_frame=module is None) if depth else None
+    function = function_called(frame, module or frame.module, call, in_frame=module is None) if depth else None
     if function is None or not ASK_FOR_GROUP.isdisjoint(names_in(function.node)):
         return False
     return any(
@@ -230,13 +230,13 @@ def _starts(frame: Frame, call: cst.Call, module: Module | None = None, depth: i
 def _is_once(root: cst.CSTNode, call: cst.Call) -> bool:
     """Whether a call is at most under conditions for several processes."""
     around = ancestors(root, call)[1:]
-    return all(_is_passed(each) and not isinstance(each, (*LOOPS, *_ELSEWHERE)) for each in around)
+    return all(_is_passed(each) and not isinstance(each, (*LOOPS, *ELSEWHERE)) for each in around)
 
 
 def _may_start(frame: Frame, call: cst.Call) -> bool:
     """Whether a call may start a group, or processes that do: by its name, or that of one in the function called."""
-    if last_name(call.func) in _MAY_START or library_function_of(frame, call.func) in CALLED_BY_EACH:
+    if last_name(call.func) in MAY_START or library_function_of(frame, call.func) in CALLED_BY_EACH:
         return True
-    function = _function(frame, frame.module, call, in_frame=True)
-    code = () if function is None else _with_callees(frame, function, 2)
-    return any(not _MAY_START.isdisjoint(names_in(each)) for each in code)
+    function = function_called(frame, frame.module, call, in_frame=True)
+    code = () if function is None else with_callees(frame, function, 2)
+    return any(not MAY_START.isdisjoint(names_in(each)) for each in code)
