@@ -703,6 +703,52 @@ def test_a_helper_uses_the_group_that_the_program_has_started(start: str, speaks
     assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
 
 
+SUMS = """\
+import torch
+import torch.distributed as dist
+
+def summed(x):
+    dist.all_reduce(x)
+    return x
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    summed(torch.ones(1, device="cuda"))
+"""
+CALLS = """\
+import torch
+import torch.distributed as dist
+from sums import summed
+
+def worker(rank):
+    {}
+    summed(torch.tensor(float(rank)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "speaks"),
+    [
+        ("verify.py", 'dist.init_process_group("gloo", rank=rank)', False),
+        ("verify.py", 'dist.init_process_group("nccl", rank=rank)', True),
+        ("verify.py", "pass", True),
+        ("test_sums.py", 'dist.init_process_group("gloo", rank=rank)', False),
+        ("test_sums.py", "pass", False),
+    ],
+)
+def test_a_tensor_is_of_the_group_of_its_own_program(name: str, start: str, speaks: bool, tmp_path: Path):
+    (tmp_path / "sums.py").write_text(SUMS)
+    (tmp_path / name).write_text(CALLS.format(start))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [(Path(each.path).name, each.start.line) for each in findings] == [("sums.py", 5)] * speaks
+
+
+def test_a_test_on_several_processes_is_a_program_of_its_own(tmp_path: Path):
+    (tmp_path / "test_sums.py").write_text(SUMS.replace(', device="cuda"', ""))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [each.start.line for each in findings] == [5]
+
+
 RUN_BY = """\
 import torch
 import transformers

@@ -60,7 +60,8 @@ A tensor on an unknown device is not reported. These are correct and not reporte
 `cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), or where only
 some ranks get, programs that choose gloo or the CPU, leave the backend open on GPUs or change the default device,
 torch.distributed collectives where neither nccl nor a library that chooses it is used (in the file, or by a program or
-a Trainer's subclass that calls it), and unit tests, which run as one process.
+a Trainer's subclass that calls it), tensors from another file that starts gloo for itself, or from a file of tests, and
+unit tests, which run as one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
@@ -73,26 +74,30 @@ a Trainer's subclass that calls it), and unit tests, which run as one process.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint.analysis.device_events import WrappedOnSharedGpu
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
 from trl_lint.analysis.observers.backends import (
     is_on_one_node,
     sees_own_gpu,
+    stays_on_cpu,
     takes_gpu_only,
     tells_nodes_apart,
 )
-from trl_lint.analysis.program.definitions.unit_tests import is_one_process
+from trl_lint.analysis.program.definitions.unit_tests import is_one_process, is_test_file
 from trl_lint.analysis.transfer.tensors.tensor_devices import is_known
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.provenance import NamedByRank, RemainderOfRank, Step
+from trl_lint.domain.provenance import NamedByRank, RemainderOfRank, Step, steps
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.backends import COUNTS_LOCAL_RANKS
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 from trl_lint.wording.shown_code import shown_source
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
 
 # Kinds that may be a tensor; a device is only known of tensors.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
@@ -144,7 +149,19 @@ def _wrong(event: CollectiveCalled) -> Value | None:
     is_container = event.parts != (event.operand,)
     if is_container and event.row.lists and any(part.kind not in (Kind.BATCH, Kind.TENSOR) for part in event.parts):
         return None  # communicated as Python objects
-    return next(filter(_is_wrong, (*event.parts, *event.received)), None)
+    given = (*event.parts, *event.received)
+    return next((each for each in given if _is_wrong(each) and not _is_of_another_group(event, each)), None)
+
+
+def _is_of_another_group(event: CollectiveCalled, value: Value) -> bool:
+    """Whether a tensor comes from another file, whose group takes tensors on the CPU, or whose tests call the code.
+
+    A program that starts gloo says nothing about the one that starts nccl, and neither does a unit test.
+    """
+    chain = (cast("Module", each.module) for each in steps(_why(value)))
+    others = {id(module): module for module in chain if module is not event.module}
+    is_tested = not is_test_file(event.module.path)
+    return any(stays_on_cpu(each) or (is_tested and is_test_file(each.path)) for each in others.values())
 
 
 def _is_wrong(value: Value) -> bool:
