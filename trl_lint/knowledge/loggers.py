@@ -219,6 +219,9 @@ ROWS: tuple[Row, ...] = (
     Sink(name="ray.train.report", source="ray/train/_internal/session.py::report", payload=(0, "metrics")),
 )
 
+# Classes of what is shown beside the metrics, of wandb, matplotlib, plotly and PIL: none is a number, or has some.
+PICTURES = frozenset({"Audio", "Figure", "Html", "Image", "Plotly", "Table", "Video"})
+
 # The first parameter of a sink for one metric: its name.
 TAGS = ("key", "main_tag", "name", "tag")
 

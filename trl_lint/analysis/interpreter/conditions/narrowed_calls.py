@@ -8,6 +8,7 @@ For example:
     isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
     isinstance(task, Caption)          of several objects of the project those of this class; else the others
     isinstance(self.logger, WandbLogger)   a logger of that class, if nothing more was known of it
+    isinstance(shown, Figure)          a picture, and no metric
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.kinds import LibraryInstance, LibraryName
 from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import SAME, State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, library
 from trl_lint.knowledge.lightning import is_told_by_test
+from trl_lint.knowledge.loggers import PICTURES
 from trl_lint.knowledge.models import MODEL_CLASSES, WRAPPER_CLASSES
 from trl_lint.knowledge.schema import SOME_MODEL
+
+# What is among the metrics of a step, and may be a picture as well.
+_SHOWN = frozenset({Kind.BATCH, Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def narrow(frame: Frame, test: cst.Call, outcome: bool) -> None:
@@ -112,6 +117,8 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
     """classes: the unqualified names of its classes; None if the test does not ask for the class."""
     if classes is not None and datasets.is_dataset(value):
         return data_sets.narrowed(value, classes)
+    if classes and PICTURES.issuperset(classes) and value.kind in _SHOWN:
+        return value.replace(rank=SAME)  # no metric; after the branch, the fact of what else it may be is left
     if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
         differs = value.rank.state not in (State.SAME, State.UNKNOWN)
         return None if differs else SOME_MODEL.replace(rank=value.rank, grad=value.grad)
