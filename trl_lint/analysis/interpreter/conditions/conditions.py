@@ -19,6 +19,7 @@ from trl_lint.analysis.interpreter.conditions import (
     wrapper_questions,
     wrapping_tests,
 )
+from trl_lint.analysis.interpreter.conditions.selected_rows import has_selected_some
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
 from trl_lint.analysis.interpreter.objects.present_on_some import used
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
@@ -95,7 +96,7 @@ def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Contr
     """
     value = as_condition(frame, value)
     of_data = value.rank.differs and value.rank.origins == Origin.DATA
-    if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_uniform_test(frame, test)):
+    if of_data and (value.kind is Kind.UNKNOWN or _has_rows_everywhere(frame, test)):
         return _unknown_control(frame, test)
     if value.rank.differs:
         provenance = frame.step(test, "`{}` differs between ranks", value.provenance)
@@ -112,6 +113,10 @@ def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Contr
     if not is_known and any(map(MAY_ASK_FOR_RANK.fits, deciding_names(test))):
         return _unknown_control(frame, test)
     return UNIFORM
+
+
+def _has_rows_everywhere(frame: Frame, test: cst.CSTNode) -> bool:
+    return emptiness_tests.is_uniform_test(frame, test) or has_selected_some(frame, test)
 
 
 def _unknown_control(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:

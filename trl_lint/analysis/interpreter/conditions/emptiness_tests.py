@@ -41,11 +41,11 @@ _ASKS_FOR_ANY = {
 _SIZES = frozenset({"numel", "size"})
 
 
-def _counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
+def counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
     """The count that a test compares with 0; None if it asks for something else."""
     match test:
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):
-            return _counted_in(inner) or inner
+            return counted_in(inner) or inner
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, cst.Integer(value))]):
             return left if (type(operator), value) in _ASKS_FOR_ANY else None
     return None
@@ -53,7 +53,7 @@ def _counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
 
 def _tests_emptiness(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a test only asks whether a batch, or an unchanged field of it, is empty."""
-    count = _counted_in(test)
+    count = counted_in(test)
     if isinstance(count, cst.Name):
         count = _unpacked_once(frame, count.value) or _assigned_once(frame, count.value)
     counted = None if count is None else measured(count)
@@ -149,7 +149,7 @@ def is_uniform_test(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _list_of(test: cst.CSTNode) -> str:
     """The name of the list that a test asks to be non-empty; "" if it asks for something else."""
-    match _counted_in(test) or test:
+    match counted_in(test) or test:
         case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name(name))]):
             return name
     return ""
