@@ -16,6 +16,7 @@ from trl_lint.linter.execution.not_run.module_flags import is_switched_off
 from trl_lint.linter.execution.not_run.object_flags import is_switched_off_by_object
 from trl_lint.linter.execution.not_run.parts_of_models import is_of_part
 from trl_lint.linter.execution.not_run.passed_over_definitions import is_passed_over
+from trl_lint.linter.execution.not_run.refused_calls import gets_refused_calls_only
 from trl_lint.linter.execution.not_run.unbound_names import is_behind_unbound_name
 from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.execution.not_run.undeclared_options import is_behind_undeclared_option
@@ -43,6 +44,7 @@ _QUESTIONS = (
     goes_over_nothing,
     is_behind_unbound_name,
     is_behind_undeclared_option,
+    gets_refused_calls_only,
 )
 
 
