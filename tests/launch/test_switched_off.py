@@ -65,10 +65,15 @@ def test_a_group_is_switched_off_if_nothing_else_may_start_one(text, off):
 
 
 def test_what_is_left_keeps_its_lines():
-    text = b"on = False\nif on:\n    a()\n    b('\xc3\xa9')  # both\nelse:\n    c()\nd()\n"
+    text = b"on = False\nif on:\n    spawn(a)\n    b('\xc3\xa9')  # both\nelse:\n    c()\nd()\n"
     assert running_code(text) == b"on = False\nif on:\n    pass\n  # both\nelse:\n    c()\nd()\n"
 
 
 def test_branches_within_others_that_are_switched_off():
-    text = b"on = False\nif on:\n    if not on: a()\n    else: b()\nc()\n"
+    text = b"on = False\nif on:\n    if not on: spawn(a)\n    else: b()\nc()\n"
     assert running_code(text) == b"on = False\nif on:\n    pass\n\nc()\n"
+
+
+def test_a_file_that_starts_nothing_is_not_looked_into():
+    text = b"on = False\nif on:\n    a()\n"
+    assert running_code(text) == text

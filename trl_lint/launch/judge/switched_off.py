@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import quiet_ast
+from trl_lint.knowledge.engines import SPAWN_WORDS
 from trl_lint.knowledge.process_starts import DISTINCT_STARTS
 
 # Only code with such a line, and a condition, has a constant that switches something off.
@@ -33,8 +34,11 @@ _Span = tuple[int, int]
 
 
 def running_code(data: bytes) -> bytes:
-    """A file without the branches that its constants switch off; they are blank, and all lines are kept."""
-    if not _may_switch(data):
+    """A file without the branches that its constants switch off; they are blank, and all lines are kept.
+
+    A file that starts nothing is as it is.
+    """
+    if not (_may_start(data) and _may_switch(data)):
         return data
     tree = quiet_ast.parsed(data)
     return data if tree is None else _blanked(data, _switched_off(data, tree))
@@ -49,6 +53,10 @@ def switches_group_off(data: bytes, running: bytes, may_start_group: Callable[[b
         return False
     called = _without_unnamed(running)
     return _STARTS.search(called) is None and not may_start_group(called)
+
+
+def _may_start(data: bytes) -> bool:
+    return any(word in data for word in SPAWN_WORDS) or _STARTS.search(data) is not None
 
 
 def _may_switch(data: bytes) -> bool:
