@@ -6,6 +6,11 @@ For example:
         train(model, loader, logger)      all ranks run `train`; `logger` is None on the others
     else:
         train(model, loader, None)        the counterpart of the call above
+
+    if rank == 0:
+        set_up(folder, to_file=True)      only this rank does what the flag asks for
+    else:
+        set_up(folder)
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import libcst as cst
 
 from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import ancestors, is_literal_none
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -87,7 +93,7 @@ def entered_by_all(
     """The arguments and the state with which a function is entered, where the ranks of the other branch call it too."""
     memory = frame.memory
     other = _counterpart_of(frame.root, node) if memory.control.uniformity is Uniformity.DIVERGENT else None
-    if other is None or not isinstance(node, cst.Call):
+    if other is None or not isinstance(node, cst.Call) or _switches(function, node, other.call):
         return names, memory
     of_branch = (each for each in memory.control.conditions if place_of(each) is other.branch.test)
     control = memory.control.without_conditions(frozenset(id(each.provenance) for each in of_branch))
@@ -96,6 +102,22 @@ def entered_by_all(
     return {
         name: _lacked_by_others(frame, value, node, expressions[name], other) for name, value in names.items()
     }, state
+
+
+def _switches(function: FunctionInfo, call: cst.Call, other: cst.Call) -> bool:
+    """Whether two calls switch a flag on and off, by which the function may do something else for each.
+
+    A flag that one of them leaves out has its default.
+    """
+    for parameter in function.parameters:
+        given = (argument_for(function, each, parameter.name) for each in (call, other))
+        if {_flag(parameter.default if each is None else each) for each in given} == {"True", "False"}:
+            return True
+    return False
+
+
+def _flag(expression: cst.BaseExpression | None) -> str:
+    return expression.value if isinstance(expression, cst.Name) else ""
 
 
 def _lacked_by_others(
