@@ -21,6 +21,9 @@
 True
 >>> joined(here, None, here, None) is here
 True
+>>> also = Absence(step, True, step, Instead.NOTHING, test="x and rank == 0", rank_test="rank == 0")
+>>> joined(here, None, also, None) is here  # the other ranks lack both
+True
 """
 
 from __future__ import annotations
@@ -55,9 +58,10 @@ _NO_VALUE = frozenset({Instead.NOTHING, Instead.NONE})
 class Absence:
     """That some ranks lack a value, and what they have instead.
 
-    condition: the test, or the decorator, that decides which ranks, with its code in `test`. holds: its result on the
-    ranks that have the value. bound: where they bind it. owner: the function (or module) with the test. around: the ids
-    of the test nodes of the conditions around both branches.
+    condition: the test, or the decorator, that decides which ranks, with its code in `test`; in `rank_test`, that of
+    the part of it which asks for the rank, if there are others. holds: its result on the ranks that have the value.
+    bound: where they bind it. owner: the function (or module) with the test. around: the ids of the test nodes of the
+    conditions around both branches.
     """
 
     condition: Step
@@ -66,6 +70,7 @@ class Absence:
     instead: Instead
     _: KW_ONLY
     test: str = ""
+    rank_test: str = ""
     owner: object = None
     around: frozenset[int] = frozenset()
 
@@ -89,9 +94,17 @@ class Absence:
         """Whether reading the value fails on the ranks that lack it."""
         return self.instead is Instead.NOTHING
 
-    def is_as(self, test: str, holds: bool) -> bool:
-        """Whether the ranks that have the value are those on which `test` has the result `holds`."""
-        return (self.test, self.holds) == (test, holds)
+    def is_as(self, rank_test: str, holds: bool) -> bool:
+        """Whether only ranks have the value on which a test of the rank has the result `holds`, if not all of these.
+
+        `if flag and rank == 0:` and `if rank == 0:` are alike to all others.
+        """
+        return (self.asked, self.holds) == (rank_test, holds)
+
+    @property
+    def asked(self) -> str:
+        """The code of the part of the test which asks for the rank, if that is known apart."""
+        return self.rank_test or self.test
 
     def with_other(self, instead: Instead) -> Absence:
         """The same absence, with None or a constant flag on the ranks that lack the value."""
@@ -108,7 +121,7 @@ def joined(a: Absence | None, a_is: Instead | None, b: Absence | None, b_is: Ins
     if a is None or b is None:
         known, other = (a, b_is) if a is not None else (b, a_is)
         return None if known is None else _with_other(known, other)
-    if not a.is_as(b.test, b.holds) or (a.instead is not b.instead and not {a.instead, b.instead} <= _NO_VALUE):
+    if not a.is_as(b.asked, b.holds) or (a.instead is not b.instead and not {a.instead, b.instead} <= _NO_VALUE):
         return None
     return b if b.is_none else a
 

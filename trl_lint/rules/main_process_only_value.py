@@ -63,8 +63,9 @@ broadcast; and functions of which nothing shows that all ranks call them. Condit
 on a file that is there, and how far the training is do not count as checks; one on a file that is missing does, as the
 first rank may make it.
 
-A condition that combines the rank with something else by `or` may let all ranks in, so it is not followed. A value that
-a helper from outside the project may return as None is not known.
+A flag that is set to True under a test of the rank, and to False elsewhere, is that test. A condition that combines the
+rank with something else by `or` may let all ranks in, so it is not followed. A value that a helper from outside the
+project may return as None is not known.
 
 ## References
 - https://github.com/coqui-ai/Trainer/commit/02164513efec3977270283d5205b2f1cb82504ee

@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter.calls import calls
 from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
+    flags_of_tests,
     launcher_texts,
     named_fields,
     none_tests,
@@ -381,6 +382,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     joined = joined or reduced_branches.of_choice(frame, node.test, test, one, other)
     uniform_if_plain = containers.uniform_if_plain
     joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
+    joined = flags_of_tests.chosen(frame, node.test, (one, other), joined)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)
 
 

@@ -11,6 +11,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions import (
     defaults,
     engine_plugins,
+    flags_of_tests,
     grown_tables,
     lists_of_models,
     loaders_with_sampler,
@@ -72,6 +73,7 @@ class BranchEnd:
         data_sets: The data sets at its start, if the condition is on the rank.
         only_raises: Whether it ends the job without a synchronisation point before.
         names: The names at its end, if the condition differs between ranks; `memory` is that after both branches later.
+        attributes: The attributes at its end, if the condition is on the rank.
     """
 
     through: bool
@@ -83,6 +85,7 @@ class BranchEnd:
     data_sets: dict[str, Value]
     only_raises: bool
     names: Mapping[str, Value]
+    attributes: Mapping[tuple[Hashable, str], Value]
 
 
 def run_if(frame: Frame, node: cst.If) -> bool:
@@ -183,9 +186,10 @@ def _run_branch(
     _widen(before.attributes, frame.memory.attributes, of_self_shown)
     if division.rank.is_by_rank:
         restore_after_branch(before.names, frame.memory.names)
-    names = frame.memory.names.copy() if division.rank.differs else {}
-    only_raises = not through and start == end
-    return BranchEnd(through, frame.memory, *end, narrowed, of_self, sets, only_raises=only_raises, names=names)
+    memory, only_raises = frame.memory, not through and start == end
+    names = memory.names.copy() if division.rank.differs else {}
+    attributes = memory.attributes.copy() if division.rank.is_by_rank else {}
+    return BranchEnd(through, memory, *end, narrowed, of_self, sets, only_raises, names, attributes)
 
 
 def _none_on_some_ranks(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
@@ -245,6 +249,9 @@ def _note_differing(
     if taken.through and skipped.through:
         chosen_numbers.note_after(frame, before, (taken.names, skipped.names), division)
         numbers_by_rank.note_changed(frame, before, taken.memory, skipped.memory, division, set_on_some)
+        of_objects = (taken.attributes, skipped.attributes)
+        flags_of_tests.note_after(frame, node.test, division, frame.memory.names, (taken.names, skipped.names))
+        flags_of_tests.note_after(frame, node.test, division, frame.memory.attributes, of_objects)
 
 
 def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:

@@ -114,7 +114,7 @@ def _is_none_on_some(value: Value) -> bool:
 
 def _is_of(one: Absence | None, other: Absence) -> bool:
     """Whether a value is bound on exactly the same ranks as another one."""
-    return one is not None and one.is_unbound and one.is_as(other.test, other.holds)
+    return one is not None and one.is_unbound and (one.test, one.holds) == (other.test, other.holds)
 
 
 def may_have(cls: ClassInfo, name: str) -> bool:

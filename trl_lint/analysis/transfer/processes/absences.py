@@ -76,6 +76,12 @@ class Division(NamedTuple):
     def text(self) -> str:
         return self.frame.module.tree.code_for_node(self.test)
 
+    @property
+    def rank_text(self) -> str:
+        """The part of the test that asks for the rank, if it is one of several that must all be true."""
+        asking = [each for each in parts_of(self.test) if _tests_rank(self.frame, each)]
+        return self.frame.module.tree.code_for_node(asking[0]) if len(asking) == 1 else self.text
+
     def absence(self, bound: cst.CSTNode, instead: Instead) -> Absence:
         """The absence, on the other ranks, of a value that these ranks bind at a node."""
         frame = self.frame
@@ -89,6 +95,7 @@ class Division(NamedTuple):
             frame.step(bound, text, self.condition),
             instead,
             test=self.text,
+            rank_test=self.rank_text,
             owner=frame.function or frame.module,
             around=frozenset(id(place_of(each)) for each in self.around.conditions),
         )
@@ -288,7 +295,7 @@ def _instead(division: Division, key: Hashable, mine: Value, theirs: Value | Non
     """
     if theirs is None:
         return None if _is_field(key) else Instead.NOTHING
-    if theirs.absence is not None and theirs.absence.is_as(division.text, division.holds):
+    if theirs.absence is not None and theirs.absence.is_as(division.rank_text, division.holds):
         return theirs.absence.instead
     return _instead_of(mine, theirs)
 
