@@ -99,6 +99,8 @@ class EnginesInUse(NamedTuple):
             them on several processes, or they raise where there is no group.
         several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
             several processes on a machine, "" if there is none.
+        started_on_several: The file with a launch of the file itself that says that it starts several at once, "" if
+            there is none.
         started: Whether another file of the project has a command that starts the file.
         started_from: The folders of the projects around this one with a command that starts a program of its name, or
             of one that imports it.
@@ -139,6 +141,7 @@ class EnginesInUse(NamedTuple):
     at_once: bool = False
     taken: frozenset[str] | None = None
     one_gpu: bool = False
+    started_on_several: str = ""
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

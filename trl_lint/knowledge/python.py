@@ -182,7 +182,9 @@ MAKE_SETTINGS = frozenset({
 PASS_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
 
 # Functions that call their argument with the options of the command line; it may be a function or a class.
-COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli"})
+COMMAND_LINES = frozenset({
+    "absl.app.run", "fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli",
+})  # fmt: skip
 
 # The names by which code reads environment variables: `os.environ` and `os.getenv` without the module.
 ENVIRONMENT = frozenset({"environ", "getenv"})

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
+from trl_lint.analysis.interprocedural import started_by_commands
 from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside, never_started
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import GivenToLibrary, Step
@@ -65,6 +66,7 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     in_training, in_steps, in_building, in_given = trained(roots), stepping(roots), built(roots), called_back(roots)
     every = _all_of(roots)
     by_each, apart = _launched(roots)
+    started_by_commands.add_reached(roots, by_each, apart)
     showing = _Showing(every)
     found = []
     for trace in every:

@@ -92,10 +92,35 @@ class LaunchedFunctions(Observer["Frame"]):
         if _is_step_of(frame) or _is_set_up(frame, function, run, node):
             frame.trace.launch(run.trace.start, node)
 
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        """A program that a command starts as several processes is run by each of them."""
+        if not frame.trace.launched and _is_program(frame) and _may_need_start(frame.trace):
+            file = frame.module.engines().started_on_several
+            if file:
+                frame.trace.by_command = True
+                frame.trace.start = Step(frame.module, frame.root, f"`{file}` starts several processes of it")
+
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Code that starts the process group if there is none is run by each process."""
         if isinstance(statement, cst.If) and not _is_shown(frame) and job_flags.starts_once(frame, statement):
             _note_start(frame, statement.test)
+
+
+def _is_program(frame: Frame) -> bool:
+    """Whether a frame runs the body of a file, or the only function of it that a command line calls."""
+    commands = [each for each in frame.module.functions if each.is_command]
+    return frame.function is None or commands == [frame.function]
+
+
+def _may_need_start(trace: EventTrace) -> bool:
+    """Whether a program has an event that counts only where each process is known to run it.
+
+    How it is started is looked up in all files of the project, which takes time.
+    """
+    return any(type(event) in _OF_EACH for run in called_traces(trace) for event in run.events.values())
+
+
+_OF_EACH = LaunchedFunctions.needed_by
 
 
 def _note_start(frame: Frame, node: cst.CSTNode) -> None:

@@ -37,6 +37,7 @@ class EventTrace:
     launched: bool = False  # whether each process of a distributed run is known to get here
     called_back: bool = False  # whether a library calls it that was given its function
     start: Step | None = None  # the place that shows this, or `of_all_ranks`, if it is known
+    by_command: bool = False  # whether a command starts several processes that run it, the body of a program
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
     shown_at: dict[int, CSTNode] = field(default_factory=dict)  # where it shows this itself, by id
     entered_by_each: bool = False  # whether it is known before it begins

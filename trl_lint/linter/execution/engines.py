@@ -49,6 +49,7 @@ from trl_lint.linter.execution.project_scan import (
     settings_in_use,
     several_shown,
     started_names,
+    started_on_several,
     with_scripts_followed,
 )
 from trl_lint.linter.execution.scan_cache import ScanCache
@@ -238,7 +239,8 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     several = several_shown(project, programs or {str(asks)})
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
     use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, no_group, several, elsewhere)
-    return use._replace(at_once=at_once, one_gpu=one_process and see_one_gpu(project, str(asks), users))
+    one_gpu = one_process and see_one_gpu(project, str(asks), users)
+    return use._replace(at_once=at_once, one_gpu=one_gpu, started_on_several=started_on_several(project, str(asks)))
 
 
 def _nearest(

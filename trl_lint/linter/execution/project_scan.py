@@ -169,6 +169,12 @@ def several_shown(project: ProjectScan, programs: Collection[str]) -> str:
     return next((file for file, launch in project.launches.of(programs) if _is_of_several(project, launch)), "")
 
 
+def started_on_several(project: ProjectScan, program: str) -> str:
+    """The first file with a launch of a program that says that it starts several processes before it runs, or ""."""
+    launches = ((file, launch) for file, launch in project.launches.of({program}) if not launch.by_program)
+    return next((file for file, launch in launches if _is_of_several(project, launch)), "")
+
+
 def _is_of_several(project: ProjectScan, launch: LaunchEngines) -> bool:
     """Whether a launch gives a number of processes, or names settings that do, and that is not one on each machine."""
     if launch.one_process or launch.counted:

@@ -1,0 +1,114 @@
+"""TRL008: programs that nothing but a command shows to be run by several processes."""
+
+import pytest
+from started import findings_in
+
+HELPER = """\
+import torch
+
+
+def write(path):
+    torch.save({}, path)
+"""
+PROGRAM = """\
+import argparse
+import json
+
+import torch
+import torch.distributed as dist
+{imports}
+import helper
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out")
+    args = parser.parse_args()
+    config = json.load(open("config.json"))
+    {lines}
+
+
+if __name__ == "__main__":
+    {start}
+"""
+SAVE = 'torch.save({}, "x.pt")'
+SEVERAL = "torchrun --nproc_per_node 8 train.py --out runs --fold 3\n"
+
+
+def is_reported(folder, lines, command, *, start="main()", imports="", name="train.py") -> bool:
+    program = PROGRAM.format(lines=lines, start=start, imports=imports)
+    files = {"pyproject.toml": "", "helper.py": HELPER, "train.py": program, "run.sh": command}
+    return bool(findings_in(folder, files, name))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (SEVERAL, True),
+        (f"python train.py --out runs\n{SEVERAL}", True),
+        ("srun python train.py --out runs\n", False),
+        ("torchrun --nproc_per_node 1 train.py --out runs\n", False),
+        ("torchrun train.py --out runs\n", False),
+        ("torchrun --nproc_per_node 8 other.py --out runs\n", False),
+        ("python train.py --out runs\n", False),
+        ("", False),
+    ],
+)
+def test_a_command_that_starts_several_processes_shows_them(command, expected, tmp_path):
+    assert is_reported(tmp_path, SAVE, command) is expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (f"if args.fold:\n        {SAVE}", True),
+        (f"if args.fold > 0 and args.out is not None:\n        {SAVE}", True),
+        (f"if not args.dry:\n        {SAVE}", True),
+        (f'if args.mode != "prepare":\n        {SAVE}', True),
+        (f'if "cache" in config["data"]:\n        {SAVE}', True),
+        # Another command may start one process for that.
+        (f'if args.mode == "prepare":\n        {SAVE}', False),
+        (f'if args.mode in ("prepare", "clean"):\n        {SAVE}', False),
+        (f"if args.prepare:\n        {SAVE}", False),
+        (f"if args.fold and args.prepare:\n        {SAVE}", False),
+        (f"if args.fold or args.prepare:\n        {SAVE}", False),
+        (f"if dist.get_rank() == 0:\n        {SAVE}", False),
+    ],
+)
+def test_what_other_options_ask_for_may_be_done_by_one_process(lines, expected, tmp_path):
+    assert is_reported(tmp_path, lines, SEVERAL) is expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("helper.write(args.out)", True),
+        ("if args.prepare:\n        helper.write(args.out)", False),
+        ("if dist.is_initialized() and dist.get_rank() == 0:\n        helper.write(args.out)", False),
+    ],
+)
+def test_a_helper_is_run_as_its_program_is(lines, expected, tmp_path):
+    assert is_reported(tmp_path, lines, SEVERAL, name="helper.py") is expected
+
+
+@pytest.mark.parametrize(
+    ("imports", "start", "expected"),
+    [
+        ("import fire", "fire.Fire(main)", True),
+        ("from absl import app", "app.run(main)", True),
+        ("from absl import app", "app.call_after_init(main)", False),
+        ("import threading", "threading.Thread(target=main)", False),
+    ],
+)
+def test_the_command_line_calls_the_program(imports, start, expected, tmp_path):
+    assert is_reported(tmp_path, SAVE, SEVERAL, start=start, imports=imports) is expected
+
+
+def test_the_chain_names_the_command(tmp_path):
+    program = PROGRAM.format(lines="helper.write(args.out)", start="main()", imports="")
+    files = {"pyproject.toml": "", "helper.py": HELPER, "train.py": program, "run.sh": SEVERAL}
+    (finding,) = findings_in(tmp_path, files, "helper.py")
+    assert [each.text for each in finding.because] == [
+        "`run.sh` starts several processes of it",
+        "called here: `helper.write(args.out)`",
+    ]
