@@ -60,8 +60,8 @@ Only code that every process is known to run is checked: hooks of a Trainer, fun
 of OpenMMLab's metrics and hooks, those of detectron2's hooks and of SpeechBrain's `Brain` in a project that starts
 several processes, `run` of heirs of a Fabric or LightningLite, programs that create an `Accelerator`, a process group,
 a DDP, FSDP or DeepSpeed model or a trainer, programs that a command of the project starts on several processes, but for
-branches with other options than it gives (`if args.mode == "prepare":`), and functions in which all ranks synchronise or that check for
-the rank, themselves, in another method of their class, or in a helper that only waits for all ranks
+branches with other options than it gives (`if args.mode == "prepare":`), and functions in which all ranks synchronise
+or that check for the rank, themselves, in another method of their class, or in a helper that only waits for all ranks
 (`comm.synchronize()`). A finding in a helper names what shows that there are several processes, and the call that leads
 there.
 
