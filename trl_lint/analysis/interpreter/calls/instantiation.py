@@ -21,8 +21,7 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.definitions.own_loaders import adds_nothing
 from trl_lint.analysis.program.definitions.run_arguments import runs_an_argument
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -34,7 +33,6 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryName, NumberValue, StoreFactory
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge.process_starts import TAKE_RANK
 
 # Larger classes are whole programs, with a single object. Properties do not count: counters have many.
 MAX_METHODS = 12
@@ -79,10 +77,7 @@ def _instantiate(
         models_of_trainers.note(frame, cls, args)
         frame.trace.launch(Step(frame.module, node, "each process creates this trainer"), node)
     init = None if records.generates_init(cls) else cls.find("__init__")
-    is_run = init is not None and (
-        init.cls is cls or frame.engine.is_mixed_in(init.cls, cls) or _starts_processes(init)
-    )
-    if init is not None and is_run and not frame.engine.is_entry_class(cls):
+    if init is not None and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, instance)
     elif init is None:
         _fill_record(frame, instance.cls if isinstance(instance, ProjectInstance) else cls, args)
@@ -94,11 +89,6 @@ def _instantiate(
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, node, instance)
     return instance
-
-
-def _starts_processes(init: FunctionInfo) -> bool:
-    """Whether a constructor starts the group of processes, and so shows that each of them makes this object."""
-    return any(last_name(each.func) in TAKE_RANK for each in of_class(init.node, cst.Call))
 
 
 def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
