@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from trl_lint.analysis.state.event_trace import EventTrace, called_traces, never_started
+from trl_lint.analysis.state.event_trace import OF_EACH_PROCESS, EventTrace, called_traces, never_started
 from trl_lint.analysis.transfer.processes import command_options
 from trl_lint.domain.provenance import Step
 
@@ -19,15 +19,29 @@ def add_reached(roots: Iterable[EventTrace], found: dict[int, Step | None], apar
 
     apart: for each trace, the ids of the nodes that each process may not reach although it reaches the trace.
     """
-    for root in roots:
-        for each in called_traces(root):
-            if each.by_command and id(each) not in found:
-                _follow(each, found, apart)
+    for each in roots:
+        start = None if id(each) in found else _start(each, found)
+        if start is not None:
+            _follow(each, start, found, apart)
 
 
-def _follow(program: EventTrace, found: dict[int, Step | None], apart: dict[int, frozenset[int]]) -> None:
+def _start(program: EventTrace, found: dict[int, Step | None]) -> Step | None:
+    """What shows that several processes run a program, if that matters for anything in it.
+
+    How it is started is looked up in all files of the project, which takes time.
+    """
+    if program.program is None or program.module is None:
+        return None
+    others = (run for run in called_traces(program) if id(run) not in found)
+    if not any(type(event) in OF_EACH_PROCESS for run in others for event in run.events.values()):
+        return None
+    file = program.module.engines().started_on_several
+    return Step(program.module, program.program, f"`{file}` starts several processes of it") if file else None
+
+
+def _follow(program: EventTrace, start: Step, found: dict[int, Step | None], apart: dict[int, frozenset[int]]) -> None:
     given = frozenset[str]() if program.module is None else command_options.given_to(program.module)
-    found[id(program)] = program.start
+    found[id(program)] = start
     todo = deque([program])
     while todo:
         trace = todo.popleft()
@@ -39,5 +53,5 @@ def _follow(program: EventTrace, found: dict[int, Step | None], apart: dict[int,
             if called in found or edge[0] in alone or summary.trace.in_driver or trace.in_kernel:
                 continue
             place = trace.places.get(edge)
-            found[called] = found[id(trace)] if place is None else place.preceded_by(program.start)
+            found[called] = found[id(trace)] if place is None else place.preceded_by(start)
             todo.append(summary.trace)

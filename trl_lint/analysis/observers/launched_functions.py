@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetDrawn, Logged, SideEffect, ValueLacked
-from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
@@ -30,7 +28,7 @@ from trl_lint.analysis.program.idioms.refused_starts import is_refused
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import callee_of, is_literal_none, is_main_guard, last_name
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.event_trace import EventTrace, called_traces, never_run_beside
+from trl_lint.analysis.state.event_trace import OF_EACH_PROCESS, EventTrace, called_traces, never_run_beside
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import device_counts, job_flags, wide_conditions
 from trl_lint.domain.control import Control, Uniformity
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class LaunchedFunctions(Observer["Frame"]):
-    needed_by = frozenset({DatasetDrawn, Logged, PathOfEachRank, SideEffect, ValueLacked})
+    needed_by = OF_EACH_PROCESS
     statements = (cst.If,)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -93,34 +91,15 @@ class LaunchedFunctions(Observer["Frame"]):
             frame.trace.launch(run.trace.start, node)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
-        """A program that a command starts as several processes is run by each of them."""
-        if not frame.trace.launched and _is_program(frame) and _may_need_start(frame.trace):
-            file = frame.module.engines().started_on_several
-            if file:
-                frame.trace.by_command = True
-                frame.trace.start = Step(frame.module, frame.root, f"`{file}` starts several processes of it")
+        """A command may start several processes that run a program, which is asked once all runs are known."""
+        commands = [each for each in frame.module.functions if each.is_command]
+        if frame.function is None or commands == [frame.function]:
+            frame.trace.program = frame.root
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Code that starts the process group if there is none is run by each process."""
         if isinstance(statement, cst.If) and not _is_shown(frame) and job_flags.starts_once(frame, statement):
             _note_start(frame, statement.test)
-
-
-def _is_program(frame: Frame) -> bool:
-    """Whether a frame runs the body of a file, or the only function of it that a command line calls."""
-    commands = [each for each in frame.module.functions if each.is_command]
-    return frame.function is None or commands == [frame.function]
-
-
-def _may_need_start(trace: EventTrace) -> bool:
-    """Whether a program has an event that counts only where each process is known to run it.
-
-    How it is started is looked up in all files of the project, which takes time.
-    """
-    return any(type(event) in _OF_EACH for run in called_traces(trace) for event in run.events.values())
-
-
-_OF_EACH = LaunchedFunctions.needed_by
 
 
 def _note_start(frame: Frame, node: cst.CSTNode) -> None:

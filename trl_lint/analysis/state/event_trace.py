@@ -6,7 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trl_lint.analysis.events import Event
+from trl_lint.analysis.events import DatasetDrawn, Event, Logged, SideEffect, ValueLacked
+from trl_lint.analysis.path_events import PathOfEachRank
 from trl_lint.analysis.program.definitions import notebooks
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # A call: the ids of the node, of the function, and of the class of the object (0 if there is none), and the iterations
 # of the unrolled loops around it, each of which may call the function with other facts.
 Edge: TypeAlias = tuple[int, int, int, tuple[int, ...]]
+# Events that count only where each process of a distributed run is known to get.
+OF_EACH_PROCESS: frozenset[type[Event]] = frozenset({DatasetDrawn, Logged, PathOfEachRank, SideEffect, ValueLacked})
 
 
 @dataclass(slots=True)
@@ -37,7 +40,7 @@ class EventTrace:
     launched: bool = False  # whether each process of a distributed run is known to get here
     called_back: bool = False  # whether a library calls it that was given its function
     start: Step | None = None  # the place that shows this, or `of_all_ranks`, if it is known
-    by_command: bool = False  # whether a command starts several processes that run it, the body of a program
+    program: CSTNode | None = None  # the body of a file, or the only function of it that a command line calls
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
     shown_at: dict[int, CSTNode] = field(default_factory=dict)  # where it shows this itself, by id
     entered_by_each: bool = False  # whether it is known before it begins
