@@ -11,6 +11,7 @@ from trl_lint.findings import Consequence, Finding
 
 IMPORTS = """\
 import os
+import torch
 from accelerate import Accelerator
 from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 from transformers import AutoModelForCausalLM, Trainer
@@ -55,6 +56,11 @@ def test_a_finding_is_at_the_load_and_names_the_launch(tmp_path):
         LOAD + "accelerator = Accelerator()\nmodel = accelerator.prepare(model)\n",
         LOAD + "accelerator = Accelerator()\nmodel = accelerator.prepare_model(model)\n",
         "class Own(Trainer):\n    pass\n\n" + LOAD + "Own(model).train()\n",
+        # Several processes need GPUs.
+        LOAD.replace('"auto"', '"auto" if torch.cuda.is_available() else None') + TRAIN,
+        LOAD.replace('"auto"', '"cpu" if not torch.cuda.is_available() else "auto"') + TRAIN,
+        'device_map = "auto" if torch.cuda.is_available() else "cpu"\n' + LOAD.replace('"auto"', "device_map") + TRAIN,
+        'place = "auto"\n' + LOAD.replace('"auto"', 'place if torch.cuda.is_available() else "cpu"') + TRAIN,
     ],
 )
 def test_a_spread_model_that_is_trained(text, tmp_path):
@@ -79,6 +85,12 @@ def test_a_spread_model_that_is_trained(text, tmp_path):
         + LOAD
         + "else:\n    "
         + LOAD.replace(', device_map="auto"', "")
+        + TRAIN,
+        LOAD.replace('"auto"', '"auto" if torch.cuda.is_available() and not ddp else None') + TRAIN,
+        LOAD.replace('"auto"', '"cuda" if torch.cuda.is_available() else "auto"') + TRAIN,
+        LOAD.replace('"auto"', '"auto" if args.spread else None') + TRAIN,
+        'place = "auto"\nif "RANK" in os.environ:\n    place = {"": int(os.environ["LOCAL_RANK"])}\n'
+        + LOAD.replace('"auto"', 'place if torch.cuda.is_available() else "cpu"')
         + TRAIN,
         # Nothing wraps it.
         LOAD + "model.generate(**inputs)\n",

@@ -33,8 +33,9 @@ A *hint*: which of these is right depends on the size of the model and the memor
 ## Limits
 Not reported if no launch in the project says that it starts several processes of the program on one machine, if the
 device map comes from a setting or is chosen by a condition (`device_map = {"": rank} if ddp else "auto"`; an option
-for the number of GPUs counts as these launches give it), for models that are not passed to a trainer, and in files that
-set `ACCELERATE_BYPASS_DEVICE_MAP`. A model that fits on the first GPU may be placed there as a whole, and works.
+for the number of GPUs counts as these launches give it, and `torch.cuda.is_available()` is true), for models that are
+not passed to a trainer, and in files that set `ACCELERATE_BYPASS_DEVICE_MAP`. A model that fits on the first GPU may be
+placed there as a whole, and works.
 
 ## References
 - https://github.com/huggingface/accelerate, `Accelerator.prepare_model` and `Accelerator.verify_device_map`

@@ -172,14 +172,7 @@ def _spreads_model(frame: Frame, args: Arguments) -> bool:
     if isinstance(device_map.const, str):
         return device_map.const in SPREADING
     given = args.expression("device_map")
-    return default_text(frame.function, given) in SPREADING or _text_on_gpus(frame, given) in SPREADING
-
-
-def _text_on_gpus(frame: Frame, expression: cst.BaseExpression | None) -> object:
-    """The text that a choice is where there are GPUs: `"auto" if torch.cuda.is_available() else None`."""
-    chosen = None if expression is None else resolved(frame.root, expression)
-    branch = job_flags.on_gpus(frame, chosen) if isinstance(chosen, cst.IfExp) else None
-    return branch.evaluated_value if isinstance(branch, cst.SimpleString) else None
+    return default_text(frame.function, given) in SPREADING or job_flags.text_on_gpus(frame, given) in SPREADING
 
 
 def _is_group_of_one(frame: Frame, args: Arguments) -> bool:

@@ -36,6 +36,7 @@ from trl_lint.analysis.program.syntax import (
     is_literal_none,
     last_name,
     of_class,
+    resolved,
 )
 from trl_lint.analysis.state import settings
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
@@ -165,6 +166,14 @@ def on_gpus(frame: Frame, node: cst.If | cst.IfExp) -> cst.CSTNode | None:
             return None
     asked = library_name_of(frame.engine.settle(frame.engine.evaluate(frame, call.func)))
     return branch if asked in FIND_GPUS else None
+
+
+def text_on_gpus(frame: Frame, expression: cst.BaseExpression | None) -> str | None:
+    """The text that a choice is where there are GPUs: `"auto" if torch.cuda.is_available() else None`."""
+    chosen = None if expression is None else resolved(frame.root, expression)
+    branch = on_gpus(frame, chosen) if isinstance(chosen, cst.IfExp) else None
+    text = frame.value_of(branch).const
+    return text if isinstance(text, str) else None
 
 
 def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
