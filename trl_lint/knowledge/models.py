@@ -252,6 +252,7 @@ RETURN_THE_MODEL = frozenset(
 MOVE = frozenset({"cpu", "cuda", "to"})
 # Of those, the ones by which a model is put into training or evaluation mode.
 SWITCH_MODES = frozenset({"eval", "train"})
+TRAINING_MODE = "train"
 # Methods that add a trained part to a model, even if the rest of it is frozen.
 ADD_WHAT_IS_TRAINED = frozenset({"add_adapter"})
 # Methods that give the model back without its adapter, which is none any more (peft, tuners/tuners_utils.py).

@@ -5,8 +5,9 @@ Reports a value that is computed from this rank's own data and reaches a log (`T
 TensorBoard, MLflow, trackio, a trainer's metric store) without a reduction over the ranks. Its own data are the batches
 of its share, and rows that it takes by hand (`rows[rank::world_size]`, `if i % world_size == rank:`, the tokens from a
 place that depends on the rank). A metric of `evaluate` only counts the samples of its own process. Means, ratios and
-`evaluate` metrics of an evaluation are also reported where they are printed or written to a file by hand, as scripts
-without a tracker do, and where they are passed to a helper that does so (`print0(f"loss {loss}")`).
+`evaluate` metrics of an evaluation (gradients are off, or a wrapped model is in evaluation mode) are also reported
+where they are printed or written to a file by hand, as scripts without a tracker do, and where they are passed to a
+helper that does so (`print0(f"loss {loss}")`).
 
 ## Why is this bad?
 Trackers show what the main process logs, or what each process logs, side by side. On eight GPUs that is the loss,

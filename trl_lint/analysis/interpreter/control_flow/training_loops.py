@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.control_flow.evaluation_mode import runs_evaluated
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class, self_attribute
@@ -32,14 +33,16 @@ _LITERALS = ("False", "True")
 
 
 def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
-    """Whether a loop trains nothing: gradients are off around it or in it."""
+    """Whether a loop trains nothing: gradients are off around it or in it, or its model is in evaluation mode."""
     names = names_in(loop.body)
     is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _switches_gradients_off(frame, loop))
     if names & STEPS_OF_TRAINING and is_off:
         names = _names_called(frame, loop.body, loop)
     if names & STEPS_OF_TRAINING:
         return False
-    return is_off or bool(names & (WITHOUT_GRADIENTS | GENERATES)) or _calls_without_gradients(frame, loop)
+    if is_off or names & (WITHOUT_GRADIENTS | GENERATES):
+        return True
+    return _calls_without_gradients(frame, loop) or runs_evaluated(frame, loop)
 
 
 def asking_for_batches(

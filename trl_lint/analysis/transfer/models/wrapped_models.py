@@ -352,10 +352,10 @@ def _in_forward(value: Value) -> Value:
 
 def has_wrapped_model(frame: Frame) -> bool:
     """Whether a model is reachable that is or may be wrapped, or an object that wraps: then there are several ranks."""
-    return bool(frame.accelerator()) or any(map(_is_shared, frame.reachable_values()))
+    return bool(frame.accelerator()) or any(map(is_shared, frame.reachable_values()))
 
 
-def _is_shared(value: Value) -> bool:
+def is_shared(value: Value) -> bool:
     """Whether several ranks train it. A model in DataParallel is trained by one process."""
     is_shared = may_be_wrapped(value) or has_dtensors(value)
     return (is_shared and not is_data_parallel(value)) or library_name_of(value) in (ENGINE, FABRIC)

@@ -1,0 +1,58 @@
+"""Loops that evaluate by what mode their model is in, although gradients are on.
+
+    model.eval()                         model: wrapped
+    for x, y in loader:                  evaluates
+        hits += (model(x).argmax(-1) == y).sum()
+
+Not if another wrapped model of the loop is in training mode, nor if a backward pass follows before the next `.train()`:
+some train in evaluation mode, to keep the statistics of their layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import is_bound
+from trl_lint.analysis.program.syntax import of_class, precedes, self_attribute
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import is_shared
+from trl_lint.domain.devices import EVALUATED
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+from trl_lint.knowledge.models import TRAINING_MODE
+
+
+def runs_evaluated(frame: Frame, loop: cst.For | cst.While) -> bool:
+    """Whether a loop runs wrapped models, or what is inside them, and has all of them in evaluation mode."""
+    models = [each for each in _run_in(frame, loop) if is_shared(each) or each.wrapping is Wrapping.UNWRAPPED]
+    in_mode = bool(models) and all(each.device == EVALUATED for each in models)
+    return in_mode and not _is_trained(frame.root, loop)
+
+
+def _run_in(frame: Frame, loop: cst.For | cst.While) -> Iterator[Value]:
+    """The models that a loop calls or passes on, of those that it does not bind."""
+    for name in {each.value: each for each in of_class(loop.body, cst.Name)}.values():
+        value = frame.memory.names.get(name.value, UNKNOWN)
+        if value.kind is Kind.MODEL and not is_bound(loop, name):
+            yield value
+    attributes = {self_attribute(each): each for each in of_class(loop.body, cst.Attribute)}
+    for path, node in attributes.items():
+        is_kept = bool(path) and (frame.cls is None or frame.cls.find(path) is None)  # a property may do anything
+        value = frame.engine.evaluate(frame, node) if is_kept else UNKNOWN
+        if value.kind is Kind.MODEL:
+            yield value
+
+
+def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+    """Whether a loop puts something into training mode, or gradients are computed after it before anything does."""
+    for call in of_class(root, cst.Call):
+        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        if name != TRAINING_MODE and not COMPUTES_GRADIENTS.fits(name):
+            continue
+        if precedes(root, loop, call):
+            return name != TRAINING_MODE
+        if not precedes(root, call, loop):
+            return True
+    return False
