@@ -23,6 +23,8 @@ _ITERABLE = "iterable_dataset.py::IterableDataset"
 # A data set, or a dict of its splits, which has all its methods: `x[split]` of either is a data set.
 DATASET = instance("datasets.DatasetDict")
 DATASET_CLASSES = frozenset({"datasets.Dataset", "datasets.DatasetDict"})
+# What makes a dict of splits, with its parameter for another dict.
+MAKES_SPLITS, SPLITS_MAPPED = "datasets.DatasetDict", (0, "mapping")
 STREAM = instance("datasets.IterableDataset")
 STREAM_CLASSES = frozenset({"IterableDataset", "IterableDatasetDict"})
 # The names and parts of a dict of splits.

@@ -18,7 +18,8 @@ Lightning makes for them take that seed. Draws of the rows of a data set count: 
 the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of `samples` of
 torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has seeded before does
 not reach them. What is picked at drawn places (`[rows[i] for i in order]`), made of each drawn thing, or kept because
-it is among some of them (`if name not in held_out`) is drawn, too.
+it is among some of them (`if name not in held_out`) is drawn, too, and so is a split that is put into a `DatasetDict`
+(`data["train"] = split["train"]`).
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even

@@ -21,6 +21,7 @@ from trl_lint.analysis.program.idioms.samplers import as_sharding
 from trl_lint.analysis.program.syntax import assigned_once, assignments, nonlocal_names, of_class
 from trl_lint.analysis.state import containers, own_dicts
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import drawn_splits
 from trl_lint.analysis.transfer.tensors import gradient_cuts, tensors
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
@@ -207,12 +208,18 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         promoted = as_dict(frame, container, target.value, target)
         value = frame.written(value, containers.key_text(key), _assigned(frame, target))
         frame.update(promoted, lambda cell: with_key(cell, key, value, index.rank))
+    elif (splits := drawn_splits.assigned(frame, container, index.const, value, target)) is not None:
+        rebind(frame, target.value, splits)
     elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBER_LIST):
-        # A buffer holds what was assigned to any part of it.
-        merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
-        if container.kind is Kind.TENSOR:
-            merged = _tensor_with_part(container, index, value, target)
-        rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
+        rebind(frame, target.value, _buffer(container, index, target, value))
+
+
+def _buffer(container: Value, index: Value, target: cst.Subscript, value: Value) -> Value:
+    """A buffer after a value has been assigned to a part of it: it holds what was assigned to any part."""
+    merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
+    if container.kind is Kind.TENSOR:
+        merged = _tensor_with_part(container, index, value, target)
+    return merged if container.shape is None else merged.replace(shape=container.shape)
 
 
 def _tensor_with_part(tensor: Value, index: Value, value: Value, target: cst.Subscript) -> Value:

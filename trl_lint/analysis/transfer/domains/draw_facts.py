@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.data import drawn_folds, drawn_on_creation, drawn_places, draws
+from trl_lint.analysis.transfer.data import drawn_folds, drawn_on_creation, drawn_places, drawn_splits, draws
 from trl_lint.domain.derived import of_drawn_table
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.random_draws import ROWS_OF_TABLES
@@ -38,7 +38,7 @@ class DrawDomain(Domain["Frame"]):
         return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
 
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
-        return drawn_places.at_place(frame, node, value)
+        return drawn_splits.at_name(frame, container, node, drawn_places.at_place(frame, node, value))
 
     def unknown_method(
         self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
@@ -49,7 +49,7 @@ class DrawDomain(Domain["Frame"]):
         draws.stored(frame, target, value)
 
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
-        return draws.called(frame, name, args, node)
+        return drawn_splits.made(frame, name, args, node) or draws.called(frame, name, args, node)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         return draws.explained(frame, call.name, call.args, call.node, value)
