@@ -18,6 +18,8 @@ class Net(pl.LightningModule):
 """
 CHANGES = 'self.logger.experiment.config.update({"size": 3})'
 
+IS_WANDB = "if isinstance(logger, WandbLogger):"
+
 
 def is_found(*lines: str, package: str = "lightning.pytorch") -> bool:
     return bool(SNIPPETS.findings(MODULE.format("\n        ".join(lines), package=package)))
@@ -37,6 +39,18 @@ def is_found(*lines: str, package: str = "lightning.pytorch") -> bool:
         (("if isinstance(self.logger, WandbLogger):", "    print(1)", CHANGES), False),
         (("if isinstance(self.logger, WandbLogger):", "    print(1)", "else:", f"    {CHANGES}"), False),
         ((CHANGES,), False),
+        ((IS_WANDB, '    logger.experiment.summary["size"] = 3'), True),
+        ((IS_WANDB, "    run = logger.experiment", '    run.config["size"] = 3'), True),
+        ((IS_WANDB, '    logger.experiment.summary["size"] += 3'), True),
+        ((IS_WANDB, "    logger.experiment.config.size = 3"), True),
+        ((IS_WANDB, '    logger.experiment.summary.update({"size": 3})'), True),
+        # Of the stand-in, an attribute is a function that takes anything, and an item of it the stand-in itself.
+        ((IS_WANDB, "    logger.experiment.summary = {}"), False),
+        ((IS_WANDB, '    logger.experiment["size"] = 3'), False),
+        ((IS_WANDB, "    print(logger.experiment.summary)"), False),
+        ((IS_WANDB, "    sizes[logger.experiment.summary] = 3"), False),
+        (("if isinstance(logger, TensorBoardLogger):", '    logger.experiment.summary["size"] = 3'), False),
+        ((f"{IS_WANDB[:-1]} and self.trainer.is_global_zero:", '    logger.experiment.summary["size"] = 3'), False),
     ],
 )
 def test_a_test_tells_the_class_of_a_logger(package, lines, is_reported):

@@ -226,7 +226,9 @@ _COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
 # Source: lightning/fabric/loggers/logger.py `_DummyExperiment`; the same in pytorch_lightning 1.7
 _LOGGERS = "lightning/pytorch/loggers/wandb.py"
-_RUN_OF_FIRST = "WandbLogger.experiment"
+RUN_OF_FIRST = "WandbLogger.experiment"
+# What such a run has that code fills: a function instead has no items, and no attributes that can be set.
+PARTS_OF_RUN = frozenset({"config", "summary"})
 # Its loggers, and what they write with, write on the first process only: what that one has is shown as if it was what
 # all have. Unlike `log`, they average nothing, so in a step it is the value of a batch.
 # Source: lightning/fabric/loggers/logger.py `rank_zero_experiment`; lightning/pytorch/loggers/ `log_metrics`, with
@@ -239,7 +241,9 @@ _ENDS_OF_OTHERS = frozenset({
     "on_test_end", "on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", "training_epoch_end",
 })  # fmt: skip
 _OF_A_BATCH = frozenset({"predict_step", _TEST, *_HOOKS}) - _ENDS_OF_EVALUATION - _ENDS_OF_OTHERS
-_OF_RUN = Effect("changes the run that only the first one has, and the others fail", consequence=Consequence.CRASH)
+OF_RUN_OF_FIRST = Effect(
+    "changes the run that only the first one has, and the others fail", consequence=Consequence.CRASH
+)
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Class(name=_FABRIC, source=_SOURCE),
@@ -349,7 +353,7 @@ ROWS: tuple[Row, ...] = (
 
     Class(name=_LOGGER, source=_LOGGER_SOURCE),
     Class(name=_EXPERIMENT, source=f"{_LOGGER_SOURCE}.experiment"),
-    Class(name=_RUN_OF_FIRST, source=f"{_LOGGERS}::WandbLogger.experiment", bases=(_EXPERIMENT,)),
+    Class(name=RUN_OF_FIRST, source=f"{_LOGGERS}::WandbLogger.experiment", bases=(_EXPERIMENT,)),
     Attribute(name=_EXPERIMENT, source=f"{_LOGGER_SOURCE}.experiment", value=instance(_EXPERIMENT)),
     *(Attribute(name=f"{owner}.{name}", source=f"{source}.{name}", value=value)
       for owner, source in ((_TRAINER, _TRAINER_SOURCE),
@@ -369,14 +373,14 @@ ROWS: tuple[Row, ...] = (
       for row in (
           Class(name=f"{package}.loggers.WandbLogger", source=f"{_LOGGERS}::WandbLogger", bases=(_LOGGER,)),
           Attribute(name=f"{package}.loggers.WandbLogger.experiment", source=f"{_LOGGERS}::WandbLogger.experiment",
-                    value=created(_RUN_OF_FIRST)),
+                    value=created(RUN_OF_FIRST)),
       )),
-    *(row for name in ("config", "summary")
+    *(row for name in sorted(PARTS_OF_RUN)
       for row in (
-          Attribute(name=f"{_RUN_OF_FIRST}.{name}", source=f"{_LOGGERS}::WandbLogger.experiment",
-                    value=created(f"{_RUN_OF_FIRST}.{name}")),
-          Function(name=f"{_RUN_OF_FIRST}.{name}.update", source=f"{_LOGGERS}::WandbLogger.experiment",
-                   returns=NOTHING, effect=_OF_RUN),
+          Attribute(name=f"{RUN_OF_FIRST}.{name}", source=f"{_LOGGERS}::WandbLogger.experiment",
+                    value=created(f"{RUN_OF_FIRST}.{name}")),
+          Function(name=f"{RUN_OF_FIRST}.{name}.update", source=f"{_LOGGERS}::WandbLogger.experiment",
+                   returns=NOTHING, effect=OF_RUN_OF_FIRST),
       )),
 
     *(Class(name=f"{package}.LightningModule", source=_MODULE_SOURCE) for package in _PACKAGES),

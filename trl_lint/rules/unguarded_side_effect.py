@@ -14,7 +14,7 @@ Reports effects on shared things that all processes of a distributed run perform
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
   and uses of a run that only the main process has, `wandb.run.id`, `wandb.run.summary[…] = …`, `wandb.config.x = 1`
-  and `experiment.config.update` of Lightning's `WandbLogger` among them;
+  and `experiment.config.update` and `experiment.summary[…] = …` of Lightning's `WandbLogger` among them;
 - printing a table.
 
 ## Why is this bad?

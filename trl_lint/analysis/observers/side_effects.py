@@ -183,12 +183,9 @@ class SideEffects(Observer["Frame"]):
 
 
 def _on_run(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> None:
-    """What is read or called of the tracker's current run, which only the main process has: `wandb.run.log(…)`."""
-    owner = tracker_runs.name_of(receiver)
-    if not owner or not tracker_runs.is_on_one_rank(frame, from_library=True):
-        return
-    if not tracker_runs.allows_for_none(frame, node):
-        _emit(frame, NEEDS_RUN, f"{owner}.{name}", Arguments(), node)
+    """What is read, set or called of a tracker's run that only the main process has: `wandb.run.log(…)`."""
+    if (used := tracker_runs.use_of_run(frame, receiver, name, node)) is not None:
+        _emit(frame, *used, Arguments(), node)
 
 
 def _without_clock(event: Event) -> Event:

@@ -25,7 +25,7 @@ from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.notes import Notes
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes.shared_places import is_passed
@@ -47,6 +47,8 @@ from trl_lint.knowledge.effects import (
     STARTS_RUN,
     TURN_OFF,
 )
+from trl_lint.knowledge.lightning import OF_RUN_OF_FIRST, PARTS_OF_RUN, RUN_OF_FIRST
+from trl_lint.knowledge.schema import Effect
 
 
 class Started:
@@ -163,6 +165,24 @@ def is_on_one_rank(frame: Frame, from_library: bool) -> bool:
     if started.on_all or started.on_some:
         return started.is_alone
     return from_library and STARTS_RUN not in _called_in(frame)
+
+
+def use_of_run(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> tuple[Effect, str] | None:
+    """What an attribute of a run does that only the main process has, with its name; None if it does no harm."""
+    if _fills_stand_in(frame, receiver, name, node):
+        return OF_RUN_OF_FIRST, f"{class_name_of(receiver)}.{name}"
+    owner = name_of(receiver)
+    if not owner or not is_on_one_rank(frame, from_library=True) or allows_for_none(frame, node):
+        return None
+    return NEEDS_RUN, f"{owner}.{name}"
+
+
+def _fills_stand_in(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> bool:
+    """Whether it is filled what is a function on the other ranks: `run.summary["x"] = 1`, `run.config.x = 1`."""
+    cls, (*_, around) = class_name_of(receiver), (None, *ancestors(frame.root, node))
+    if cls == RUN_OF_FIRST and name in PARTS_OF_RUN:
+        return isinstance(around, cst.Subscript) and around.value is node
+    return cls.startswith(f"{RUN_OF_FIRST}.") and isinstance(around, cst.AssignTarget)
 
 
 def name_of(value: Value) -> str:
