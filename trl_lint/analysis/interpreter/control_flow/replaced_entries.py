@@ -1,4 +1,4 @@
-"""Loops that replace every entry of a dict by something that is the same on all ranks.
+"""Loops that replace every entry of a dict, or of a list, by something that is the same on all ranks.
 
     for name in losses:
         losses[name] = reduce(losses[name])           afterwards all of `losses` is reduced
@@ -8,6 +8,10 @@
     for name, loss in losses.items():
         if name in SHOWN:
             losses[name] = reduce(loss)               only some of it may be
+    for i in range(len(models)):
+        models[i] = DDP(models[i])                    afterwards all of `models` are wrapped
+    for i, model in enumerate(models):
+        models[i] = DDP(model)                        the same
 
 What an entry is replaced by is joined with what the others hold, as nothing is known of the keys. But the loop goes
 through all of them. The dict may be an object of a class of the project that inherits from `dict`.
@@ -59,16 +63,21 @@ def _is_entry(node: cst.CSTNode, container: cst.BaseExpression | None, key: str)
 def _iterated(
     root: cst.CSTNode, iterable: cst.BaseExpression, target: cst.BaseAssignTargetExpression
 ) -> tuple[cst.BaseExpression | None, str]:
-    """The dict whose keys a loop goes through, and the name of the key; None if it goes through something else."""
+    """The dict or list whose keys a loop goes through, and the name of the key; None if it goes through others."""
     match iterable, target:
+        case cst.Call(func=cst.Name("range"), args=[cst.Arg(cst.Call(cst.Name("len"), [cst.Arg(counted)]))]), cst.Name(
+            key
+        ):
+            return _itself(counted), key
         case cst.Call(func=cst.Name("zip"), args=[cst.Arg(value=first), *_]), cst.Tuple(
             elements=[cst.Element(value=cst.Name() as key), *_]
         ):
             return _keys_in(root, first), key.value
         case cst.Call(func=cst.Name("enumerate"), args=[cst.Arg(value=first)]), cst.Tuple(
-            elements=[_, cst.Element(value=cst.Name() as key)]
+            elements=[cst.Element(value=cst.Name() as index), cst.Element(value=cst.Name() as key)]
         ):
-            return _keys_in(root, first), key.value
+            keys = _keys_in(root, first)
+            return (_itself(first), index.value) if keys is None else (keys, key.value)
         case cst.Call(func=cst.Name("list" | "sorted"), args=[cst.Arg(value=inner)]), cst.Tuple():
             return _iterated(root, inner, target)
         case cst.Call(func=cst.Attribute(value=container, attr=cst.Name("items")), args=[]), cst.Tuple(
