@@ -21,6 +21,7 @@ from trl_lint.analysis.interpreter.conditions import (
     reduced_branches,
     unwrapped_beside,
     version_tests,
+    wrapped_beside,
     wrapping_tests,
 )
 from trl_lint.analysis.interpreter.conditions.conditions import (
@@ -351,6 +352,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     known = truth(frame, test)
     saved, before = frame.memory.names, frame.memory.heap.copy() if test.rank.is_by_rank else None
     results: list[Value] = []
+    ends = []
     start = middle = len(frame.sync_points)
     control = frame.memory.control
     tested = wrapping_tests.TestedAttributes(frame, node.test)
@@ -365,6 +367,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         frame.memory.names.update(unwrapped_beside.shown_by_other_branch(frame, node, outcome))
         tested.note(unwrapped_beside.of_self_shown_by_other_branch(frame, node, outcome))
         results.append(evaluate(frame, branch))
+        ends.append(frame.memory.names)
         tested.forget()
     frame.memory.control = control
     if known is None:
@@ -372,7 +375,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if known is None and not test.rank.differs and not frame.loops:
         for note in frame.observers.fork:
             note(frame, node.test, (start, middle, len(frame.sync_points)), (True, True))
-    frame.memory.names = saved
+    frame.memory.names = {**saved, **wrapped_beside.of_choice(frame, node, saved, ends)}
     if len(results) == 1:
         return before_group.as_asked(frame, node, results[0])
     one, other = results

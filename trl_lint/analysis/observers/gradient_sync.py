@@ -24,6 +24,7 @@ from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
 from trl_lint.analysis.program.idioms.numbers_only import gives_only_numbers
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
+from trl_lint.analysis.program.idioms.without_wrapper import is_without_wrapper
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import (
     assigned_once,
@@ -168,7 +169,10 @@ def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
 def _emit(
     frame: Frame, model: Value, node: cst.CSTNode, path: str = "", given: cst.BaseExpression | None = None
 ) -> None:
-    if model.wrapping is Wrapping.UNWRAPPED and _needs_no_wrapper(frame, node):
+    if model.wrapping is Wrapping.UNWRAPPED and (
+        _needs_no_wrapper(frame, node)
+        or is_without_wrapper(frame.root, node, [each.node for each in steps(model.provenance)])
+    ):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
         taken_from = set() if model.provenance is None else used_names(model.provenance.node)
