@@ -34,6 +34,8 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
             return NoFix("it is drawn in another file")
         if event.is_apart:
             return NoFix("each rank may have its own seed on purpose, for other draws")
+        if not (event.row.keyword or event.row.receiver):
+            return NoFix("there is no call to which a seed could be passed")
         root = scope_of(event.drawer, event.module)
         found = enclosing_statement(root, event.node)
         seed = None if found is None else next(_seeds(event, root, found.statement), None)

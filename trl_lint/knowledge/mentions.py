@@ -138,7 +138,7 @@ TRAINED_ON = named(random_draws.TRAINED_ON)
 # A draw from another file arrives as one of these, or in a dict that is passed as `**data_module`.
 DRAWS = either(
     _words(random_draws.DRAWS, "{}("),
-    _words((*random_draws.DRAWS, *random_draws.DRAWN_BY_METHODS), ".{}"),
+    _words((*random_draws.DRAWS, *random_draws.DRAWN_BY_METHODS, *random_draws.DRAW_FRACTIONS), ".{}"),
     named(random_draws.FOLDS),
     TRAINED_ON,
     (b"data_module", random_draws.INJECTED.encode()),

@@ -42,6 +42,7 @@ _PYTHON = "{module}.Random({seed})"
 
 DATASET_DRAW = DrawRow(generator="numpy", gives="parts", keyword="seed={seed}")
 DRAWS = {
+    "numpy.random.choice": DrawRow(generator="numpy", gives="indices", module="np.random", receiver=_NUMPY),
     "numpy.random.permutation": DrawRow(generator="numpy", gives="indices", module="np.random", receiver=_NUMPY),
     "numpy.random.shuffle": DrawRow(generator="numpy", gives="in place", module="np.random", receiver=_NUMPY),
     "random.sample": DrawRow(generator="python", gives="indices", module="random", receiver=_PYTHON),
@@ -55,6 +56,20 @@ DRAWS = {
     "torch.utils.data.random_split": DrawRow(
         generator="torch", gives="parts", seeds=((2, "generator"),), keyword=_TORCH, needs="torch"
     ),
+}
+
+# A method of pandas, with a parameter that no other library's has, draws with numpy's own generator unless it gets one.
+# Source: pandas 2.2, core/generic.py `NDFrame.sample`
+SAMPLES_ROWS, SHARE_OF_ROWS = "sample", "frac"
+SAMPLE_OF_ROWS = DrawRow(
+    generator="numpy", gives="indices", seeds=((4, "random_state"),), keyword="random_state={seed}"
+)
+# Functions that draw fractions, by which a mask keeps rows.
+_NUMBERS = DrawRow(generator="numpy", gives="indices", module="np.random", receiver="{module}.RandomState({seed})")
+DRAW_FRACTIONS = {
+    **{f"numpy.random.{name}": _NUMBERS for name in ("rand", "random", "random_sample", "uniform")},
+    **{f"random.{name}": DrawRow(generator="python", gives="indices") for name in ("random", "uniform")},
+    "torch.rand": DrawRow(generator="torch", gives="indices"),
 }
 
 # Classes whose method divides rows into parts, with whether they shuffle unless told otherwise: their parameters for

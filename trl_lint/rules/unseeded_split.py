@@ -4,22 +4,23 @@
 Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of
 the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare` or to `fit` of
 Lightning's trainer with several processes (from a data module in the same file, too), a `DistributedSampler` samples
-it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`, also in a loop over
-`range(rank, len(files), world_size)` or in its turns, `i % world_size == rank`), a shard by its number (`shard`,
+it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`, also in a loop over `range(rank,
+len(files), world_size)` or in its turns, `i % world_size == rank`), a shard by its number (`shard`,
 `split_dataset_by_node`), or what `split_between_processes` of Accelerate gives it. The draws are `shuffle` and
 `train_test_split` of `datasets`, scikit-learn's `train_test_split` and `split` of its classes for cross-validation
 (`KFold(5, shuffle=True)`), `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`,
-`numpy.random.permutation` and `shuffle`, and what a generator of its own draws that gets no seed
-(`numpy.random.default_rng().permutation(n)`, and `choice`, `permuted` and `shuffle`; `random.Random()`): what the
-program has seeded before does not reach it. A seed that differs between ranks (`seed + rank`, `device_specific=True`)
-counts as none, also as the seed of a `DistributedSampler` or of a generator that shuffles (`Random(seed +
-rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders that shuffle: the samplers that
-Lightning makes for them take that seed. Draws of the rows of a data set count: of the attribute that the `__len__` of
-the project's own measures, in its `__init__` or by its name (`random.shuffle(data.rows)`), and of `samples` of
-torchvision's `ImageFolder`. So does what processes draw that `mp.spawn` starts: what the program has seeded before does
-not reach them. What is picked at drawn places (`[rows[i] for i in order]`), made of each drawn thing, or kept because
-it is among some of them (`if name not in held_out`) is drawn, too, and so is a split that is put into a `DatasetDict`
-(`data["train"] = split["train"]`).
+`numpy.random.permutation`, `shuffle` and `choice` of several, `sample(frac=0.8)` of pandas, a mask of drawn numbers
+(`table[numpy.random.rand(n) < 0.8]`, `[row for row in rows if random.random() < 0.8]`), and what a generator of its own
+draws that gets no seed (`numpy.random.default_rng().permutation(n)`, and `choice`, `permuted` and `shuffle`;
+`random.Random()`): what the program has seeded before does not reach it. A seed that differs between ranks (`seed +
+rank`, `device_specific=True`) counts as none, also as the seed of a `DistributedSampler` or of a generator that
+shuffles (`Random(seed + rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders that
+shuffle: the samplers that Lightning makes for them take that seed. Draws of the rows of a data set count: of the
+attribute that the `__len__` of the project's own measures, in its `__init__` or by its name
+(`random.shuffle(data.rows)`), and of `samples` of torchvision's `ImageFolder`. So does what processes draw that
+`mp.spawn` starts: what the program has seeded before does not reach them. What is picked at drawn places (`[rows[i] for
+i in order]`), made of each drawn thing, or kept because it is among some of them (`if name not in held_out`) is drawn,
+too, and so is a split that is put into a `DatasetDict` (`data["train"] = split["train"]`).
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even
@@ -49,8 +50,8 @@ A Trainer seeds all generators when it is created, so draws after that are corre
 scripts that call `set_seed`, or anything that may seed the generator, before the draw; draws under a condition on the
 seed; models loaded with `device_map="auto"`, which one process trains; draws on some ranks only; results with a named
 cache file; streaming data sets. Code without a script that runs it, such as a Trainer's methods, is not reported,
-because its caller may have seeded. Not seen: rows drawn in other ways, such as `numpy.random.choice`, and what is
-drawn from a generator that is kept in an attribute or passed to a function.
+because its caller may have seeded. Not seen: rows drawn in other ways, such as in a loop that appends some of them, and
+what is drawn from a generator that is kept in an attribute or passed to a function.
 
 `main_process_first()` does not help: without a seed the result has a different fingerprint on each rank, so no rank
 reads what another has cached.
@@ -93,7 +94,7 @@ class UnseededSplit(Rule[DatasetDrawn]):
             site=Site(event.module, event.node, event.drawer),
             message=_message(event),
             provenance=event.use,
-            help=_ALIKE if event.name == INJECTED else f"draw the same on all ranks: {_advice(event)}{_or_seed(event)}",
+            help=_ALIKE if event.name == INJECTED else f"draw the same on all ranks: {_advice(event)}",
         )
 
 
@@ -116,16 +117,16 @@ def _message(event: DatasetDrawn) -> str:
 
 
 def _advice(event: DatasetDrawn) -> str:
+    """What to pass a seed to; a generator of its own does not know what the program has seeded."""
     row = event.row
     if row.keyword:
-        return f"`{row.keyword.format(seed=42, torch='torch')}`"
-    return f"`{row.receiver.format(module=_module_of(event), seed=42)}.{event.name}(…)`"
-
-
-def _or_seed(event: DatasetDrawn) -> str:
-    """The other advice; a generator of its own does not know what the program has seeded."""
-    is_own = bool(event.row.receiver) and not event.row.generator
-    return "" if is_own else f", or {said('seed', event)} before it"
+        own = f"`{row.keyword.format(seed=42, torch='torch')}`"
+    elif row.receiver:
+        own = f"`{row.receiver.format(module=_module_of(event), seed=42)}.{event.name}(…)`"
+    else:
+        return f"{said('seed', event)} before it"
+    is_separate = bool(row.receiver) and not row.generator
+    return own if is_separate else f"{own}, or {said('seed', event)} before it"
 
 
 def _module_of(event: DatasetDrawn) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, last_name, resolved, used_names
+from trl_lint.analysis.transfer.data import drawn_masks
 from trl_lint.analysis.transfer.data.draws import draws_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -32,7 +33,12 @@ def at_place(frame: Frame, node: cst.Subscript, item: Value) -> Value:
     """What is read at a place that each rank has drawn: `rows[i]`, `table.iloc[order]`. item: any of these."""
     element = node.slice[0].slice
     index = frame.known_value(element.value) if isinstance(element, cst.Index) and len(node.slice) == 1 else None
-    if index is None or (index.rank != ranks.DRAWN and index.kind is not Kind.CONTAINER):
+    if index is None or not isinstance(element, cst.Index):
+        return item
+    draw = drawn_masks.of_index(frame, element.value)
+    if draw is not None:
+        return _drawn(frame, item, draw)
+    if index.rank != ranks.DRAWN and index.kind is not Kind.CONTAINER:
         return item
     draw = next(draws_of(frame, [index]), None)
     return item if draw is None else _drawn(frame, item, draw)
@@ -64,11 +70,11 @@ def of_members(frame: Frame, name: str, node: cst.CSTNode, value: Value) -> Valu
 
 
 def _of_members(frame: Frame, test: cst.BaseExpression) -> Step | None:
-    """The draw of the things that a test asks for, such as `name not in held_out`."""
+    """The draw of the things that a test asks for, such as `name not in held_out`, or of a number that it compares."""
     match test:
         case cst.Comparison(_, [cst.ComparisonTarget(cst.In() | cst.NotIn(), members)]):
             return _of_part(frame, members)
-    return None
+    return drawn_masks.of_test(frame, test, of_one=True)
 
 
 def _of_part(frame: Frame, members: cst.BaseExpression) -> Step | None:

@@ -206,6 +206,8 @@ def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value
     row = table.DRAWS.get(name)
     if row is None or row.gives != "indices" or not value.rank.differs or not is_drawn(frame, row, args):
         return value
+    if _draws_one(name.rpartition(".")[2], args):
+        return value
     return value.replace(provenance=Draw(frame, node, name, row, args))
 
 

@@ -14,7 +14,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.data import drawn_folds, drawn_on_creation, drawn_places, drawn_splits, draws
+from trl_lint.analysis.transfer.data import (
+    drawn_folds,
+    drawn_masks,
+    drawn_on_creation,
+    drawn_places,
+    drawn_splits,
+    draws,
+)
 from trl_lint.domain.derived import of_drawn_table
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.random_draws import ROWS_OF_TABLES
@@ -35,6 +42,7 @@ class DrawDomain(Domain["Frame"]):
         draws.of_generator(frame, name, args, node)
         value = draws.by_own_generator(frame, name, args, node, value)
         value = drawn_folds.of_folds(frame, name, args, node, value)
+        value = drawn_masks.sampled(frame, receiver, name, args, node, value)
         return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
 
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
