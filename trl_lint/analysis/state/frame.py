@@ -413,13 +413,14 @@ class Frame:
 class Loop:
     """A loop: its states at `break`, `continue`; its code if it `evaluates`; `of_items`: runs once per known item."""
 
-    __slots__ = ("breaks", "continues", "evaluates", "left_by", "of_items")
+    __slots__ = ("breaks", "continues", "evaluates", "left_by", "of_items", "skipped_by")
 
     def __init__(self, evaluates: cst.For | cst.While | None = None, *, of_items: bool = False) -> None:
         self.evaluates, self.of_items = evaluates, of_items
         self.breaks: list[Memory] = []
         self.left_by: list[cst.Break] = []  # the statement of each of these
         self.continues: list[Memory] = []
+        self.skipped_by: list[cst.Continue] = []
 
 
 def _is_accelerator(value: Value) -> bool:

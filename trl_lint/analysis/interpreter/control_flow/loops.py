@@ -16,6 +16,7 @@ from trl_lint.analysis.interpreter.control_flow import (
     left_together,
     replaced_entries,
     returns_in_loops,
+    skipped_rest,
     write_only_names,
 )
 from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
@@ -317,9 +318,7 @@ def _run_once(
     through = run_body(frame, node.body)
     end = frame.memory if through else None
     frame.loops.pop()
-    for memory in loop.continues:
-        end = memory if end is None else end.merge(memory)
-    return end
+    return skipped_rest.merged(frame, head.control, end, loop)
 
 
 def _is_per_sample(trips: Rank) -> bool:

@@ -164,6 +164,7 @@ def _leave_iteration(frame: Frame, node: cst.Break | cst.Continue) -> bool:
             loop.left_by.append(node)
         else:
             loop.continues.append(frame.memory)
+            loop.skipped_by.append(node)
     frame.exits.append(node)
     return False
 
