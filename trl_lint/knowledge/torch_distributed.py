@@ -110,6 +110,7 @@ SHUFFLED_LOADER = (2, "shuffle")
 WORKERS_OF_LOADER = (5, "num_workers")
 OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))
 BATCHES_OF_SAMPLER = "BatchSampler"
+SAMPLER_OF_BATCHES = f"torch.utils.data.{BATCHES_OF_SAMPLER}"
 # What the names of data sets begin with that a library makes of files, the same on each rank; and functions that make
 # one of the data set that they are passed first (torch/utils/data/dataset.py).
 DATA_SETS = ("torchvision.datasets.",)

@@ -4,6 +4,7 @@ sampler = DistributedSampler(rows) if distributed else None     the call is the 
 DistributedSampler(rows, shuffle=train)                         none, unless `train` is known to be True
 Buckets(rows, shuffle=True)                                     a class derived from it that seeds with its `epoch`, too
 Dealing(rows, shuffle=True)                                     one of the project (`told_samplers.py`)
+Repeated(DistributedSampler(rows))                              that in one of the project (`handed_on_indices.py`)
 DataLoader(rows, shuffle=True)                                  it certainly has no sampler
 DataLoader(rows, **options)                                     unknown, unless all options are: `options["sampler"]`
 def load(rows, sampler): return DataLoader(rows, sampler=sampler)   what calls in the file pass, if one of it shuffles
@@ -30,6 +31,7 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     self_attribute,
 )
+from trl_lint.analysis.transfer.data.handed_on_indices import handed_on
 from trl_lint.analysis.transfer.data.told_samplers import has_no_option, is_told, keeps_option
 from trl_lint.analysis.transfer.data.whole_data import rows_of
 from trl_lint.domain.kinds import is_none, library_name_of
@@ -75,7 +77,7 @@ def _sampler_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> ShufflingSa
     given = next((found for each in OF_LOADER if (found := _given_as(frame, args, each, node)) is not None), None)
     if given is None:
         return None
-    run = [each for each in _calls(frame.root, given) if id(each) in frame.node_values]
+    run = [each for each in _calls(frame, frame.root, given) if id(each) in frame.node_values]
     return _shuffling(frame, run) or _passed(frame, given)
 
 
@@ -99,7 +101,7 @@ def _passed(frame: Frame, node: cst.BaseExpression) -> ShufflingSampler | None:
         passed = argument_for(function, call, node.value) if last_name(call.func) == function.name else None
         if passed is None or is_literal_none(passed):
             continue
-        made = list(_calls(innermost(tree, call, cst.FunctionDef) or tree, passed))
+        made = list(_calls(frame, innermost(tree, call, cst.FunctionDef) or tree, passed))
         if not any(_is_sampler(frame, each) or _is_in_order(frame, each) for each in made):
             return None
         found = found or _shuffling(frame, made)
@@ -120,20 +122,25 @@ def _given_as(
     return stored[0] if len(stored) == 1 else None
 
 
-def _calls(root: cst.CSTNode, node: cst.BaseExpression, depth: int = 3) -> Iterator[cst.Call]:
+def _calls(frame: Frame, root: cst.CSTNode, node: cst.BaseExpression, depth: int = 3) -> Iterator[cst.Call]:
     """The calls in a function that may have made the value of an expression, and those of the sampler in it."""
     match node:
         case cst.Call(args=[first, *_]) if last_name(node.func) == BATCHES_OF_SAMPLER and depth:
-            yield from _calls(root, first.value, depth - 1)
+            yield from _calls(frame, root, first.value, depth - 1)
         case cst.Call():
-            yield node
+            made = _made_by(frame, node) if node.args and depth else None
+            inner = handed_on(made.cls, node) if isinstance(made, ClassValue) else None
+            if inner is None:
+                yield node
+            else:
+                yield from _calls(frame, root, inner, depth - 1)
         case cst.IfExp(body=body, orelse=orelse):
-            yield from _calls(root, body, depth)
-            yield from _calls(root, orelse, depth)
+            yield from _calls(frame, root, body, depth)
+            yield from _calls(frame, root, orelse, depth)
         case cst.Name() | cst.Attribute() if depth:
             for target, value in assignments(root):
                 if target.deep_equals(node) and not isinstance(value, (cst.Name, cst.Attribute)):
-                    yield from _calls(root, value, depth - 1)
+                    yield from _calls(frame, root, value, depth - 1)
 
 
 def _is_sampler(frame: Frame, call: cst.Call) -> bool:
