@@ -4,8 +4,8 @@
 Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `DistributedSampler` that shuffles (which it
 does by default), in a program that calls `set_epoch` nowhere. The loop over the batches may be in a function that the
 loop over epochs calls, or in a generator: `while True: yield from loader`. So is one with a sampler of the project that
-deals rows to the ranks and has a method `set_epoch`, if it seeds with its `epoch` and changes that nowhere else. So is
-a sampler of the project around such a one, whose indices it gives on (`for index in self.sampler`).
+deals rows to the ranks and has a method `set_epoch`, if it seeds with its `epoch` and changes that nowhere else. One
+that gives on the indices of such a sampler (`for index in self.sampler`) counts as that one.
 
 Also reported are loops that make such a sampler anew in each epoch, of the same rows: it starts with epoch 0 again.
 
