@@ -847,3 +847,35 @@ def test_who_only_reads_the_size_of_the_job_starts_no_process_group(tmp_path: Pa
     (tmp_path / "pyproject.toml").touch()
     found = [each.code for each in api.check(tmp_path, Settings(root=tmp_path))]
     assert found == ["TRL015"] * is_reported
+
+
+FILES = """\
+import glob
+class Episodes(torch.utils.data.Dataset):
+    def __init__(self, files):
+        self.files = files
+    def __len__(self):
+        return len(self.files)
+    def __getitem__(self, index):
+        return torch.load(self.files[index])
+torch.distributed.init_process_group()
+rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+"""
+SHARED = "DistributedSampler(Episodes(files))\n"
+
+
+@pytest.mark.parametrize(
+    ("listed", "is_reported"),
+    [
+        ("files = os.listdir('a')\nrandom.shuffle(files)\n", True),
+        ("found = sorted(glob.glob('*.pt'))\norder = np.random.permutation(len(found))\n", True),
+        ("found = sorted(glob.glob('*.pt'))\norder = np.random.RandomState(0).permutation(len(found))\n", False),
+        ("np.random.seed(0)\nfound = sorted(glob.glob('*.pt'))\norder = np.random.permutation(len(found))\n", False),
+        # Each rank draws among files of its own, of which the sampler deals out nothing that others have.
+        ("files = glob.glob('*.pt')[rank::size]\nrandom.shuffle(files)\n", False),
+        ("found = glob.glob(f'{rank}/*.pt')\norder = np.random.permutation(len(found))\n", False),
+    ],
+)
+def test_files_that_all_ranks_find_are_drawn_as_well_as_other_rows(listed: str, is_reported: bool):
+    picked = "files = [found[i] for i in order[: int(0.9 * len(found))]]\n" if "order" in listed else ""
+    assert is_found(script(FILES, listed, picked, SHARED)) is is_reported

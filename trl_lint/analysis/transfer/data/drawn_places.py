@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, last_name, resolved, used_names
 from trl_lint.analysis.transfer.data import drawn_masks
-from trl_lint.analysis.transfer.data.draws import draws_of
+from trl_lint.analysis.transfer.data.draws import differs_otherwise, draws_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import ContainerValue
@@ -112,7 +112,7 @@ def _collected(members: cst.BaseExpression) -> cst.BaseExpression:
 def _drawn(frame: Frame, item: Value, draw: Step) -> Value:
     """A row that is drawn; of one with entries (`{"image": path, "label": 1}`), no more is known than that."""
     if isinstance(item, ContainerValue):
-        is_row = all(each.kind in _OF_ROWS and not each.rank.differs for each in frame.memory.contents(item))
+        is_row = all(each.kind in _OF_ROWS and not differs_otherwise(each.rank) for each in frame.memory.contents(item))
         return Value(ranks.DRAWN, provenance=draw) if is_row else item
-    is_plain = item.kind in _OF_ROWS and not item.rank.differs
+    is_plain = item.kind in _OF_ROWS and not differs_otherwise(item.rank)
     return item.replace(rank=ranks.DRAWN, const=MISSING, provenance=draw) if is_plain else item

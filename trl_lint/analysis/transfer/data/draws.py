@@ -154,7 +154,7 @@ def _part(name: str, draw: Draw) -> Value:
 def _shuffle_in_place(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) -> None:
     """`random.shuffle(rows)`: from here on, the order of the list is rank-local."""
     target, value = args.expression(0), args.get(0, "x")
-    if value is None or value.rank.differs:
+    if value is None or differs_otherwise(value.rank):
         return
     element = Value(ranks.DRAWN, provenance=draw)
     if isinstance(target, cst.Attribute):
@@ -185,7 +185,7 @@ def _draw_rows(frame: Frame, target: cst.Attribute, draw: Step) -> None:
     """Mark the data set of this name, if the attribute holds its rows. A class that is at work is marked as it ends."""
     name = target.value.value if isinstance(target.value, cst.Name) and not self_attribute(target) else None
     data = None if name is None else frame.memory.names.get(name)
-    if name is None or data is None or data.rank.differs or target.attr.value not in _holders_of_rows(data):
+    if name is None or data is None or differs_otherwise(data.rank) or target.attr.value not in _holders_of_rows(data):
         return
     frame.memory.names[name] = data.replace(rank=ranks.DRAWN, provenance=draw)
 
@@ -216,7 +216,7 @@ def is_drawn(frame: Frame, row: table.DrawRow, args: Arguments) -> bool:
     if not _is_reached_by_all(frame) or args.star is not None or args.double is not None:
         return False
     seeds_given = [value for value in (args.get(*seed) for seed in row.seeds) if value is not None]
-    if any(value.rank.differs for value in args.all() if not any(value is seed for seed in seeds_given)):
+    if any(differs_otherwise(value.rank) for value in args.all() if not any(value is seed for seed in seeds_given)):
         return False
     if _is_false(args.keywords.get("shuffle")):
         return False
@@ -410,8 +410,14 @@ def draws_of(frame: Frame, values: Iterable[Value], depth: int = 2) -> Iterator[
 
 
 def _is_marked(value: Value) -> bool:
-    """Whether a value differs between ranks only because of a draw."""
-    return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or value.rank.origins == Origin.RNG
+    """Whether a value differs between ranks only because of a draw, which may be one of files that all of them find."""
+    is_drawn_only = value.rank.origins & ~Origin.IO == Origin.RNG
+    return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or is_drawn_only
+
+
+def differs_otherwise(rank: ranks.Rank) -> bool:
+    """Whether something differs between ranks by more than by what is on their disks: as a rule, the same files."""
+    return rank.differs and rank.origins != Origin.IO
 
 
 def first_draw(step: Step | None) -> Draw | None:
