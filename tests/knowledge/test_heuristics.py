@@ -950,6 +950,13 @@ CASES = {
         loop("found = options.measured(batch['x'])\nwandb.log({'x': found.mean().item()})"),
         0,
     ),
+    "SIMULATOR": Case(
+        rule("TRL003"),
+        loop("_, reward, *_ = options.env.step(batch['x'])\nwandb.log({'x': reward.mean().item()})"),
+        1,
+        loop("_, reward, *_ = options.shared.step(batch['x'])\nwandb.log({'x': reward.mean().item()})"),
+        0,
+    ),
     "PART_OF_FORWARD": Case(
         rule("TRL003"),
         loop("found = options.first_stage_model.encode(batch['x'])\nwandb.log({'x': found.mean().item()})"),

@@ -650,6 +650,14 @@ CALLED_MODEL = Guess(
     "return_output=True)`, of a model that the caller passes; Project-MONAI/tutorials, generative/2d_ldm/"
     "train_diffusion.py: `inferer(inputs=images, diffusion_model=unet)`, of a class of MONAI's",
 )
+SIMULATOR = Guess(
+    group=MODELS,
+    pattern=r"(?i)(?:^|_)(?:v?envs?|environments?|vec_?envs?|simulator)$",
+    says="`step` and `reset` of an object outside the project with such a name simulate the actions, or begin with the "
+    "seed, that they are passed: if these are a rank's own, what they return is.",
+    because="vwxyzjn/cleanrl, cleanrl/ppo_atari_multigpu.py: `envs.step(action.cpu().numpy())`; huggingface/lerobot, "
+    "scripts/lerobot_eval.py: `env.step(action_numpy)`",
+)
 PART_OF_FORWARD = Guess(
     group=MODELS,
     words=_one_of("decode encode"),

@@ -8,6 +8,8 @@ For example:
     self.first_stage_model.encode(batch["x"])              computed from this rank's own data
     self.criterion(logits, batch["labels"])                computed from this rank's own data
     reduce_loss(loss)                                      unknown: it may reduce it over the ranks
+    env.reset(seed=seed + rank)                            drawn at random by each rank
+    env.step(policy(own))                                  computed from this rank's own data, if `own` is
     rows.shard(size, rank)                                 this rank's own rows
     data.batched(8, partial=False)                         unknown, but all its batches have as many rows
     build_loader(rows, drop_last=True)                     likewise
@@ -31,6 +33,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE, INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
 from trl_lint.knowledge.models import GENERATES
+from trl_lint.knowledge.simulators import PLAYS
 
 
 def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
@@ -39,9 +42,9 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return loaded_result(frame, args)
     if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _calls_generate(node):
         return generated(frame, args)
-    batches = _full_batches(frame, args, node)
-    if batches is not None:
-        return batches
+    known = _full_batches(frame, args, node) or _played(frame, args, node)
+    if known is not None:
+        return known
     picked = own_shares.picked_by(frame, args, last_name(callee_of(node)))
     if picked is not None:
         return picked
@@ -69,6 +72,21 @@ def _full_batches(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | N
 
 
 _FULL = "all its batches have as many rows"
+
+
+def _played(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What a simulator gives that gets this rank's own actions or seed; None for other calls, of which others may know.
+
+    What comes of a seed that is made of the rank is drawn. One of those that the rank has chosen is data, as rows are.
+    """
+    callee = callee_of(node)
+    if not isinstance(callee, cst.Attribute) or callee.attr.value not in PLAYS:
+        return None
+    found = loaded_result(frame, args) if heuristics.SIMULATOR.fits(last_name(callee.value)) else None
+    if found is None or found.provenance is None or Origin.DATA in found.rank.origins:
+        return found
+    own = Origin.DATA if own_shares.is_of_own_loop(frame, node) else Origin.RNG
+    return found.replace(rank=ranks.Rank(State.LOCAL, (found.rank.origins & ~Origin.RANK) | own))
 
 
 def _scaled(args: Arguments, node: cst.CSTNode) -> Value | None:

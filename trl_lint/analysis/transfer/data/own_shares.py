@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import assignments, innermost, resolved, used_names
+from trl_lint.analysis.program.syntax import ancestors, assignments, innermost, resolved, used_names
 from trl_lint.analysis.transfer.data.kept_rows import own_row
 from trl_lint.analysis.transfer.data.own_streams import gives_own_rows
 from trl_lint.domain import ranks
@@ -107,6 +107,13 @@ def _in_turn(frame: Frame, args: Arguments) -> bool:
             if loop is not None and not used.isdisjoint(_bound_in(loop)):
                 return True
     return False
+
+
+def is_of_own_loop(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether a call uses what a loop around it goes through, if these are things that the rank has chosen."""
+    loops = [each for each in ancestors(frame.root, call) if isinstance(each, cst.For)]
+    bound = frozenset[str]().union(*(used_names(each.target) for each in loops)) & used_names(call)
+    return any(name in frame.memory.names and frame.memory.names[name].rank.is_by_place for name in bound)
 
 
 def _bound_in(loop: cst.For) -> set[str]:
