@@ -352,6 +352,10 @@ def test_a_wrapper_that_loads_what_the_bare_model_has_saved():
         "model.load_state_dict(checkpoint.pop('model'))\n",
         "if args.gpu:\n    checkpoint = torch.load(path)\nelse:\n    checkpoint = torch.load(path, 'cpu')\n"
         "print(checkpoint['epoch'])\nstate = checkpoint['model']\nmodel.load_state_dict(state)\n",
+        READ.replace(
+            "model.load", "epoch, best = int(checkpoint['epoch']) + 1, args.told(checkpoint.get('best'))\nmodel.load"
+        ),
+        READ.replace("model.load", "checkpoint['epoch'] = 0\nmodel.load"),
         READ.replace("path", "args.resume"),
         READ.replace("path", "args.resume_from"),
     ],
@@ -404,6 +408,13 @@ def test_a_helper_that_saves():
         (NET, READ.replace("checkpoint['model']", "args.strip(checkpoint['model'])"), WRAPPED, SAVE),
         (NET, READ.replace("model.load", "args.strip(checkpoint)\nmodel.load"), WRAPPED, SAVE),
         (NET, READ.replace("model.load", "checkpoint['model'] = args.x\nmodel.load"), WRAPPED, SAVE),
+        (
+            NET,
+            READ.replace("model.load", "best, _ = 0, args.strip(checkpoint.get('model'))\nmodel.load"),
+            WRAPPED,
+            SAVE,
+        ),
+        (NET, READ.replace("model.load", "args.strip(checkpoint[args.key])\nmodel.load"), WRAPPED, SAVE),
         (NET, "names = [name[7:] for name in args.names]\n", READ, WRAPPED, SAVE),
         (NET, READ.replace("model.load", "if distributed:\n    model = DDP(model)\nmodel.load"), SAVE),
         (NET, "if not distributed:\n" + indent(READ, "    "), DIVIDED, SAVE),

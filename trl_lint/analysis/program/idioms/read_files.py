@@ -50,18 +50,22 @@ class ReadPart(NamedTuple):
 
 
 def read_part(
-    scopes: Sequence[cst.CSTNode], node: cst.BaseExpression, reads: Asks, followed: frozenset[str] = frozenset()
+    scopes: Sequence[cst.CSTNode],
+    node: cst.BaseExpression,
+    reads: Asks,
+    followed: frozenset[str] = frozenset(),
+    wanted: str = "",
 ) -> ReadPart | None:
     """The part of a file that an expression in a function is; None if it is something else, or may be changed.
 
     scopes: the function, those around it, and the module. reads: whether a call reads a file, whose path is its first
     argument. followed: the names that lead here; one that is assigned a part of itself (`state = state["model"]`) is
-    the whole or the part.
+    the whole or the part. wanted: the key of what is taken from it here; what is done with others does not matter.
     """
     root, taken = scopes[0], _taken_from(node)
     if taken is not None:
         owner, key = taken
-        found = read_part(scopes, owner, reads, followed)
+        found = read_part(scopes, owner, reads, followed, key)
         return None if found is None else found._replace(keys=(*found.keys, key))
     match node:
         case cst.Call(args=[path, *_]) if reads(node):
@@ -73,7 +77,7 @@ def read_part(
             parts = [read_part(scopes, value, reads, followed | {name}) for value in values]
             first = parts[0] if parts else None
             are_alike = all(each is not None and first is not None and each[1:] == first[1:] for each in parts)
-            return first if are_alike and _is_only_read(root, name) else None
+            return first if are_alike and _is_only_read(root, name, wanted) else None
     return None
 
 
@@ -89,9 +93,16 @@ def _taken_from(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
     return None
 
 
-def _is_only_read(root: cst.CSTNode, name: str) -> bool:
+def _is_only_read(root: cst.CSTNode, name: str, wanted: str) -> bool:
     """Whether all that a function does with a name is to take items, and to pass it to what leaves it as it is."""
-    return all(_is_read(root, each) for each in of_class(root, cst.Name) if each.value == name)
+    used = (each for each in of_class(root, cst.Name) if each.value == name)
+    return all(_is_read(root, each) or _is_of_another(root, each, wanted) for each in used)
+
+
+def _is_of_another(root: cst.CSTNode, node: cst.CSTNode, wanted: str) -> bool:
+    """Whether a place takes, or changes, an item with another key than the wanted one: `int(state["epoch"])`."""
+    taken = filter(None, map(_taken_from, ancestors(root, node)[-2:]))
+    return bool(wanted) and any(owner is node and key != wanted for owner, key in taken)
 
 
 def _is_read(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -104,7 +115,7 @@ def _is_read(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             is_changed = isinstance(outer, (cst.AssignTarget, cst.AugAssign, cst.Del))
             return not is_changed and _taken_from(parent) is not None and _is_read(root, parent)
         case cst.Attribute(value=owner) if owner is node:
-            return outer is not None and _taken_from(outer) is not None
+            return outer is not None and _taken_from(outer) is not None and _is_read(root, outer)
     return isinstance(parent, _LEAVE_AS_IS)
 
 
