@@ -429,6 +429,11 @@ _ADDED = frozenset({"_is_accelerate_prepared", "_original_forward"})
 _OBJECT = frozenset(name for name in (*dir(object), "__dict__", "__annotations__", "__call__", "__getattr__",
                                       "__getstate__", "__module__", "__setstate__", "__weakref__"))
 WRAPPER_ATTRIBUTES: frozenset[str] = _MODULE | _DISTRIBUTED_DATA_PARALLEL | _DATA_PARALLEL | _ADDED | _OBJECT
+# Of these, what no forward is run by: the model inside it, its weights, and its settings.
+RUN_NO_FORWARD = frozenset({
+    "device_ids", "load_state_dict", "module", "named_parameters", "no_sync", "parameters",
+    "require_backward_grad_sync", "state_dict",
+})
 # What models and DistributedDataParallel have, and DataParallel has not. Whatever else only the former wrapper has is
 # read by code that knows which one it is.
 NOT_OF_DATA_PARALLEL = frozenset({"device"})

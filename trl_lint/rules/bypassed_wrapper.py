@@ -11,7 +11,7 @@ nothing calls the wrapper. It also reports
   `self._get_per_token_logps(self.model, ids, mask, keep)`;
 - `model.module if distributed else model`, where the model is wrapped on that path;
 - a `DistributedDataParallel(model)` whose result is discarded, also if a function of the project returns it, or is
-  kept in an attribute of `self` that nothing reads, while the model in another attribute is called;
+  kept in an attribute of `self` that nothing calls, while the model in another attribute is called;
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
 - `accelerator.prepare([model, optimizer])`, which returns the list unchanged.
 
@@ -152,7 +152,7 @@ def _dropped(event: WrapperDropped) -> Violation:
     if event.is_list:
         return Violation(event=event, message=_IN_A_LIST, help=_ONE_BY_ONE, by_hand=_WHERE_TO_KEEP)
     called = shown_source(event.module, event.node.func)
-    what = f"kept in `{event.kept}`, which nothing reads" if event.kept else "created and discarded"
+    what = f"kept in `{event.kept}`, which nothing calls" if event.kept else "created and discarded"
     return Violation(
         event=event,
         message=(

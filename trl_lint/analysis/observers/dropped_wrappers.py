@@ -7,7 +7,10 @@ Events of a script:
     def wrapped(model):
         return DDP(model)
     wrapped(model)                  WrapperDropped
-    self.ddp = DDP(self.model)      WrapperDropped, if the program calls `self.model`, and never names `ddp` again
+    self.ddp = DDP(self.model)      WrapperDropped, if the program calls `self.model`, and all that it ever takes from
+                                    `ddp` is what runs no forward, such as `self.ddp.no_sync()`
+    self.model = model
+    self.ddp = DDP(model)           the same
     for model in models:
         model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not used
         model = DDP(model)          the same
@@ -32,6 +35,7 @@ from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop, is_onl
 from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import (
     ancestors,
+    assignments,
     callee_of,
     last_name,
     of_class,
@@ -44,8 +48,9 @@ from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT, PREPARED_MODEL
+from trl_lint.knowledge.models import MOVE
 from trl_lint.knowledge.schema import Function, Transfer
-from trl_lint.knowledge.torch_distributed import DDP, TAKES_STEP
+from trl_lint.knowledge.torch_distributed import DDP, RUN_NO_FORWARD, TAKES_STEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +64,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.observing import CalleeRun
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Row
+
+
+# What takes something from an attribute that runs no forward.
+_RUNS_NOTHING = rb"\.(?:%b)\b" % "|".join(sorted(RUN_NO_FORWARD)).encode()
 
 
 class Wraps:
@@ -144,11 +153,12 @@ def _is_read_after(root: cst.CSTNode, name: cst.Name, call: cst.CSTNode) -> bool
 
 
 def _never_read(frame: Frame, model: cst.CSTNode | None, call: cst.CSTNode) -> str:
-    """The attribute of `self` that keeps a wrapper, and that nothing reads, while the bare model in another is called.
+    """The attribute of `self` that keeps a wrapper, and that nothing calls, while the bare model in another is called.
 
     A step has to be taken in the same file: a wrapper may be there for the first weights only.
     """
-    inner = "" if model is None else self_attribute(model)
+    model = None if model is None else _before_moves(model)
+    inner = "" if model is None else self_attribute(model) or _kept_in(frame.root, model, call)
     around = ancestors(frame.root, call)
     match around[-1] if around else None:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if value is call and inner:
@@ -159,8 +169,22 @@ def _never_read(frame: Frame, model: cst.CSTNode | None, call: cst.CSTNode) -> s
         return ""
     calls = of_class(frame.module.tree, cst.Call)
     is_called = any(self_attribute(each.func) == inner for each in calls)
-    is_read = frame.module.program_mentions(rb"\b%b\b(?!\s*=[^=])" % re.escape(name.encode()))
-    return f"self.{name}" if is_called and not is_read else ""
+    is_used = frame.module.program_mentions(rb"\b%b\b(?!\s*=[^=]|%b)" % (re.escape(name.encode()), _RUNS_NOTHING))
+    return f"self.{name}" if is_called and not is_used else ""
+
+
+def _before_moves(model: cst.CSTNode) -> cst.CSTNode:
+    """A model that is moved to a device as it is wrapped: `model.to(device)`, which is the same one."""
+    while isinstance(model, cst.Call) and isinstance(model.func, cst.Attribute) and model.func.attr.value in MOVE:
+        model = model.func.value
+    return model
+
+
+def _kept_in(root: cst.CSTNode, model: cst.CSTNode, call: cst.CSTNode) -> str:
+    """The attribute of `self` in which a function has kept the model of a name before it wraps it."""
+    assigned = (each for each in assignments(root) if precedes(root, each[1], call))
+    kept = (self_attribute(target) for target, value in assigned if value.deep_equals(model))
+    return next(filter(None, kept), "") if isinstance(model, cst.Name) else ""
 
 
 def _is_frozen_after(root: cst.CSTNode, call: cst.CSTNode) -> bool:
