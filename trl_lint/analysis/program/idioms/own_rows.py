@@ -30,6 +30,9 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
 )
 
+# Functions that pass on the items of their first argument.
+_PASS_ON = frozenset({"enumerate", "iter", "list", "sorted", "tqdm", "zip"})
+
 
 def shares_in(cls: cst.ClassDef) -> Iterator[tuple[cst.CSTNode, str, str]]:
     """The places where a class takes a share, with the attributes for the rank and for the number of ranks."""
@@ -49,6 +52,31 @@ def starts_in(cls: cst.ClassDef) -> Iterator[tuple[cst.FunctionDef, cst.CSTNode]
         for each in of_class(method, cst.AugAssign):
             if isinstance(each.operator, cst.AddAssign) and self_attribute(each.target):
                 yield method, each.target
+
+
+def rows_given_by(cls: cst.ClassDef) -> Iterator[str]:
+    """The attributes of `self` whose items a data set gives: those that it loops over, or takes an item from.
+
+    For example, `for row in enumerate(self.rows.as_numpy_iterator()):`.
+    """
+    for method in of_class(cls, cst.FunctionDef):
+        if method.name.value == "__iter__":
+            given = [_looped_over(each.iter) for each in of_class(method, cst.For)]
+        elif method.name.value == "__getitem__":
+            given = [each.value for each in of_class(method, cst.Subscript)]
+        else:
+            continue
+        yield from filter(None, map(self_attribute, given))
+
+
+def _looped_over(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a loop goes over, without the calls that pass its items on."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=owner)) if not isinstance(owner, cst.Name):
+            return _looped_over(owner)
+        case cst.Call(func=cst.Name(name), args=[cst.Arg(value=first), *_]) if name in _PASS_ON:
+            return _looped_over(first)
+    return node
 
 
 def _written(method: cst.FunctionDef, node: cst.CSTNode) -> cst.CSTNode:

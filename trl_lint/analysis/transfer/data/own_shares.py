@@ -9,7 +9,8 @@ For example, each of these is local to the rank, and what a model returns for it
     rows.shard(size, rank)
     DataLoader(rows, sampler=order[rank::size])  the batches of this loader,
     DataLoader(rows[rank::size])                 the batches of this loader, and of one of `Rows(files[rank::size])`
-                                                 or of `Rows(dataset.shard(size, rank))`
+                                                 or of `Rows(dataset.shard(size, rank))`, or if the class of the
+                                                 rows has kept such a part of them to give
     if i % size == rank: loss = model(row)       what is computed in this rank's turns
     x, y = loader.next_batch()                   of tokens that a loader of the project cuts by the rank: `model(x, y)`
 
@@ -23,9 +24,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.idioms.own_rows import rows_given_by
 from trl_lint.analysis.program.syntax import ancestors, assignments, innermost, resolved, used_names
 from trl_lint.analysis.transfer.data.kept_rows import own_row
-from trl_lint.analysis.transfer.data.own_streams import gives_own_rows
+from trl_lint.analysis.transfer.data.own_streams import gives_own_rows, gives_rows
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
@@ -40,6 +42,7 @@ from trl_lint.knowledge.sharing_loaders import shares_itself
 from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.knowledge.schema import Parameter
@@ -175,7 +178,7 @@ def is_picked_by_rank(frame: Frame, sampler: Value | None) -> bool:
 def batch_of_data(frame: Frame, data: Value) -> Value | None:
     """A batch of data that this rank has chosen, or that a library divides; None for other data."""
     if isinstance(data, ProjectInstance):
-        if gives_own_rows(frame, data.cls):
+        if gives_own_rows(frame, data.cls) or _keeps_own_rows(frame, data.cls):
             return LOADED_BATCH
         if shares_itself(data.cls.library_bases()):
             return LOADED_BATCH if data.cls.find("__iter__") is None else None
@@ -188,6 +191,21 @@ def batch_of_data(frame: Frame, data: Value) -> Value | None:
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~(_OF_SHARE | _OF_PLACE):
         return None
     return _batch_of_rows(rows)
+
+
+def _keeps_own_rows(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether a data set gives what is in an attribute that holds rows which the rank has chosen, or their files."""
+    if not gives_rows(cls):
+        return False
+    values = (frame.read_attribute(cls, name) for each in cls.project_lineage() for name in rows_given_by(each.node))
+    return any(_are_own_rows(frame, each) for each in values if each is not None)
+
+
+def _are_own_rows(frame: Frame, rows: Value) -> bool:
+    """Whether some rows, or the names of several files, are those that the rank has chosen."""
+    element = element_of(frame, rows)
+    kinds = _ROWS | ({Kind.TENSOR} if element is rows else {Kind.STRING, Kind.TENSOR})
+    return element.rank.is_by_place and element.kind in kinds
 
 
 def _batch_of_rows(rows: Value) -> Value:

@@ -27,11 +27,14 @@ _DATA_SETS = "torch.utils.data."
 
 def gives_own_rows(frame: Frame, cls: ClassInfo) -> bool:
     """Whether the objects of a class of data sets give each rank rows of its own."""
-    if not any(base.startswith(_DATA_SETS) and base.endswith("Dataset") for base in cls.library_bases()):
-        return False
-    return any(
+    return gives_rows(cls) and any(
         _is_rank(frame, cls, method, part) for each in cls.project_lineage() for method, part in starts_in(each.node)
     )
+
+
+def gives_rows(cls: ClassInfo) -> bool:
+    """Whether the objects of a class are data sets of torch."""
+    return any(base.startswith(_DATA_SETS) and base.endswith("Dataset") for base in cls.library_bases())
 
 
 def _is_rank(frame: Frame, cls: ClassInfo, method: cst.FunctionDef, part: cst.CSTNode) -> bool:
