@@ -235,3 +235,46 @@ def test_only_a_hint(clip, reason):
     assert finding.fix is not None
     assert finding.fix.applicability is Applicability.DISPLAY
     assert reason in finding.fix.reason
+
+
+SET_UP_LATER = """\
+class Strategy:
+    def __init__(self, net):
+        self.model = net
+
+    def setup(self, flag):
+        SETUP
+
+    def clip(self):
+        clip_grad_norm_(self.model.parameters(), 1.0)
+
+    def train(self, batch):
+        self.model(batch).loss.backward()
+        self.clip()
+
+
+def main(net, batch, flag):
+    strategy = Strategy(net)
+    strategy.setup(flag)
+    strategy.train(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "is_reported"),
+    [
+        ("self.model = FSDP(self.model)", True),
+        ("self.model = FSDP(self.model, sharding_strategy=ShardingStrategy.NO_SHARD)", False),
+        ("if flag:\n            self.model = FSDP(self.model)", False),  # another wrapper may take its place
+        ("self.model = DDP(self.model)", False),
+        ("self.model.train()", False),
+    ],
+)
+def test_a_method_that_wraps_before_others_run(setup: str, is_reported: bool):
+    assert bool(SNIPPETS.findings(IMPORTS + SET_UP_LATER.replace("SETUP", setup))) is is_reported
+
+
+def test_methods_that_run_before_the_one_that_wraps():
+    text = IMPORTS + SET_UP_LATER.replace("SETUP", "self.model = FSDP(self.model)")
+    setup, train = "    strategy.setup(flag)\n", "    strategy.train(batch)\n"
+    assert SNIPPETS.findings(text.replace(setup + train, train + setup)) == []

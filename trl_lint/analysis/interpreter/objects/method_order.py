@@ -26,7 +26,7 @@ constructor always replaces is gone when others read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -39,11 +39,11 @@ from trl_lint.analysis.program.idioms.switched_by_heirs import is_switched_off
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.overridden import overridden_methods
 from trl_lint.analysis.program.project.project import Project
-from trl_lint.analysis.program.syntax import of_class, self_attribute
+from trl_lint.analysis.program.syntax import ancestors, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped
 from trl_lint.domain.equality import same_facts
-from trl_lint.domain.model_roles import is_data_parallel, wrapping_of
+from trl_lint.domain.model_roles import is_data_parallel, is_sharded, wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 
@@ -96,7 +96,8 @@ def _wrapped_before(frame: Frame, cls: ClassInfo, name: str, value: Value, node:
         return None  # it has assigned it on one way
     for method, assigned in _assigned_in(cls, name):
         assigned_values = cls.values_assigned_in(name, method)
-        if method is reader or not assigned_values or not all(map(may_be_wrapped, assigned_values)):
+        is_sure = all(map(may_be_wrapped, assigned_values)) or _shards(method, assigned, assigned_values)
+        if method is reader or not assigned_values or not is_sure:
             continue
         after = methods_after(frame, cls.origin, method, assigned)
         if any(each.node is reader.node for each in after) or _is_after_call(frame, cls.origin, method, assigned, node):
@@ -111,8 +112,16 @@ def _wrapped_before(frame: Frame, cls: ClassInfo, name: str, value: Value, node:
     return None
 
 
+def _shards(method: FunctionInfo, assign: cst.Assign, values: Sequence[Value]) -> bool:
+    """Whether a method puts a model into FSDP each time that it runs, and in a way that shards it."""
+    is_chosen = any(isinstance(each, (cst.If, cst.Match, cst.Try)) for each in ancestors(method.node, assign))
+    return not is_chosen and all(map(is_sharded, values))
+
+
 def as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
-    """A wrapped model as a method reads it that may also run where it is bare."""
+    """A wrapped model as a method reads it that may also run where it is bare, of which FSDP keeps the attributes."""
+    if is_sharded(wrapped):
+        return frame.from_other_scope(wrapped)
     if wrapped.kind is not Kind.MODEL:
         return wrapped
     frame.engine.wraps_on_one_path = True
