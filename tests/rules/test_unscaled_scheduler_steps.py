@@ -432,3 +432,38 @@ def test_a_schedule_that_a_function_returns_for_a_setting(default, tests, by_def
     text = option + HELPER.format(body) + MAIN.replace("MADE", "made(optimizer, args, 0)")
     (finding,) = findings(text)
     assert finding.by_default is by_default
+
+
+UPDATES = """\
+def update(accelerator, model, batch, optimizer, schedule):
+    accelerator.backward(model(**batch).loss)
+    optimizer.step()
+    optimizer.zero_grad()
+    STEP
+
+
+def main(args):
+    accelerator = Accelerator()
+    schedule = get_linear_schedule_with_warmup(optimizer, 10, args.max_steps)
+    model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+    batches = iter(loader)
+    for _ in range(args.LAST):
+        update(accelerator, model, next(batches), optimizer, schedule)
+        AFTER
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "last", "after", "number"),
+    [
+        ("schedule.step()", "max_steps", "pass", 1),
+        ("schedule.step()", "epochs", "pass", 0),
+        ("if args.decays:\n        schedule.step()", "max_steps", "pass", 0),
+        ("for _ in range(accelerator.num_processes):\n        schedule.step()", "max_steps", "pass", 0),
+        # It makes two steps in each turn.
+        ("schedule.step()", "max_steps", "update(accelerator, model, next(batches), optimizer, schedule)", 0),
+    ],
+)
+def test_a_function_that_makes_the_step(step, last, after, number):
+    text = HEAD + UPDATES.replace("STEP", step).replace("LAST", last).replace("AFTER", after)
+    assert len(findings(text)) == number

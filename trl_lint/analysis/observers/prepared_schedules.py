@@ -35,6 +35,7 @@ from trl_lint.analysis.program.idioms.step_counts import (
     counts_processes,
     ends_loop,
     given_steps,
+    turns_of,
 )
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.passed_arguments import argument_for
@@ -256,8 +257,9 @@ def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> Cou
             and call.func.attr.value == "step"
             and last_name(call.func.value) in names
         ):
-            accumulates = ACCUMULATES in contexts_around(tree, call)
-            if ends_loop(tree, steps, call, accumulates=accumulates):
+            turns = list(turns_of(tree, call))
+            accumulates = any(ACCUMULATES in contexts_around(tree, each) for each in turns)
+            if any(ends_loop(tree, steps, each, accumulates=accumulates) for each in turns):
                 scaled = _to_scale(made, steps)
                 rest = (made.may_be_constant, prepare, call, _name_of_accelerator(made, prepare))
                 return CountedSchedule(made.length, steps, scaled, accumulates, *rest)

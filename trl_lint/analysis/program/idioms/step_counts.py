@@ -125,6 +125,28 @@ def counts_processes(place: ReadAt, number: cst.CSTNode, depth: int = _DEPTH) ->
     return any(COUNTS_PROCESSES.fits(each) for each in identifiers(number))
 
 
+def turns_of(tree: cst.Module, stepped: cst.Call) -> Iterator[cst.Call]:
+    """The calls with each of which a schedule makes a step: of its own method, or of the one function that does so.
+
+    def update(batch, schedule):
+        ...
+        schedule.step()
+    for step in range(args.steps):
+        update(next(batches), schedule)
+    """
+    yield stepped
+    helper = innermost(tree, stepped, cst.FunctionDef)
+    if helper is None or helper not in tree.body or innermost(helper, stepped, cst.If, *LOOPS) is not None:
+        return
+    calls = [
+        each
+        for each in of_class(tree, cst.Call)
+        if isinstance(each.func, cst.Name) and each.func.value == helper.name.value
+    ]
+    if len(calls) == 1:
+        yield calls[0]
+
+
 def ends_loop(tree: cst.Module, steps: GivenSteps, stepped: cst.Call, *, accumulates: bool) -> bool:
     """Whether a loop in which a schedule makes a step counts the steps one by one and ends after that many.
 
