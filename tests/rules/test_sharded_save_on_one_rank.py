@@ -88,6 +88,50 @@ def test_each_call_is_a_collective_under_some_engines_only(text, engines):
     assert {word for word, snippets in UNDER.items() if snippets.findings(text)} == engines
 
 
+ENGINE = """\
+import deepspeed
+import torch
+import torch.distributed as dist
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+def main(net, rows):
+    deepspeed.init_distributed()
+    engine, _, _, _ = deepspeed.initialize(model=net)
+    for x in rows:
+        engine.backward(engine(x).mean())
+        engine.step()
+        SHOWN
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_reported"),
+    [
+        ("if dist.get_rank() == 0:\n            engine(x)", True),
+        ("if dist.get_rank() == 0:\n            engine.forward(x)", True),
+        ("if dist.get_rank() == 0:\n            engine.module(x)", True),
+        ("engine(x)", False),
+        ("if dist.get_rank() == 0:\n            net(x)", False),  # it may be another model
+        # Some ranks have more to show.
+        ("if x.sum() > 3:\n            engine(x)", False),
+        (
+            "with deepspeed.zero.GatheredParameters(list(engine.parameters())):\n"
+            "            if dist.get_rank() == 0:\n                engine(x)",
+            False,
+        ),
+    ],
+)
+def test_the_forward_of_an_engine_gathers_parameters(shown: str, is_reported: bool):
+    text = ENGINE.replace("SHOWN", shown)
+    of_class = text.replace("main(net, rows):", "main(rows):\n    net = Net()")
+    for each in (text, of_class):
+        assert bool(UNDER["deepspeed-zero3"].findings(each)) is is_reported
+        assert UNDER["deepspeed"].findings(each) == UNDER["fsdp"].findings(each) == []
+
+
 @pytest.mark.parametrize("test", ["deep_speed_stage == '3'", "is_deepspeed_zero3"])
 def test_beside_a_test_for_the_engine_it_is_silent(test):
     indented = SAVE.replace("\n", "\n    ")

@@ -4,11 +4,11 @@
 Reports `save_state`, `get_state_dict`, `save_model` and the like, where some ranks may not reach them (`if
 accelerator.is_main_process: accelerator.save_state(folder)`), `state_dict()` of a model that the code wraps in FSDP
 (`FSDP(net)`), and there a forward or `generate` of the model inside the wrapper, or of one that the code shards with
-torch's FSDP (`FSDP(net)`, `fully_shard(net)`), and `generate` of the wrapper itself, which runs the model inside, in
-projects that use FSDP or DeepSpeed. The message names the engine and the file that shows it: a configuration of
-accelerate or DeepSpeed, a launch command (`accelerate launch --use_fsdp`, `deepspeed train.py`), code
-(`FullyShardedDataParallelPlugin`, `FullyShardedDataParallel(…)`, `fully_shard(…)`, `deepspeed.initialize`,
-`TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
+torch's FSDP (`FSDP(net)`, `fully_shard(net)`), that of DeepSpeed's engine (`engine(batch)`), and `generate` of the
+wrapper itself, which runs the model inside, in projects that use FSDP or DeepSpeed. The message names the engine and
+the file that shows it: a configuration of accelerate or DeepSpeed, a launch command (`accelerate launch --use_fsdp`,
+`deepspeed train.py`), code (`FullyShardedDataParallelPlugin`, `FullyShardedDataParallel(…)`, `fully_shard(…)`,
+`deepspeed.initialize`, `TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
 
 ## Why is this bad?
 Each rank of a sharded model holds a part of every parameter. Saving the model gathers them, which is a collective: the

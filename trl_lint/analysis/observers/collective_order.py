@@ -41,7 +41,7 @@ from trl_lint.analysis.transfer.models.awaited_models import (
     is_wrapped,
     may_be_sharded,
 )
-from trl_lint.analysis.transfer.models.engine_models import is_run_by_engine
+from trl_lint.analysis.transfer.models.engine_models import is_run_by_engine, is_run_here, runs_unknown_module
 from trl_lint.analysis.transfer.models.left_backwards import LeftToCallers, is_of_network_passed
 from trl_lint.analysis.transfer.models.made_here import is_of_network_made_here
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
@@ -88,6 +88,8 @@ from trl_lint.knowledge.torch_distributed import (
 from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
+# Under which of its stages the forward of DeepSpeed's engine gathers parameters.
+_OF_DEEPSPEED = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 # The maximum number of synchronisation points that are kept for one call.
 _MAX_PASSED = 12
 
@@ -139,6 +141,8 @@ class CollectiveOrder(Observer["Frame"]):
         """In a backward pass, DDP reduces the gradients."""
         if name in GENERATES and (generates_with_shards(frame, receiver) or _generates_in_engine(frame, node)):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
+        if runs_unknown_module(receiver, name) and not frame.memory.control.parameters_gathered:
+            _note(frame, node, "forward", OF_SHARDS, engines=_OF_DEEPSPEED)
         if name in ASKS_FOR_STATE and gathers_its_state(frame, receiver):
             _note(frame, node, name, STATE_OF_BLOCK.kind, engines=frozenset({TrainingEngine.FSDP}), symmetric=True)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
@@ -303,6 +307,8 @@ def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
         _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
     elif has_dtensors(model) and frame.memory.control.grad:
         _note(frame, node, "forward", "forward", subgroup=True, of_mesh=True)
+    elif is_run_here(frame, node) and not frame.memory.control.parameters_gathered:
+        _note(frame, node, "forward", OF_SHARDS, engines=_OF_DEEPSPEED)
 
 
 def _runs_a_wrapper(args: Arguments) -> bool:

@@ -16,6 +16,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import EngineOfModel, ProjectModel
 from trl_lint.analysis.program.definitions.self_trained import as_wrappable
+from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.domain.kinds import BoundMethod, class_name_of
 from trl_lint.domain.values import Wrapping
 from trl_lint.knowledge.engines import ENGINE, HIDDEN
@@ -59,6 +60,22 @@ def is_run_by_engine(frame: Frame, method: cst.CSTNode) -> bool:
     if isinstance(owner, cst.Attribute) and owner.attr.value == INNER_MODEL:
         owner = owner.value
     return owner is not None and class_name_of(frame.value_of(owner)) == ENGINE
+
+
+def is_run_here(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether a call runs the model of an engine: `engine(batch)`, `engine.forward(batch)`, `engine.module(batch)`."""
+    callee = callee_of(call)
+    while isinstance(callee, cst.Attribute) and callee.attr.value in _OF_FORWARD:
+        callee = callee.value
+    return callee is not None and class_name_of(frame.engine.evaluate(frame, callee)) == ENGINE
+
+
+def runs_unknown_module(receiver: Value, name: str) -> bool:
+    """Whether a method is the model in an engine, `engine.module(batch)`, of which no class is known."""
+    return name == INNER_MODEL and class_name_of(receiver) == ENGINE and module_of(receiver) is None
+
+
+_OF_FORWARD = FORWARDS | {INNER_MODEL}
 
 
 def hands_on(engine: Value, name: str) -> bool:
