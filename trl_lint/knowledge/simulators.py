@@ -8,3 +8,7 @@ from __future__ import annotations
 
 # The methods that return what there is to be seen, and what has been won.
 PLAYS = frozenset({"reset", "step"})
+# Those that give it a seed, the second one in releases of Gym before 0.26.
+SEEDS = frozenset({"reset", "seed"})
+# Any class of them.
+SIMULATOR = "gymnasium.Env"

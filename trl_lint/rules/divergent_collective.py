@@ -66,8 +66,8 @@ Not in the default set, because they depend on the data, chance, the disk or the
   on what the wrapped model returns;
 - branches on both sides of which the call is, perhaps not equally often;
 - comparisons of the rank with another number (`if rank >= size:`), which may be true on no rank;
-- files that some ranks may find, and random numbers (one seed draws the same on all ranks), unless this rank's own data
-  are computed with them, as in a loss of noisy images;
+- files that some ranks may find, and random numbers (one seed draws the same on all ranks), unless the seed is made of
+  the rank, or this rank's own data are computed with them, as in a loss of noisy images;
 - what fails on some ranks only;
 - forwards without gradients, which only synchronise a model's buffers: under DDP the next forward with gradients makes
   up for it, unless another collective comes first or none follows;
@@ -195,7 +195,9 @@ def _is_sure(event: Divergence) -> bool:
     if event.origins == Origin.RANK:
         return not _compares_numbers_of_processes(event) or _is_set_on_some_ranks(event)
     # An additional draw does not make data the same on all ranks, nor does one that only the main process asks for.
+    # One with a seed that is made of the rank differs for certain.
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG)) and Origin.DATA not in event.origins
+    by_chance = by_chance and event.origins != Origin.RANK | Origin.RNG
     by_chance = by_chance and not _has_part_on_rank(event, event.condition.node)
     if _asks_for_broken_data(event, by_chance) or _asks_for_no_number(event):
         return False

@@ -26,14 +26,14 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import BatchRole, BatchValue
+from trl_lint.domain.kinds import BatchRole, BatchValue, LibraryInstance, library_name_of
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE, INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
 from trl_lint.knowledge.models import GENERATES
-from trl_lint.knowledge.simulators import PLAYS
+from trl_lint.knowledge.simulators import PLAYS, SEEDS, SIMULATOR
 
 
 def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
@@ -77,16 +77,44 @@ _FULL = "all its batches have as many rows"
 def _played(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """What a simulator gives that gets this rank's own actions or seed; None for other calls, of which others may know.
 
-    What comes of a seed that is made of the rank is drawn. One of those that the rank has chosen is data, as rows are.
+    What comes of a seed that is made of the rank is drawn, from then on. One of those that the rank has chosen is data,
+    as rows are.
     """
     callee = callee_of(node)
-    if not isinstance(callee, cst.Attribute) or callee.attr.value not in PLAYS:
+    if not isinstance(callee, cst.Attribute) or callee.attr.value not in SEEDS | PLAYS:
         return None
-    found = loaded_result(frame, args) if heuristics.SIMULATOR.fits(last_name(callee.value)) else None
-    if found is None or found.provenance is None or Origin.DATA in found.rank.origins:
+    if not heuristics.SIMULATOR.fits(last_name(callee.value)):
+        return None
+    found = loaded_result(frame, args)
+    if found is None or found.provenance is None:
+        return found or _of_own_seed(frame, callee)
+    if Origin.DATA in found.rank.origins:
         return found
-    own = Origin.DATA if own_shares.is_of_own_loop(frame, node) else Origin.RNG
-    return found.replace(rank=ranks.Rank(State.LOCAL, (found.rank.origins & ~Origin.RANK) | own))
+    if own_shares.is_of_own_loop(frame, node):
+        return found.replace(rank=ranks.Rank(State.LOCAL, found.rank.origins | Origin.DATA))
+    drawn = found.replace(rank=ranks.Rank(State.LOCAL, found.rank.origins | Origin.RNG))
+    _note_seed(frame, callee, drawn)
+    return drawn
+
+
+def _note_seed(frame: Frame, callee: cst.Attribute, drawn: Value) -> None:
+    """From here on, what the simulator of a name gives is drawn with a seed that is made of the rank."""
+    name = callee.value.value if isinstance(callee.value, cst.Name) else ""
+    known = frame.memory.names.get(name)
+    is_open = known is not None and (known.kind is Kind.UNKNOWN or library_name_of(known) == SIMULATOR)
+    if is_open and callee.attr.value in SEEDS and Origin.RANK in drawn.rank.origins:
+        frame.memory.names[name] = LibraryInstance(SIMULATOR, provenance=drawn.provenance)
+
+
+def _of_own_seed(frame: Frame, callee: cst.Attribute) -> Value | None:
+    """What a simulator gives that was given such a seed before."""
+    simulator = frame.value_of(callee.value)
+    if library_name_of(simulator) != SIMULATOR or simulator.provenance is None:
+        return None
+    return BatchValue(_DRAWN_BY_RANK, provenance=simulator.provenance)
+
+
+_DRAWN_BY_RANK = ranks.Rank(State.LOCAL, Origin.RANK | Origin.RNG)
 
 
 def _scaled(args: Arguments, node: cst.CSTNode) -> Value | None:
