@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
-from trl_lint.analysis.interpreter.objects import assignment, settings_classes
+from trl_lint.analysis.interpreter.objects import assignment, kept_tensors, settings_classes
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place, explain
@@ -233,6 +233,7 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
         assignment.rebind(frame, target, result)
         if isinstance(target, cst.Name):
             assignment.rebind_aliases(frame, target.value, receiver, result)
+            kept_tensors.changed_in_place(frame, target, receiver)
 
 
 def _filled(cell: Cell, element: Value) -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import container_methods
-from trl_lint.analysis.interpreter.objects import assignment, model_outputs
+from trl_lint.analysis.interpreter.objects import assignment, kept_tensors, model_outputs
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -74,4 +74,5 @@ def _in_place(frame: Frame, receiver: Value, row: Operation, args: Arguments, no
     target = callee_of(node)
     if isinstance(target, cst.Attribute):
         assignment.rebind(frame, target.value, result)
+        kept_tensors.changed_in_place(frame, target.value, receiver)
     return result

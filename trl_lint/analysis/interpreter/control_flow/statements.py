@@ -11,7 +11,13 @@ from trl_lint.analysis.interpreter.calls import registered_hooks
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, matches, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import given_fields, present_on_some, settings_of_runs, subscripts
+from trl_lint.analysis.interpreter.objects import (
+    given_fields,
+    kept_tensors,
+    present_on_some,
+    settings_of_runs,
+    subscripts,
+)
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
@@ -115,6 +121,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
         _grow(frame, old, right)
         return True
     bind_target(frame, node.target, operators.operate(frame, node.operator, old, right, node))
+    kept_tensors.changed_in_place(frame, node.target, old)
     return True
 
 

@@ -310,6 +310,11 @@ def _listed(frame: Frame, index: Hashable) -> cst.BaseExpression | None:
     return None
 
 
+def put_entry(frame: Frame, container: ContainerValue, key: Hashable, value: Value) -> None:
+    """Give an entry a new value after an in-place change."""
+    frame.update(container, lambda cell: _put(cell, key, value, len(container.identities) > 1))
+
+
 def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank = ranks.SAME) -> Cell:
     if weak:
         old = read_key(cell, key)
@@ -346,7 +351,7 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         container = frame.engine.evaluate(frame, target.value)
         if isinstance(container, ContainerValue):
             key = containers.constant_key(subscripts.subscript_value(frame, target))
-            frame.update(container, lambda cell: _put(cell, key, value, len(container.identities) > 1))
+            put_entry(frame, container, key, value)
         elif container.kind in (Kind.TENSOR, Kind.BATCH):
             rebind(frame, target.value, _with_part(container, value))
     else:
