@@ -916,3 +916,14 @@ def test_a_model_is_made_on_another_device_and_nothing_else(tmp_path: Path):
     assert found() == [("train.py", 9)]
     (tmp_path / "train.py").write_text(MAKES_MODEL.replace("net = ", "zero = torch.zeros(1)\n    net = "))
     assert found() == []
+
+
+def test_a_tensor_stays_on_its_device_where_a_collective_fills_it():
+    """In each iteration but the first it has been reduced before."""
+    reduces = "for each in x:\n        {}\n        dist.all_reduce(total)\n        total.zero_()"
+    assert SNIPPETS.finding(plain("total = torch.zeros(1)\n    " + reduces.format("total += each.detach().cpu()")))
+    assert not SNIPPETS.findings(
+        plain("total = torch.zeros(1, device=device)\n    " + reduces.format("total += each.detach()"))
+    )
+    moved = "total = torch.zeros(1).to(device)\n    dist.all_reduce(total)\n    dist.all_reduce(total)"
+    assert not SNIPPETS.findings(plain(moved))

@@ -230,6 +230,7 @@ def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) 
     else:
         if result.kind is Kind.CONTAINER:
             result = Value(ranks.REDUCED)
+        result = result.replace(device=receiver.device)  # where the tensor is filled it stays
         assignment.rebind(frame, target, result)
         if isinstance(target, cst.Name):
             assignment.rebind_aliases(frame, target.value, receiver, result)
