@@ -39,6 +39,7 @@ from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.models import (
     frozen_models,
     gradients,
+    saving_methods,
     synchronising_methods,
     wrapped_models,
 )
@@ -84,8 +85,8 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         given_wrappers.note_call(frame, receiver.cls, own)
         if own.module is not frame.module and given_wrappers.reads_one(receiver.cls, own):
             frame.engine.call(frame, own, args, node, ProjectInstance(receiver.cls))  # its file may be left out
-        elif name != "forward":
-            synchronising_methods.run(frame, receiver, name, args, node)
+        elif name != "forward" and synchronising_methods.run(frame, receiver, name, args, node) is None:
+            saving_methods.run(frame, receiver, name, args, node)
     if name in models.ADD_WHAT_IS_TRAINED:
         frozen_models.switched(frame, receiver, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
     if name in models.REFERENCE_CONTEXTS:
@@ -144,7 +145,9 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
         return computed
     gathered = synchronising_methods.run(frame, model, "forward", args, node)
     computed = _computed(frame, model, args, node)
-    return computed if gathered.gradient is None else computed.replace(gradient=gathered.gradient)
+    if gathered is None or gathered.gradient is None:
+        return computed
+    return computed.replace(gradient=gathered.gradient)
 
 
 def _computed(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:

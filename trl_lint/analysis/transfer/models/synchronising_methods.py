@@ -29,7 +29,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.analysis.transfer.models.exchanging_models import made_by, named_callee
 from trl_lint.domain.kinds import library_name_of
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import Collective
 from trl_lint.knowledge.torch_distributed import MODULE, ROWS
 
@@ -39,13 +39,13 @@ _COLLECTIVES = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstan
 _MOST_CALLS = 4
 
 
-def run(frame: Frame, model: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """The result of a method of a project's model if ranks do something together in it, otherwise unknown."""
+def run(frame: Frame, model: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """The result of a method of a project's model, which is run if ranks do something together in it; else None."""
     cls = class_of(model)
     method = None if cls is None else cls.find(name)
-    if cls is not None and method is not None and _waits(frame.engine, (_WaitingCode(method, cls),)):
-        return frame.engine.call(frame, method, args, node, ProjectInstance(cls))
-    return UNKNOWN
+    if cls is None or method is None or not _waits(frame.engine, (_WaitingCode(method, cls),)):
+        return None
+    return frame.engine.call(frame, method, args, node, ProjectInstance(cls))
 
 
 def has_waiting_part(frame: Frame, cls: ClassInfo) -> bool:
