@@ -26,6 +26,9 @@ KEEPS_ROWS = frozenset({
     "cast", "cast_column", "filter", "flatten", "map", "remove_columns", "rename_column", "rename_columns", "repeat",
     "select_columns", "shuffle", "skip", "sort", "take", "with_format", "with_transform",
 })  # fmt: skip
+# What cuts rows into as many pieces as it is told, as a method or with the rows in front: `chunk(rows, size)[rank]`.
+# Source: torch/_tensor_docs.py `chunk`, `tensor_split`; numpy/lib/_shape_base_impl.py `array_split`
+CUTS = frozenset({"array_split", "chunk", "tensor_split"})
 STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
 
 # The Trainer's loaders are prepared from this release on; before, its own samplers dealt the rows.

@@ -4,23 +4,25 @@
 Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of
 the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare` or to `fit` of
 Lightning's trainer with several processes (from a data module in the same file, too), a `DistributedSampler` samples
-it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`, also in a loop over `range(rank,
-len(files), world_size)` or in its turns, `i % world_size == rank`), a shard by its number (`shard`,
+it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`, also in a loop over
+`range(rank, len(files), world_size)` or in its turns, `i % world_size == rank`), a block of `len(files) // world_size`
+rows, one of `world_size` pieces (`order.chunk(world_size)[rank]`, `numpy.array_split`), a shard by its number (`shard`,
 `split_dataset_by_node`), or what `split_between_processes` of Accelerate gives it. The draws are `shuffle` and
 `train_test_split` of `datasets`, scikit-learn's `train_test_split` and `split` of its classes for cross-validation
 (`KFold(5, shuffle=True)`), `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`,
 `numpy.random.permutation`, `shuffle` and `choice` of several, `sample(frac=0.8)` of pandas, a mask of drawn numbers
 (`table[numpy.random.rand(n) < 0.8]`, `[row for row in rows if random.random() < 0.8]`), and what a generator of its own
 draws that gets no seed (`numpy.random.default_rng().permutation(n)`, and `choice`, `permuted` and `shuffle`;
-`random.Random()`): what the program has seeded before does not reach it. A seed that differs between ranks (`seed +
-rank`, `device_specific=True`) counts as none, also as the seed of a `DistributedSampler` or of a generator that
-shuffles (`Random(seed + rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders that
-shuffle: the samplers that Lightning makes for them take that seed. Draws of the rows of a data set count: of the
+`random.Random()`): what the program has seeded before does not reach it. A seed that differs between ranks
+(`seed + rank`, `device_specific=True`) counts as none, also as the seed of a `DistributedSampler` or of a generator
+that shuffles (`Random(seed + rank).shuffle(files)`), and in Lightning's `seed_everything` before a `fit` with loaders
+that shuffle: the samplers that Lightning makes for them take that seed. Draws of the rows of a data set count: of the
 attribute that the `__len__` of the project's own measures, in its `__init__` or by its name
 (`random.shuffle(data.rows)`), and of `samples` of torchvision's `ImageFolder`. So does what processes draw that
-`mp.spawn` starts: what the program has seeded before does not reach them. What is picked at drawn places (`[rows[i] for
-i in order]`), made of each drawn thing, or kept because it is among some of them (`if name not in held_out`) is drawn,
-too, and so is a split that is put into a `DatasetDict` (`data["train"] = split["train"]`).
+`mp.spawn` starts: what the program has seeded before does not reach them. What is picked at drawn places
+(`[rows[i] for i in order]`), made of each drawn thing, or kept because it is among some of them
+(`if name not in held_out`) is drawn, too, and so is a split that is put into a `DatasetDict`
+(`data["train"] = split["train"]`).
 
 ## Why is this bad?
 Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even

@@ -25,6 +25,7 @@ from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.transfer.processes.world_sizes import as_world_size
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, PRESENT, GivenNumber
 from trl_lint.domain.heap import Cell
@@ -32,9 +33,9 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, library_name_of
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, RANK_OF_MATRICES, WORLD_FIELD
+from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER, RANK_OF_MATRICES
 from trl_lint.knowledge.process_starts import ONE_PER_PROCESS
-from trl_lint.knowledge.schema import RANK_INDEX, WORLD
+from trl_lint.knowledge.schema import RANK_INDEX
 
 # What a number, or a text, may be as far as it is known.
 _MAY_COUNT = frozenset({Kind.NUMBER, Kind.STRING, Kind.UNKNOWN})
@@ -145,7 +146,7 @@ def _passed(
 ) -> Value:
     """An argument, marked with the call that passes it: if the callee stores it, this call counts as the place."""
     value = _as_there(frame, parameter[0], parameter[1], expression, value)
-    value = _as_world_size(parameter[1], _as_rank(*parameter, value))
+    value = as_world_size(parameter[1], _as_rank(*parameter, value))
     if not is_owner and frame.statement is not None:
         for refine in frame.domains.argument:
             value = refine(frame, expression, parameter, value)
@@ -171,14 +172,6 @@ def _as_rank(function: FunctionInfo, name: str, value: Value) -> Value:
     makes = function.cls or function
     is_rank = RANK_NUMBER.fits(name) or (RANK_FIELD.fits(name) and not RANK_OF_MATRICES.fits(makes.name))
     return RANK_INDEX if is_rank and not only_shares_work(function.node, name) else value
-
-
-def _as_world_size(name: str, value: Value) -> Value:
-    """The argument of a parameter called `world_size`, where nothing else is known of it than that it is several."""
-    is_several = isinstance(value.const, int) and value.const > 1
-    is_known = (value.const is not MISSING and not is_several) or value.rank.differs
-    is_other = value.kind not in (Kind.UNKNOWN, Kind.NUMBER)
-    return value if is_known or is_other or not WORLD_FIELD.fits(name) else WORLD
 
 
 def _starred_arguments(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
@@ -210,7 +203,7 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
     possible = [value for value in (args.star, args.double) if value is not None]
     if possible:
         given = settings.spread(frame, parameter.name, possible[0].replace(const=MISSING))
-        return _as_world_size(parameter.name, given)
+        return as_world_size(parameter.name, given)
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     around = Frame(frame.engine, function.module, outer=function.closure)

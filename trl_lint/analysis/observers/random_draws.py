@@ -25,7 +25,7 @@ from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.dealt_rows import dealt
 from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
-from trl_lint.analysis.transfer.data.places_of_shares import dealt_in, is_rank
+from trl_lint.analysis.transfer.data.places_of_shares import cut_rows, dealt_in, is_rank
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -106,7 +106,7 @@ class RandomDraws(Observer["Frame"]):
                 emit_draws(frame, frame.known_value(rows), statement.iter, _TAKES_SHARE, needs_group=True)
         match statement:
             case cst.Assign(value=value) | cst.Return(value=value) | cst.Expr(value=value) | cst.For(iter=value):
-                for share, rows in _shares(value):
+                for share, rows in _shares(frame, value):
                     if dealt(frame, share) is not None:
                         drawn = frame.known_value(rows)
                         emit_draws(frame, drawn, share, _TAKES_SHARE, needs_group=True)
@@ -153,23 +153,25 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
         yield args.keywords[name]
 
 
-def _shares(value: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
-    """What may take every n-th row in an expression, or in what its calls are passed or called on, with the rows.
+def _shares(frame: Frame, value: cst.CSTNode | None) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What may take some of the rows in an expression, or in what its calls are passed or called on, with the rows.
 
     For example, `iter(order[rank::size].tolist())`.
     """
     match value:
-        case cst.Subscript(value=rows, slice=[cst.SubscriptElement(slice=cst.Slice(step=cst.BaseExpression()))]):
+        case cst.Subscript(value=rows, slice=[cst.SubscriptElement(slice=cst.Slice())]):
             yield value, rows
+        case cst.Subscript() if (whole := cut_rows(frame, value)) is not None:
+            yield value, whole
         case cst.ListComp(for_in=cst.CompFor(iter=cst.Call(args=[cst.Arg(value=rows), *_]), ifs=[_, *_])):
             yield value, rows
         case cst.Call(func=func, args=args):
             if isinstance(func, cst.Attribute):
-                yield from _shares(func.value)
+                yield from _shares(frame, func.value)
             for each in args:
-                yield from _shares(each.value)
+                yield from _shares(frame, each.value)
         case cst.Yield(value=cst.From(item=inner)):
-            yield from _shares(inner)
+            yield from _shares(frame, inner)
 
 
 def _emit_split(

@@ -20,6 +20,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.idioms.helper_numbers import only_shares_work
 from trl_lint.analysis.program.syntax import innermost, last_name, names_in, of_class
 from trl_lint.analysis.state.given_functions import GivenFunction
+from trl_lint.analysis.transfer.processes.world_sizes import as_world_size
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, PartialCall
 from trl_lint.domain.ranks import Origin
@@ -98,7 +99,7 @@ def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs
     if needs_rank_parameter and not any(_is_rank(callee.function, name) for name in ranks_of):
         return
     by_name = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
-    facts_of = {name: UNKNOWN if each.identities else each for name, each in by_name.items()}
+    facts_of = {name: UNKNOWN if each.identities else as_world_size(name, each) for name, each in by_name.items()}
     frame.engine.enter(GivenFunction(callee.function, facts_of, called_back=False))
 
 

@@ -3,7 +3,7 @@
 Each of these is this rank's share of the rows, which another dealer makes a share of a share:
 
     rows[rank::size], rows[rank * each : (rank + 1) * each]    with `each = len(rows) // size`
-    [row for i, row in enumerate(rows) if i % size == rank]
+    [row for i, row in enumerate(rows) if i % size == rank], rows.chunk(size)[rank]
     rows.shard(size, rank), split_dataset_by_node(rows, rank, size), Subset(rows, range(rank, len(rows), size))
     Images(paths)                                              if its `__init__` does one of these, and keeps the result
     Stream(rows, rank, size)                                   if its code does one of these, by attributes
@@ -38,6 +38,7 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.analysis.transfer.data.own_samplers import deals_itself
 from trl_lint.analysis.transfer.data.places_of_shares import (
+    cut_rows,
     definition_of,
     is_rank,
     is_rank_at,
@@ -210,6 +211,8 @@ class _RowSearch:
                 return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_own else None
             case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString(value=entry)))]):
                 return None if key else self.source(node.value, entry)
+            case cst.Subscript() if cut_rows(frame, node) is not None:
+                return Dealing(frame.step(node, OWN_ROWS), is_list=True)
             case cst.ListComp(for_in=cst.CompFor(ifs=tests)):
                 is_own = any(is_turn_of_all(frame, each.test) for each in tests)
                 return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_own else None

@@ -5,6 +5,7 @@ For example:
     rows[rank::size], rows[rank:][::size]
     rows[rank * workers + worker :: size * workers]            with a part of the share for each worker of a loader
     rows[rank * each : (rank + 1) * each]                      with `each = len(rows) // size`
+    rows.chunk(size)[rank], np.array_split(rows, size)[rank]   one of as many pieces as there are ranks
     if i % size == rank                                        the turn of a rank
     for i in range(rank, len(rows), size)                      the numbers of its rows
     for i, row in enumerate(rows): if i % size != rank: …      its turns, in a loop over all rows
@@ -21,6 +22,7 @@ from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.knowledge.python import PASS_ON
+from trl_lint.knowledge.sharding import CUTS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -44,6 +46,23 @@ def is_share(frame: Frame, share: cst.Slice, node: cst.Subscript) -> bool:
     return share.upper is not None and any(
         is_rank_at(frame, one) and _is_quotient(frame, other) for one, other in _factors(frame, share.lower)
     )
+
+
+def cut_rows(frame: Frame, piece: cst.Subscript) -> cst.BaseExpression | None:
+    """The rows that are cut into as many pieces as there are ranks, of which each rank takes its own."""
+    match piece.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=index))] if is_rank_at(frame, index):
+            pieces = definition_of(frame, piece.value)
+        case _:
+            return None
+    if not isinstance(pieces, cst.Call) or last_name(pieces.func) not in CUTS:
+        return None
+    match pieces:
+        case cst.Call(args=[cst.Arg(value=rows, keyword=None), cst.Arg(value=count)]):
+            return rows if is_size(frame, count) else None
+        case cst.Call(func=cst.Attribute(value=rows), args=[cst.Arg(value=count)]):
+            return rows if is_size(frame, count) else None
+    return None
 
 
 def _is_for_workers(frame: Frame, start: cst.BaseExpression, step: cst.BaseExpression) -> bool:
