@@ -879,3 +879,47 @@ SHARED = "DistributedSampler(Episodes(files))\n"
 def test_files_that_all_ranks_find_are_drawn_as_well_as_other_rows(listed: str, is_reported: bool):
     picked = "files = [found[i] for i in order[: int(0.9 * len(found))]]\n" if "order" in listed else ""
     assert is_found(script(FILES, listed, picked, SHARED)) is is_reported
+
+
+DATA_MODULE = """\
+import lightning as L
+from torch.utils.data import DataLoader, random_split
+
+
+class Data(L.LightningDataModule):
+    def setup(self, stage=None):
+        self.train, self.val = random_split(rows(), [0.9, 0.1])
+
+    def train_dataloader(self):
+        return self.loader(self.train)
+
+    def loader(self, rows):
+        return DataLoader(rows, shuffle=True)
+"""
+FITS = """\
+import lightning as L
+from data import Data
+
+{}
+trainer = L.Trainer(devices=4, strategy="ddp")
+trainer.fit(model(), datamodule=Data())
+"""
+
+
+@pytest.mark.parametrize(
+    ("fits", "expected"),
+    [
+        (FITS.format(""), [("data.py", 7)]),
+        (FITS.format("L.seed_everything(1)"), []),
+        (FITS.format("").replace('devices=4, strategy="ddp"', "devices=1"), []),
+        (FITS.format("").replace("trainer.fit", "print"), []),
+        (FITS.format("").replace('strategy="ddp"', 'strategy="ddp", use_distributed_sampler=False'), []),
+    ],
+)
+def test_a_data_module_of_another_file_draws_for_the_program_that_fits_it(
+    fits: str, expected: list[tuple[str, int]], tmp_path: Path
+):
+    (tmp_path / "data.py").write_text(DATA_MODULE)
+    (tmp_path / "train.py").write_text(fits)
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL015",)))
+    assert [(Path(each.path).name, each.start.line) for each in findings] == expected

@@ -3,7 +3,7 @@
 ## What it does
 Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of
 the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare` or to `fit` of
-Lightning's trainer with several processes (from a data module in the same file, too), a `DistributedSampler` samples
+Lightning's trainer with several processes (from a data module, too), a `DistributedSampler` samples
 it, or each rank takes a part of it: every n-th row (`files[rank::world_size]`, also in a loop over
 `range(rank, len(files), world_size)` or in its turns, `i % world_size == rank`), a block of `len(files) // world_size`
 rows, one of `world_size` pieces (`order.chunk(world_size)[rank]`, `numpy.array_split`), a shard by its number (`shard`,

@@ -24,6 +24,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue, Project
 from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import assignments, innermost, last_name, of_class, resolved, self_attribute
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.data import drawn_shares
 from trl_lint.analysis.transfer.data.drawn_shares import emit_draws, note_called
 from trl_lint.analysis.transfer.data.draws import Draw, is_rank_local_seed
 from trl_lint.domain.kinds import class_name_of
@@ -90,6 +91,8 @@ class LightningFits(Observer["Frame"]):
                 emit_draws(frame, args.get(*each), node, _SHARED)
             for method in _called_in_fit(args):
                 note_called(frame, method)
+                if method.module is not frame.module:
+                    drawn_shares.note_fit(frame, method.module)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """A loader is made that Lightning asks a module, or its data, for: what it gives, each rank has a share of."""
@@ -104,9 +107,20 @@ def _note_seeded(frame: Frame, call: tuple[cst.Call, Arguments, Value] | None) -
 
 def _makes_loaders(frame: Frame) -> bool:
     """Whether Lightning asks a method for what it shares out."""
-    if frame.function is None or frame.function.name not in _MAKE_LOADERS or frame.cls is None:
+    if frame.function is None or frame.cls is None or not _is_asked(frame.cls, frame.function):
         return False
     return prepares_on_one(frame.cls.library_bases()) and not frame.module.mentions(SHARES_BY_HAND)
+
+
+def _is_asked(cls: ClassInfo, function: FunctionInfo) -> bool:
+    """Whether a method is one of those that Lightning asks for loaders, or one that these ask in turn."""
+    asked = (cls.find(name) for name in _MAKE_LOADERS)
+    return function.name in _MAKE_LOADERS or any(
+        self_attribute(call.func) == function.name
+        for method in asked
+        if method is not None
+        for call in of_class(method.node, cst.Call)
+    )
 
 
 def _called_in_fit(args: Arguments) -> Iterator[FunctionInfo]:

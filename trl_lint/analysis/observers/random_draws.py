@@ -23,7 +23,7 @@ from trl_lint.analysis.program.syntax import ancestors, callee_of, is_main_guard
 from trl_lint.analysis.state.event_trace import called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.dealt_rows import dealt
-from trl_lint.analysis.transfer.data.drawn_shares import Launched, Runners, emit_draws
+from trl_lint.analysis.transfer.data.drawn_shares import Fits, Launched, Runners, emit_draws
 from trl_lint.analysis.transfer.data.draws import Draw, Seeding, is_rank_local_seed
 from trl_lint.analysis.transfer.data.places_of_shares import cut_rows, dealt_in, is_rank
 from trl_lint.domain.constants import WORLD_SIZE
@@ -133,7 +133,10 @@ class RandomDraws(Observer["Frame"]):
             replace(event, is_apart=True) if isinstance(event, DatasetDrawn) and made.is_apart(event.draw) else event
             for event in events
             if not (is_alone and isinstance(event, DatasetDrawn) and event.needs_group)
-            if not isinstance(event, DatasetDrawn) or event.is_apart or made.is_unseeded(event.draw)
+            if not isinstance(event, DatasetDrawn)
+            or event.is_apart
+            or made.is_unseeded(event.draw)
+            or _is_unseeded_elsewhere(event)
         ]
 
 
@@ -288,6 +291,13 @@ def _has_no_group(program: EventTrace, imported: Iterable[Module]) -> bool:
     reached = (each.module for each in called_traces(program))
     files = {*imported, *(each for each in reached if each is not None)}
     return not any(STARTS_GROUP.search(READS_JOB.sub(b"", each.code.lower())) for each in files)
+
+
+def _is_unseeded_elsewhere(event: DatasetDrawn) -> bool:
+    """Whether a program of another file, which trains on what this one makes loaders of, has not seeded before."""
+    fits = event.module.notes.of(Fits).programs
+    traces = ((program.trace, imported(program)) for program, imported in fits.items())
+    return any(trace is not None and _made_by(trace, files).is_unseeded(event.draw) for trace, files in traces)
 
 
 class _MadeDraws:

@@ -6,7 +6,7 @@ them depend on this protocol only; `interprocedural.entry_points.Engine` impleme
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trl_lint.domain.kinds import LibraryName, ProjectName
@@ -61,6 +61,10 @@ class Interpreter(Protocol):
 
     def note_stored(self, *what: object) -> None:
         """Report that a run of a function has kept something that outlasts it, new or known: what, and where."""
+        ...
+
+    def imported(self, module: Module) -> Iterator[Module]:
+        """The files of the project that a module imports, once their bodies have been run."""
         ...
 
     # --- expressions and calls ---

@@ -18,7 +18,10 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.knowledge import heuristics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
 
@@ -41,6 +44,19 @@ class Runners:
 
     def __init__(self) -> None:
         self.runs: list[Launched] = []
+
+
+class Fits:
+    """The programs that train on what classes of a file make loaders of, each with what gives the files it imports."""
+
+    def __init__(self) -> None:
+        self.programs: dict[Module, Callable[[Module], Iterable[Module]]] = {}
+
+
+def note_fit(frame: Frame, module: Module) -> None:
+    """This program has a library call methods of a class in another file, which is known for itself by then."""
+    module.notes.of(Fits).programs[frame.module] = frame.engine.imported
+    frame.engine.note_stored("fits", module.path, frame.module.path)
 
 
 def note_called(frame: Frame, function: FunctionInfo) -> None:
