@@ -110,6 +110,16 @@ class MyTrainer(Trainer):
         reveal_shape(torch.stack((mask.sum(1), mask.sum(1)), dim=1))  # revealed: (same, same)
         reveal_shape(torch.cat([mask, mask], dim=1))  # revealed: (same, ragged)
         reveal_shape(torch.cat([mask.sum(1), mask.sum(1)]))  # revealed: (same)
+        kept = inputs["scores"][mask.bool()]
+        reveal_shape(torch.cat([kept.float()]))  # revealed: (ragged, ...)
+        reveal_shape(torch.cat([kept, torch.zeros(2, 4)]))  # revealed: (ragged, ...)
+        reveal_shape(torch.cat([kept, inputs["scores"][~mask.bool()]]))  # revealed: unknown
+        reveal_shape(torch.cat([kept, torch.zeros(9 - len(kept), 4)]))  # revealed: unknown
+        reveal_shape(torch.cat([kept, torch.zeros(9 - len(kept), 4)], dim=-1))  # revealed: unknown
+        collected = []
+        for _ in range(3):
+            collected.append(inputs["scores"][mask.bool()])
+        reveal_shape(torch.cat(collected))  # revealed: (ragged, ...)
         reveal_shape(torch.tensor(3.0))  # revealed: ()
         reveal_shape(torch.zeros(2, 3))  # revealed: (same, same)
         reveal_shape(torch.zeros_like(mask))  # revealed: (same, ragged)

@@ -317,10 +317,15 @@ def _concatenated(frame: Frame, args: Arguments) -> Shape | None:
     if items is None:
         return None
     found, length = elements(frame, items)
-    known = [shape for shape in found if shape is not None and not shape.open]
-    if not found or len(known) < len(found) or len({len(shape.dims) for shape in known}) != 1:
+    known = [shape for shape in found if shape is not None]
+    place = 0 if dim is None else dim.const
+    if not found or len(known) < len(found):
         return None
-    place = shapes.position(known[0], 0 if dim is None else dim.const)
+    if any(shape.open for shape in known):
+        return _concatenated_rows(known) if place == 0 and length is not RAGGED else None
+    if len({len(shape.dims) for shape in known}) != 1:
+        return None
+    place = shapes.position(known[0], place)
     if place is None:
         return None
     dims = []
@@ -334,6 +339,17 @@ def _concatenated(frame: Frame, args: Arguments) -> Shape | None:
             # All pieces have the same length in this dimension.
             dims.append(present.pop() if len(present) == 1 else UNKNOWN)
     return Shape(dims, next((shape.reason for shape in known if shape.is_ragged), PICKED_REASON))
+
+
+def _concatenated_rows(pieces: Sequence[Shape]) -> Shape | None:
+    """The shape of rows that are joined, some of them picked: `cat(kept)`; those of two may make up for each other.
+
+    cat([x[mask], x[~mask]])                     not known
+    cat([kept, zeros(longest - len(kept), 8)])   not known
+    """
+    firsts = [shape.dims[0] for shape in pieces if shape.dims]
+    is_picked = firsts.count(RAGGED) == 1 and firsts.count(SAME) == len(pieces) - 1
+    return Shape((RAGGED,), PICKED_REASON, open=True) if is_picked else None
 
 
 def padded_list(frame: Frame, args: Arguments, parameter: tuple[int, str]) -> Shape | None:
