@@ -34,6 +34,7 @@ from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.state.point_sequences import on_way_to
+from trl_lint.analysis.transfer.data.places_of_shares import is_of_own_rows
 from trl_lint.analysis.transfer.processes import (
     before_fits,
     before_group,
@@ -417,7 +418,7 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect) -> bool
         return effect.fails or effect.in_turn  # the ranks that come later do what has been done
     if wide_conditions.part_for_all_ranks(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
-    if any(unset_options.part_without_option(condition)):
+    if any(unset_options.part_without_option(condition)) or is_of_own_rows(frame, condition):
         return True
     if wide_conditions.depends_on_progress(frame, condition) or wide_conditions.is_of_rank_local_data(condition):
         return True

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assignments, last_name, of_class
+from trl_lint.analysis.program.syntax import assignments, innermost, last_name, of_class
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.python import PASS_ON
 from trl_lint.knowledge.sharding import CUTS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
     from trl_lint.domain.values import Value
 
 
@@ -125,6 +127,25 @@ def dealt_in(frame: Frame, loop: cst.For) -> Iterator[cst.BaseExpression]:
             turns = (each.test for each in loop.body.body if isinstance(each, cst.If))
             if any(is_turn_of_all(frame, each) for each in turns):
                 yield _passed_on(rows)
+
+
+def is_of_own_rows(frame: Frame, condition: Control) -> bool:
+    """Whether each rank gets somewhere for its own rows, in a loop over its share, in which the rows are its own.
+
+    for row in tqdm(rows[rank::size]): …
+    for i in range(rank, len(rows), size): …
+    for i, row in enumerate(rows): if i % size == rank: …      no: `i` is known to be the same on all ranks
+    """
+    place = place_of(condition)
+    loop = innermost(frame.root, place, cst.For) if place is not None else None
+    if loop is None or loop.iter is not place:
+        return False
+    match _passed_on(loop.iter):
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice() as share)]) as rows:
+            return is_share(frame, share, rows)
+        case cst.Call(func=cst.Name("range")):
+            return any(True for _ in dealt_in(frame, loop))
+    return False
 
 
 def _passed_on(iterable: cst.BaseExpression) -> cst.BaseExpression:
