@@ -467,3 +467,42 @@ def main(args):
 def test_a_function_that_makes_the_step(step, last, after, number):
     text = HEAD + UPDATES.replace("STEP", step).replace("LAST", last).replace("AFTER", after)
     assert len(findings(text)) == number
+
+
+BY_LOADER = """\
+def main(args):
+    accelerator = Accelerator()
+    loader = DataLoader(rows(), shuffle=True)
+    FIRST
+    each = math.ceil(len(loader) / args.accumulation)
+    schedule = get_linear_schedule_with_warmup(optimizer, 10, LENGTH)
+    LAST
+    schedule = accelerator.prepare(schedule)
+    for epoch in range(args.epochs):
+        for number, batch in enumerate(loader):
+            with accelerator.accumulate(model):
+                accelerator.backward(model(**batch).loss)
+                optimizer.step()
+                schedule.step()
+"""
+_PREPARES = "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)"
+
+
+@pytest.mark.parametrize(
+    ("first", "length", "last", "is_found"),
+    [
+        (_PREPARES, "args.epochs * each", "pass", True),
+        ("pass", "args.epochs * each", _PREPARES, False),
+        (_PREPARES, "args.epochs * each * accelerator.num_processes", "pass", False),
+        (_PREPARES, "args.epochs * len(loader)", "pass", False),  # accumulating may make up for it
+        (_PREPARES, "args.epochs * len(others)", "pass", False),
+    ],
+)
+def test_the_batches_of_a_prepared_loader_are_those_of_one_process(first: str, length: str, last: str, is_found: bool):
+    made = BY_LOADER.replace("FIRST", first).replace("LENGTH", length).replace("LAST", last)
+    found = findings("from torch.utils.data import DataLoader\n" + made)
+    assert len(found) == is_found
+    split = made.replace("Accelerator()", "Accelerator(split_batches=True)")
+    assert not findings("from torch.utils.data import DataLoader\n" + split)
+    outside = made.replace("        for number, batch in enumerate(loader):\n", "        for batch in other:\n")
+    assert not findings("from torch.utils.data import DataLoader\n" + outside)

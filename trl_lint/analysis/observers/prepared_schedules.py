@@ -12,6 +12,10 @@ Events of a program whose loop does `step += 1` and ends at `if step >= args.max
         return None                                                   one that may be constant
     schedule = accelerator.prepare(schedule_for(optimizer))
 
+    loader = accelerator.prepare(loader)
+    schedule = accelerator.prepare(CosineAnnealingLR(optimizer, epochs * len(loader)))
+    for batch in loader: schedule.step()                              SchedulePrepared: the batches of one process
+
 There is none with an Accelerator whose settings may leave a schedule one step at a time, or are not in sight.
 """
 
@@ -42,6 +46,7 @@ from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import (
     assignments,
     contexts_around,
+    innermost,
     last_name,
     names_in,
     of_class,
@@ -50,6 +55,7 @@ from trl_lint.analysis.program.syntax import (
     resolved,
 )
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.data.prepared_lengths import CountedBatches, counted_batches
 from trl_lint.domain.kinds import ProjectName
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
@@ -67,7 +73,8 @@ if TYPE_CHECKING:
 class Made(NamedTuple):
     """A schedule that is made: the numbers of its steps and of its warm-up, and in which code.
 
-    returned: whether a function returns it, which others may call as well.
+    returned: whether a function returns it, which others may call as well. counted: the loader of a process whose
+    batches the length counts.
     """
 
     place: ReadAt
@@ -76,6 +83,7 @@ class Made(NamedTuple):
     may_be_constant: bool
     accelerator: str
     returned: bool = False
+    counted: CountedBatches | None = None
 
 
 class Schedules:
@@ -101,6 +109,7 @@ class PreparedSchedules(Observer["Frame"]):
         option = _written(args, row.kind)
         place = ReadAt(frame.module.tree, frame.root, node)
         made = Made(place, length, _written(args, row.warmup), _may_be_constant(frame, option), frame.accelerator())
+        made = made._replace(counted=counted_batches(frame, length))
         frame.module.notes.of(Schedules).by_call[id(node)] = made
         frame.engine.note_stored(Schedules, frame.module, id(node))
 
@@ -249,8 +258,10 @@ def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> Cou
     tree = made.place.tree
     steps = given_steps(made.place, made.length)
     names = _names_of(tree, prepare, prepared)
-    if steps is None or not names:
+    if not names:
         return None
+    if steps is None:
+        return None if made.counted is None else _counted_by_loader(made, made.counted, prepare, names)
     for call in of_class(tree, cst.Call):
         if (
             isinstance(call.func, cst.Attribute)
@@ -263,6 +274,27 @@ def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> Cou
                 scaled = _to_scale(made, steps)
                 rest = (made.may_be_constant, prepare, call, _name_of_accelerator(made, prepare))
                 return CountedSchedule(made.length, steps, scaled, accumulates, *rest)
+    return None
+
+
+def _counted_by_loader(
+    made: Made, counted: CountedBatches, prepare: cst.Call, names: set[str]
+) -> CountedSchedule | None:
+    """The schedule, if its length counts the batches of the process, in a loop over which its step is called."""
+    tree, loader = made.place.tree, last_name(counted.loader)
+    if counts_processes(made.place, made.length):
+        return None
+    for call in of_class(tree, cst.Call):
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "step":
+            continue
+        if last_name(call.func.value) not in names:
+            continue
+        loop = innermost(tree, call, cst.For)
+        accumulates = ACCUMULATES in contexts_around(tree, call)
+        if loop is not None and loader in names_in(loop.iter) and (counted.is_divided or not accumulates):
+            steps = GivenSteps(frozenset({loader}))
+            rest = (made.may_be_constant, prepare, call, _name_of_accelerator(made, prepare))
+            return CountedSchedule(made.length, steps, _to_scale(made, steps), accumulates, *rest)
     return None
 
 
