@@ -461,3 +461,44 @@ def test_a_fix_leaves_files_as_they_are():
     text = filed(NET, WRAPPED, SAVE.replace("model.state", "model.module.state"), READ)
     assert SNIPPETS.mended(text) == text
     assert SNIPPETS.mended(text, unsafe=True) == text.replace("model.load_state", "model.module.load_state")
+
+
+KEEPS = """\
+class Training:
+    def __init__(self, net, out):
+        self.out, self.model, self.steps, self.best = out, DDP(net), 0, 0.0
+        self.optimizer = torch.optim.SGD(self.model.parameters())
+
+    def save(self, name):
+        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "steps": self.steps}
+        torch.save(state, self.out + name)
+
+    def load(self, path):
+        state = torch.load(path)
+        self.model.module.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        READS
+
+def main(net, start):
+    training = Training(net, "out/")
+    training.load(start)
+    training.save("last.pt")
+
+main(Net(), path())
+"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "is_found"),
+    [
+        ("self.steps = state['steps']", True),
+        ("self.steps, self.best = state['steps'], 1.0", True),
+        ("pass", False),  # two parts of any file may be called so
+        ("self.steps = state['epoch']", False),
+        ("self.steps = rename(state)['steps']", False),
+    ],
+)
+def test_several_parts_with_the_same_keys_tell_a_file_that_is_saved(reads: str, is_found: bool):
+    text = IMPORTS + KEEPS.replace("READS", reads)
+    assert len(SNIPPETS.findings(text)) == is_found
+    assert not SNIPPETS.findings(text.replace("self.model.state_dict", "self.model.module.state_dict"))

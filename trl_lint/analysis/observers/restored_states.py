@@ -8,7 +8,8 @@ Events of a script, on several processes, in which both loads are before `model 
     model.load_state_dict(torch.load("b.pt")["inner"])        none: these are those of the bare model
     torch.save({"inner": model.module.state_dict()}, "b.pt")
 
-A file is one that the program saves if the words that say where it is are the same, or if the program resumes from it.
+A file is one that the program saves if the words that say where it is are the same, if the program resumes from it, or
+if it takes several parts with the same keys out of it: `state["model"]`, `state["optimizer"]` and `state["epoch"]`.
 All that is saved in the source file under the same keys has to be of the same kind: with the prefix, or without it.
 """
 
@@ -22,7 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.checkpoint_events import StateLoaded
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.read_files import ReadPart, plain, read_part, words_of
+from trl_lint.analysis.program.idioms.read_files import ReadPart, keys_taken, plain, read_part, words_of
 from trl_lint.analysis.program.project.passed_arguments import parameter_for
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.analysis.state.callees import library_function_of
@@ -50,12 +51,14 @@ if TYPE_CHECKING:
 
 # How deep the dicts are nested that are saved.
 _DEEPEST = 2
+# Of how many parts the keys have to be the same: `model`, `optimizer` and `epoch` are those of a run that goes on.
+_PARTS_OF_FORM = 3
 
 
 class Saved(NamedTuple):
     """A state dict that is saved: under which keys of the file, where, and the words that say where the file is.
 
-    is_open: whether a caller may say where the file is.
+    is_open: whether a caller may say where the file is. beside: the keys of all that is saved in the file.
     """
 
     keys: tuple[str, ...]
@@ -63,6 +66,7 @@ class Saved(NamedTuple):
     at: Step
     words: frozenset[str]
     is_open: bool
+    beside: frozenset[str] = frozenset()
 
     @property
     def has_prefix(self) -> bool:
@@ -127,8 +131,10 @@ def _note_saved(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> 
     place, parameter = parameters[1]
     path = args.expression(parameter) or args.expression(place)
     words = frozenset[str]() if path is None else words_of(_scopes(frame, node), path)
+    cells = frame.memory.cells(value)
+    beside = frozenset(key for key in cells[0].entries if isinstance(key, str)) if len(cells) == 1 else frozenset[str]()
     for keys, state in _states_in(frame, value):
-        _note(frame, node, Saved(keys, state, frame.step(node, "it is saved here"), words, path is None))
+        _note(frame, node, Saved(keys, state, frame.step(node, "it is saved here"), words, path is None, beside))
 
 
 def _states_in(frame: Frame, value: Value, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StateDict]]:
@@ -198,8 +204,8 @@ def _completed(event: StateLoaded) -> StateLoaded | None:
     """A load with what is known of the file that is read; None if it is not known, or if the names fit."""
     if event.read is None:
         return event
-    saved = _saved_for(event.module, event.read)
     root = event.module.tree if event.function is None else event.function.node
+    saved = _saved_for(event.module, event.read, keys_taken(root, event.read.call))
     if saved is None or not have_other_names(root, event.function, event.node, event.model, saved.state):
         return None
     taken = taken_at(saved.state)
@@ -209,12 +215,12 @@ def _completed(event: StateLoaded) -> StateLoaded | None:
     return replace(event, state=state, taken=taken)
 
 
-def _saved_for(module: Module, read: ReadPart) -> Saved | None:
-    """What is saved to the file of which a part is read; None if it is not known."""
+def _saved_for(module: Module, read: ReadPart, taken: frozenset[str]) -> Saved | None:
+    """What is saved to the file of which a part is read; None if it is not known. taken: the keys of all parts."""
     alike = [each for each in module.notes.of(SavedStates).saved.values() if each.keys == read.keys]
     if len({each.has_prefix for each in alike}) != 1:
         return None
-    places = [each for each in alike if _is_same_file(each, read)]
+    places = [each for each in alike if _is_same_file(each, read) or _has_same_parts(each, taken)]
     return places[0] if places else None
 
 
@@ -222,6 +228,11 @@ def _is_same_file(saved: Saved, read: ReadPart) -> bool:
     if any(RESUMES.fits(plain(each)) for each in read.words):
         return True
     return saved.words == read.words if not read.keys else not saved.words.isdisjoint(read.words)
+
+
+def _has_same_parts(saved: Saved, taken: frozenset[str]) -> bool:
+    """Whether a file, wherever it is, has the form of one that is saved: by the keys of several of its parts."""
+    return len(taken) >= _PARTS_OF_FORM and taken <= saved.beside
 
 
 OBSERVER = RestoredStates()

@@ -81,6 +81,14 @@ def read_part(
     return None
 
 
+def keys_taken(root: cst.CSTNode, read: cst.Call) -> frozenset[str]:
+    """The keys of all parts that a function takes of what a call in it reads."""
+    names = {target.value for target, value in assignments(root) if value is read and isinstance(target, cst.Name)}
+    nodes: tuple[cst.CSTNode, ...] = (*of_class(root, cst.Subscript), *of_class(root, cst.Call))
+    parts = [part for part in map(_taken_from, nodes) if part is not None]
+    return frozenset(key for owner, key in parts if isinstance(owner, cst.Name) and owner.value in names)
+
+
 def _taken_from(node: cst.CSTNode) -> tuple[cst.BaseExpression, str] | None:
     """What an item is taken from, and its key: `state["model"]`, `state.pop("model")`."""
     match node:
@@ -116,6 +124,8 @@ def _is_read(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             return not is_changed and _taken_from(parent) is not None and _is_read(root, parent)
         case cst.Attribute(value=owner) if owner is node:
             return outer is not None and _taken_from(outer) is not None and _is_read(root, outer)
+        case cst.Element() if isinstance(outer, cst.Tuple):  # `step, best = state["step"], state["best"]`
+            return _is_read(root, outer)
     return isinstance(parent, _LEAVE_AS_IS)
 
 
