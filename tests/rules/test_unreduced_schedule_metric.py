@@ -89,3 +89,17 @@ def test_what_may_have_been_reduced_has_to_be_asked_for():
         "def average(value):\n    return value", "def helper(value):\n    dist.all_reduce(value)\n    return value"
     )
     assert not SNIPPETS.finding(reducing).by_default
+
+
+def test_a_metric_that_is_reduced_to_one_rank():
+    reduces = "total = torch.tensor(loss, device='cuda')\ndist.reduce(total, dst=0)\n"
+    finding = SNIPPETS.finding(program(reduces + "scheduler.step(total.item() / 2)\n"))
+    assert finding.message == (
+        "only one rank has the result of the reduction in `total.item() / 2`, and each rank lowers its learning rate "
+        "by it: on several GPUs the ranks train with different learning rates, and their models drift apart"
+    )
+    assert finding.by_default
+    sent = program(reduces + "dist.broadcast(total, src=0)\nscheduler.step(total.item())\n")
+    assert SNIPPETS.places(sent) == []
+    on_one = program(reduces + "if dist.get_rank() == 0:\n    scheduler.step(total.item())\n")
+    assert SNIPPETS.places(on_one) == []

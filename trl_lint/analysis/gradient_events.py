@@ -59,7 +59,7 @@ class GradientCut(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleStepped(Event):
-    """A schedule that goes by a metric is stepped with a `value` that is computed from this rank's own data."""
+    """A schedule that goes by a metric is stepped with a `value` of this rank's own data, or that one rank has."""
 
     mentions = (mentions.LIBRARIES, mentions.STEPS)
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Reports `scheduler.step(metric)` of a `ReduceLROnPlateau` with a metric that is computed from this rank's own data: the
-loss of a validation that each rank runs on its share, the training loss of its batches.
+loss of a validation that each rank runs on its share, the training loss of its batches; or with one that is reduced to
+one rank (`dist.reduce(loss, dst=0)`), as the others still have their own.
 
 ## Why is this bad?
 The schedule lowers the learning rate once the metric has not improved for some steps, and each process has a schedule
@@ -46,6 +47,8 @@ from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
 
+_OWN = "`{}` is computed from this rank's own data"
+
 
 class UnreducedScheduleMetric(Rule[ScheduleStepped]):
     code = "TRL028"
@@ -56,13 +59,15 @@ class UnreducedScheduleMetric(Rule[ScheduleStepped]):
     def check(self, event: ScheduleStepped) -> Iterator[Violation]:
         if event.module.one_process:
             return
-        in_doubt = _may_be_reduced(event)
+        is_of_one = event.value.rank.is_of_root
+        in_doubt = not is_of_one and _may_be_reduced(event)
         metric = shown_source(event.module, event.metric)
+        own = f"only one rank has the result of the reduction in `{metric}`" if is_of_one else _OWN.format(metric)
         yield Violation(
             event=event,
             message=(
-                f"`{metric}` is computed from this rank's own data, and each rank lowers its learning rate by it: on "
-                f"several GPUs the ranks train with different learning rates, and their models drift apart"
+                f"{own}, and each rank lowers its learning rate by it: on several GPUs the ranks train with different "
+                f"learning rates, and their models drift apart"
             ),
             provenance=event.value.provenance,
             help="reduce the metric over the ranks on all of them first, and pass the result",

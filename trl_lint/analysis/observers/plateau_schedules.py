@@ -4,6 +4,7 @@ Events of a program with `schedule = ReduceLROnPlateau(optimizer)`, whose `loss`
 
     schedule.step(loss)                               ScheduleStepped
     schedule.step(accelerator.reduce(loss, "mean"))   none: all ranks pass the same value
+    dist.reduce(loss, dst=0); schedule.step(loss)     ScheduleStepped, as only the first rank has the result
     cosine.step(epoch)                                none: other schedules count
     if main: schedule.step(loss)                      none: only one rank steps, which is no matter of the value
 """
@@ -37,7 +38,7 @@ class PlateauSchedules(Observer["Frame"]):
         value, passed = args.get(*METRIC_OF_STEP), args.node(*METRIC_OF_STEP)
         if value is None or passed is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
             return
-        if value.rank.differs and value.rank.is_of_own_data:
+        if (value.rank.differs and value.rank.is_of_own_data) or value.rank.is_of_root:
             frame.emit(ScheduleStepped, node, value=value, metric=passed.value)
 
 
