@@ -12,7 +12,7 @@ def follow(prompt):
 def serve(handle):
     dist.init_process_group("nccl")
     if dist.get_rank() != 0:
-        follow(torch.zeros(8))
+        follow(torch.zeros(8, device="cuda"))
     handle(8000)
 
 

@@ -55,7 +55,7 @@ from trl_lint.analysis.program.syntax import (
     resolved,
 )
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.data.prepared_lengths import CountedBatches, counted_batches
+from trl_lint.analysis.transfer.data.prepared_lengths import BatchesOfProcess, counted_batches
 from trl_lint.domain.kinds import ProjectName
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
@@ -83,7 +83,7 @@ class Made(NamedTuple):
     may_be_constant: bool
     accelerator: str
     returned: bool = False
-    counted: CountedBatches | None = None
+    counted: BatchesOfProcess | None = None
 
 
 class Schedules:
@@ -278,7 +278,7 @@ def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> Cou
 
 
 def _counted_by_loader(
-    made: Made, counted: CountedBatches, prepare: cst.Call, names: set[str]
+    made: Made, counted: BatchesOfProcess, prepare: cst.Call, names: set[str]
 ) -> CountedSchedule | None:
     """The schedule, if its length counts the batches of the process, in a loop over which its step is called."""
     tree, loader = made.place.tree, last_name(counted.loader)

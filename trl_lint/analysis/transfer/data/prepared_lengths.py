@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _DEPTH = 4
 
 
-class CountedBatches(NamedTuple):
+class BatchesOfProcess(NamedTuple):
     """The loader whose batches a number counts. is_divided: whether it counts several of them as one."""
 
     loader: cst.BaseExpression
     is_divided: bool
 
 
-def counted_batches(frame: Frame, number: cst.BaseExpression) -> CountedBatches | None:
+def counted_batches(frame: Frame, number: cst.BaseExpression) -> BatchesOfProcess | None:
     """The one loader, of which each rank has a share, whose batches a number counts; None if it counts others."""
     parts = list(_parts(frame.root, number, _DEPTH))
     calls = [each for part in parts for each in of_class(part, cst.Call)]
@@ -40,7 +40,7 @@ def counted_batches(frame: Frame, number: cst.BaseExpression) -> CountedBatches 
         return None
     operators = [each.operator for part in parts for each in of_class(part, cst.BinaryOperation)]
     is_divided = any(isinstance(each, (cst.Divide, cst.FloorDivide)) for each in operators)
-    return CountedBatches(measured[0], is_divided)
+    return BatchesOfProcess(measured[0], is_divided)
 
 
 def _parts(root: cst.CSTNode, number: cst.BaseExpression, depth: int) -> Iterator[cst.BaseExpression]:
