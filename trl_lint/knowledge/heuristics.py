@@ -654,7 +654,7 @@ SIMULATOR = Guess(
     group=MODELS,
     pattern=r"(?i)(?:^|_)(?:v?envs?|environments?|vec_?envs?|simulator)$",
     says="`step` and `reset` of an object outside the project with such a name simulate the actions, or begin with the "
-    "seed, that they are passed: if these are a rank's own, what they return is.",
+    "seed, that they are passed: if these are a rank's own, what they return is, and all that follows such a seed.",
     because="vwxyzjn/cleanrl, cleanrl/ppo_atari_multigpu.py: `envs.step(action.cpu().numpy())`; huggingface/lerobot, "
     "scripts/lerobot_eval.py: `env.step(action_numpy)`",
 )
