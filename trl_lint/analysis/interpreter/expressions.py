@@ -351,8 +351,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     test = own_tests.as_test(frame, node.test, evaluate(frame, node.test))
     known = truth(frame, test)
     saved, before = frame.memory.names, frame.memory.heap.copy() if test.rank.is_by_rank else None
-    results: list[Value] = []
-    ends = []
+    results, ends = list[Value](), list[dict[str, Value]]()
     start = middle = len(frame.sync_points)
     control = frame.memory.control
     tested = wrapping_tests.TestedAttributes(frame, node.test)
