@@ -37,11 +37,13 @@ def _run_in(frame: Frame, loop: cst.For | cst.While) -> Iterator[Value]:
         value = frame.memory.names.get(name.value, UNKNOWN)
         if value.kind is Kind.MODEL and not is_bound(loop, name):
             yield value
-    attributes = {self_attribute(each): each for each in of_class(loop.body, cst.Attribute)}
-    for path, node in attributes.items():
-        is_kept = bool(path) and (frame.cls is None or frame.cls.find(path) is None)  # a property may do anything
-        value = frame.engine.evaluate(frame, node) if is_kept else UNKNOWN
-        if value.kind is Kind.MODEL:
+    cls = frame.cls
+    if cls is None:
+        return
+    for name in sorted({self_attribute(each) for each in of_class(loop.body, cst.Attribute)}):
+        # A property may do anything. What only some ranks read in the loop does not count as read here.
+        value = frame.read_attribute(cls, name) if name and cls.find(name) is None else None
+        if value is not None and value.kind is Kind.MODEL:
             yield value
 
 
