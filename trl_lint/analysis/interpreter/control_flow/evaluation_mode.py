@@ -40,11 +40,11 @@ def _run_in(frame: Frame, loop: cst.For | cst.While) -> Iterator[Value]:
     cls = frame.cls
     if cls is None:
         return
-    for name in sorted({self_attribute(each) for each in of_class(loop.body, cst.Attribute)}):
+    for path in sorted({self_attribute(each) for each in of_class(loop.body, cst.Attribute)} - {""}):
         # A property may do anything. What only some ranks read in the loop does not count as read here.
-        value = frame.read_attribute(cls, name) if name and cls.find(name) is None else None
-        if value is not None and value.kind is Kind.MODEL:
-            yield value
+        kept = frame.read_attribute(cls, path) if cls.find(path) is None else None
+        if kept is not None and kept.kind is Kind.MODEL:
+            yield kept
 
 
 def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
