@@ -40,13 +40,16 @@ def _start(program: EventTrace, found: dict[int, Step | None]) -> Step | None:
 
 
 def _follow(program: EventTrace, start: Step, found: dict[int, Step | None], apart: dict[int, frozenset[int]]) -> None:
-    given = frozenset[str]() if program.module is None else command_options.given_to(program.module)
+    given = () if program.module is None else command_options.given_to(program.module)
     found[id(program)] = start
+    left: dict[int, frozenset[int]] = {}
     todo = deque([program])
     while todo:
         trace = todo.popleft()
         if trace.module is not None:
-            apart[id(trace)] = command_options.left_out(trace.module.tree, given)
+            key = id(trace.module)
+            left[key] = left[key] if key in left else command_options.left_out(trace.module, given)
+            apart[id(trace)] = left[key]
         alone = never_started(trace) | apart.get(id(trace), frozenset())
         for edge, summary in trace.calls.items():
             called = id(summary.trace)
