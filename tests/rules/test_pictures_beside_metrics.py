@@ -63,3 +63,19 @@ def test_only_pictures_are_kept(code: str, speaks: bool, loss: str):
     text = PROGRAM.format(code, loss)
     lines = [text.splitlines()[each.start.line - 1] for each in SNIPPETS.findings(text)]
     assert ["logger.log(" in each for each in lines] == [True] * speaks
+
+
+def test_a_picture_of_a_batch_is_this_ranks_own():
+    text = """\
+from accelerate import Accelerator
+from PIL import Image
+from torch.utils.data import DataLoader
+
+accelerator = Accelerator()
+for batch in accelerator.prepare(DataLoader(load())):
+    image = batch["image"]
+    if isinstance(image, Image.Image):
+        if image.mean() > 3:
+            accelerator.wait_for_everyone()
+"""
+    assert len(Snippets("TRL006").findings(text)) == 1

@@ -221,6 +221,8 @@ ROWS: tuple[Row, ...] = (
 
 # Classes of what is shown beside the metrics, of wandb, matplotlib, plotly and PIL: none is a number, or has some.
 PICTURES = frozenset({"Audio", "Figure", "Html", "Image", "Plotly", "Table", "Video"})
+# Of these, what a batch may hold as well, of PIL and pyarrow: this rank's own.
+IN_ROWS = frozenset({"Audio", "Image", "Table", "Video"})
 
 # The first parameter of a sink for one metric: its name.
 TAGS = ("key", "main_tag", "name", "tag")

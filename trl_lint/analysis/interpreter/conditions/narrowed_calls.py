@@ -27,7 +27,7 @@ from trl_lint.domain.ranks import SAME, State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, library
 from trl_lint.knowledge.lightning import is_told_by_test
-from trl_lint.knowledge.loggers import PICTURES
+from trl_lint.knowledge.loggers import IN_ROWS, PICTURES
 from trl_lint.knowledge.models import MODEL_CLASSES, WRAPPER_CLASSES
 from trl_lint.knowledge.schema import SOME_MODEL
 
@@ -117,7 +117,8 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
     """classes: the unqualified names of its classes; None if the test does not ask for the class."""
     if classes is not None and datasets.is_dataset(value):
         return data_sets.narrowed(value, classes)
-    if classes and PICTURES.issuperset(classes) and value.kind in _SHOWN:
+    of_rows = value.kind is Kind.BATCH and IN_ROWS.issuperset(classes or ())
+    if classes and PICTURES.issuperset(classes) and value.kind in _SHOWN and not of_rows:
         return value.replace(rank=SAME)  # no metric; after the branch, the fact of what else it may be is left
     if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
         differs = value.rank.state not in (State.SAME, State.UNKNOWN)
