@@ -102,3 +102,17 @@ def on_one_where_others_are_left(rows):
         dist.destroy_process_group()
     if rank == 0:
         evaluate(rows)  # expect: TRL006
+
+
+def on_one_beside_another_group(rows, halves):
+    rank, _ = start()
+    dist.destroy_process_group(halves)
+    if rank == 0:
+        evaluate(rows)  # expect: TRL006
+
+
+def on_one_after_the_group_by_its_name(rows):
+    rank, _ = start()
+    dist.destroy_process_group(dist.group.WORLD)
+    if rank == 0:
+        evaluate(rows)

@@ -22,7 +22,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     ifs_around,
     outcomes_of_parts,
 )
-from trl_lint.analysis.program.syntax import LOOPS, ancestors, last_name, names_in, of_class, precedes
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, is_literal_none, last_name, names_in, of_class, precedes
 from trl_lint.analysis.transfer.processes.before_group import (
     ELSEWHERE,
     MAY_START,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _STARTS = MAY_START - END_GROUP
 _ASKED = rb"\b(?:%b)\b" % b"|".join(each.encode() for each in sorted(ASK_FOR_GROUP))
+_WORLD = "WORLD"
 # How many calls lead from a function to the end of the group.
 _DEPTH = 2
 
@@ -95,12 +96,18 @@ def _is_where_a_group_is(branch: cst.If) -> bool:
 
 def _ends(frame: Frame, call: cst.Call) -> bool:
     """Whether a call ends the group, itself or in the function that it runs."""
-    if last_name(call.func) in END_GROUP:
+    if _ends_itself(call):
         return True
     function = function_called(frame, frame.module, call, in_frame=True)
-    ends = () if function is None else [each for each in calls_in(function.node) if last_name(each.func) in END_GROUP]
+    ends = () if function is None else [each for each in calls_in(function.node) if _ends_itself(each)]
     root = None if function is None else function.node
     return root is not None and any(_is_reached(root, each) and not _may_leave(root, each) for each in ends)
+
+
+def _ends_itself(call: cst.Call) -> bool:
+    """Whether a call ends the group of all processes, not one beside it: `destroy_process_group(halves)`."""
+    given = [each.value for each in call.args if not is_literal_none(each.value)]
+    return last_name(call.func) in END_GROUP and all(last_name(each) == _WORLD for each in given)
 
 
 def _may_leave(root: cst.CSTNode, end: cst.CSTNode) -> bool:
