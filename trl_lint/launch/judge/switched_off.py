@@ -49,8 +49,8 @@ def switches_group_off(data: bytes, running: bytes, may_start_group: Callable[[b
 
     running: see `running_code`. may_start_group: whether code may start one.
     """
-    if running == data or _STARTS.search(data) is None:
-        return False
+    if running == data or _STARTS.search(_without_unnamed(data)) is None:
+        return False  # what only other files call is not switched off
     called = _without_unnamed(running)
     return _STARTS.search(called) is None and not may_start_group(called)
 
