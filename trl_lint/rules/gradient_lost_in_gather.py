@@ -68,7 +68,7 @@ class GradientLostInGather(Rule[GradientCut]):
         if event.module.one_process or event.loss is None:
             return
         gathered = shown_source(event.module, event.argument)
-        rest = "trains nothing" if event.whole else "does not train what they come from"
+        rest = "trains nothing" if event.whole else "has no gradient through them"
         yield Violation(
             event=event,
             message=(
