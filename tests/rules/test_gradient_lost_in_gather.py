@@ -191,6 +191,42 @@ def test_losses_that_a_library_trains_with():
     assert SNIPPETS.findings(PROGRAM + "        pass\n" + LOSS.format(rows="output.pooler_output")) == []
 
 
+RETURNED = """\
+
+class Dicts(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 4)
+
+    def training_step(self, batch, index):
+        features = self.net(batch["x"])
+        rows = self.all_gather(features)
+        own, other = apart(features), apart(rows)
+        {lines}
+
+class Tuples(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        output = model(**inputs)
+        rows = self.accelerator.gather(output.logits)
+        return {pair}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "pair", "expected"),
+    [
+        ('return {"loss": own, "rows": rows}', "(output.loss, rows)", 0),
+        ('return {"loss": own, "rows": rows}', "(apart(rows), rows)", 1),
+        ('return {"loss": other, "rows": rows}', "(output.loss, {'rows': rows})", 1),
+        ('out = {"loss": own}; out["rows"] = rows; return out', "(output.loss, rows)", 0),
+        ('out = {"rows": rows}; out["loss"] = other; return out', "(apart(rows), rows)", 2),
+    ],
+)
+def test_only_the_loss_of_what_is_returned_is_trained_with(lines, pair, expected):
+    text = PROGRAM + "        pass\n" + RETURNED.replace("{lines}", lines).replace("{pair}", pair)
+    assert len(SNIPPETS.findings(text)) == expected
+
+
 def test_one_process_and_tests_are_left_out():
     one = program("loss = apart(accelerator.gather(images))").replace("Accelerator()", "Accelerator(cpu=True)")
     assert len(SNIPPETS.findings(one)) == 1  # several processes may be on the CPU

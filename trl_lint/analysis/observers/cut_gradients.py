@@ -20,6 +20,7 @@ import libcst as cst
 from trl_lint.analysis.gradient_events import GradientCut
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge.schema import BACKWARD, Function
 from trl_lint.knowledge.transformers import LOSSES
 
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Collective, Row
+
+
+# The entry of a dict of results that a library trains with.
+_LOSS = "loss"
 
 
 class Cut(NamedTuple):
@@ -78,14 +83,21 @@ class CutGradients(Observer["Frame"]):
         is_loss = function is not None and function.name in LOSSES and cls is not None and any(cls.library_bases())
         if not is_loss or not isinstance(statement, cst.Return) or statement.value is None:
             return
-        returned = frame.value_of(statement.value)
-        parts = [*returned.items[:1], *(part for part in frame.memory.contents(returned) or ())]
-        for each in (returned, *parts):
+        for each in _losses_in(frame, frame.value_of(statement.value)):
             _note(frame, each, statement)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """The collectives from whose results a loss is computed, wherever that is."""
         return [found for each in events if (found := _with_loss(each)) is not None]
+
+
+def _losses_in(frame: Frame, returned: Value) -> list[Value]:
+    """What a library trains with, of `loss`, `(loss, outputs)` or `{"loss": loss, "features": features}`."""
+    if returned.kind is Kind.TUPLE:
+        return [*returned.items[:1]]
+    if returned.kind is Kind.CONTAINER:
+        return [each for cell in frame.memory.cells(returned) if (each := cell.entries.get(_LOSS)) is not None]
+    return [returned]
 
 
 def _with_loss(event: Event) -> Event | None:
