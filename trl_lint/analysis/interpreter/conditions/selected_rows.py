@@ -29,7 +29,7 @@ def has_selected_some(frame: Frame, test: cst.CSTNode) -> bool:
         case cst.Name(rows):
             selected = _selection_of(frame.root, test, rows)
             return selected is not None and any(
-                _is_without(branch.test, selected) and not _is_assigned(frame.root, selected, branch, test)
+                _is_without(frame.root, branch.test, selected) and not _is_assigned(frame.root, selected, branch, test)
                 for branch in exits_before(frame.root, test)
             )
     return False
@@ -58,28 +58,44 @@ def _targets_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.BaseEx
             yield from (target.target for each in assigned for target in each.targets)
 
 
-def _is_without(test: cst.BaseExpression, mask: str) -> bool:
+def _is_without(root: cst.CSTNode, test: cst.BaseExpression, mask: str) -> bool:
     """Whether a test holds if a mask, or a list of indices, selects nothing."""
     match test:
         case cst.UnaryOperation(operator=cst.Not(), expression=count):
-            return _counts(count, mask)
+            return _counts(root, count, mask)
         case cst.Comparison(left=count, comparisons=[cst.ComparisonTarget(operator, cst.Integer(value))]):
-            return (type(operator), value) in _IS_ZERO and _counts(count, mask)
+            return (type(operator), value) in _IS_ZERO and _counts(root, count, mask)
         case cst.BooleanOperation(left=left, operator=cst.Or(), right=right):
-            return _is_without(left, mask) or _is_without(right, mask)
+            return _is_without(root, left, mask) or _is_without(root, right, mask)
     return False
 
 
-def _counts(count: cst.BaseExpression, mask: str) -> bool:
+def _counts(root: cst.CSTNode, count: cst.BaseExpression, mask: str) -> bool:
     """Whether an expression counts what a mask selects: `mask.sum().item()`, `torch.any(mask)`, `len(indices)`."""
     sized = measured(count)
     if sized is not None:
-        return isinstance(sized, cst.Name) and sized.value == mask
+        return isinstance(sized, cst.Name) and sized.value == mask and not _is_compared(root, mask)
     match count:
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name)), args=args) if name in _COUNTS:
             given = args[0].value if len(args) == 1 else owner
-            return (isinstance(given, cst.Name) and given.value == mask) or _counts(given, mask)
+            return (isinstance(given, cst.Name) and given.value == mask) or _counts(root, given, mask)
     return False
+
+
+def _is_compared(root: cst.CSTNode, name: str) -> bool:
+    """Whether a name is bound to a comparison, `labels >= 0`, which is as long as what it compares."""
+    bound = (value for target, value in assignments(root) if isinstance(target, cst.Name) and target.value == name)
+    return any(isinstance(part, cst.Comparison) for each in bound for part in (each, *_operands(each)))
+
+
+def _operands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What operators combine: `(labels >= 0) & (labels < 9)`, `~(labels < 0)`."""
+    match value:
+        case cst.BinaryOperation(left=left, right=right):
+            for each in (left, right):
+                yield from (each, *_operands(each))
+        case cst.UnaryOperation(expression=inner):
+            yield from (inner, *_operands(inner))
 
 
 def _is_assigned(root: cst.CSTNode, name: str, start: cst.CSTNode, end: cst.CSTNode) -> bool:
