@@ -76,11 +76,26 @@ def test_whatever_else_names_it_may_run_it(later, more, expected):
     assert by_default(CALL, later=later, more=more) == expected
 
 
+def test_a_base_may_call_it(tmp_path):
+    base = "class Base:\n    def run(self):\n        self._load()\n\n    def _load(self):\n        pass\n"
+    program = PROGRAM.format(call=CALL, definition=DEFINITION, later="pass")
+    for bases, expected in (("(Base)", [True]), ("", [False])):
+        text = "from base import Base\n" + program.replace("class Trainer", f"class Trainer{bases}")
+        texts = {tmp_path / "train.py": text.encode(), tmp_path / "base.py": base.encode()}
+        for path, written in texts.items():
+            path.write_bytes(written)
+        linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
+        linter.prepare(texts.items())
+        path = tmp_path / "train.py"
+        assert [each.by_default for each in linter.check(path, texts[path])] == expected
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
         ("class Other:\n    def _load(self):\n        pass\n", [False]),
         ("from train import Trainer\nTrainer(model, path)._load()\n", [True]),
+        ("class Heir(Trainer):\n    def _load(self, path):\n        super()._load()\n", [True]),
     ],
 )
 def test_other_files(code, expected, tmp_path):

@@ -32,7 +32,7 @@ def gets_refused_calls_only(project: Project, module: Module, node: cst.CSTNode)
     Another class may have a private method of the same name.
     """
     method = _method_around(module, node)
-    if method is None or method.decorators or method.name.startswith("__"):
+    if method is None or method.decorators or method.name.startswith("__") or _is_of_base(method):
         return False
     calls = _own_calls(module, method)
     if not calls or not all(_is_refused(method, each) for each in calls):
@@ -48,6 +48,11 @@ def _method_around(module: Module, node: cst.CSTNode) -> FunctionInfo | None:
         if cls is not None and isinstance(inner, cst.FunctionDef):
             return cls.methods.get(inner.name.value)
     return None
+
+
+def _is_of_base(method: FunctionInfo) -> bool:
+    """Whether a base has such a method as well: its own calls may run this one."""
+    return method.cls is not None and method.cls.find_above(method.name) is not None
 
 
 def _own_calls(module: Module, method: FunctionInfo) -> list[cst.Call]:
@@ -72,7 +77,8 @@ def _is_refused(method: FunctionInfo, call: cst.Call) -> bool:
 
 
 def _is_named(project: Project, path: Path, name: str) -> bool:
-    """Whether a file names a method, and not one of its own."""
+    """Whether a file names a method, and not one of its own, which may also be that of an heir and call it."""
     if not project.mentions(path, name) or not count_of(name, code := project.code(path)):
         return False
-    return not (name.startswith("_") and b"def %b(" % name.encode() in code)
+    is_own = name.startswith("_") and b"def %b(" % name.encode() in code
+    return not is_own or b").%b(" % name.encode() in code
