@@ -110,6 +110,12 @@ def test_the_values_of_options_decide_what_is_run(lines, expected, tmp_path):
     assert is_reported(tmp_path, lines, command) is expected
 
 
+def test_an_option_that_is_given_twice_may_have_either_value(tmp_path):
+    command = "torchrun --nproc_per_node 8 train.py --mode train --mode test\n"
+    for mode in ("train", "test"):
+        assert is_reported(tmp_path, f'if args.mode == "{mode}":\n        {SAVE}', command)
+
+
 def test_nothing_is_known_of_options_that_a_command_passes_on(tmp_path):
     command = 'torchrun --nproc_per_node 8 train.py "$@"\n'
     assert is_reported(tmp_path, SAVE, command)

@@ -14,6 +14,7 @@ Where the options of these commands are not known, nothing is known of either br
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,8 +46,13 @@ class _Branch(NamedTuple):
 
 
 def given_to(program: Module) -> tuple[Mapping[str, str], ...]:
-    """The options of each command that starts a program as several processes, with their values, if all are known."""
-    return tuple(dict(launch) for launch in program.engines().given_options.launches)
+    """The options of each command that starts a program as several processes, with their values, if all are known.
+
+    Of an option that is given twice the value is not known.
+    """
+    launches = program.engines().given_options.launches
+    counts = [(launch, Counter(name for name, _ in launch)) for launch in launches]
+    return tuple({name: value if count[name] == 1 else "" for name, value in launch} for launch, count in counts)
 
 
 def left_out(module: Module, commands: Collection[Mapping[str, str]]) -> frozenset[int]:
