@@ -33,6 +33,32 @@ def flags(model, loader, limit):
     reveal_rank(seen)  # revealed: same
 
 
+def counted_by_all(model, loader, limit):
+    model, loader = accelerator.prepare(model, loader)
+    step = shown = 0
+    first, usual, left = True, False, 0
+    for batch in loader:
+        loss = model(**batch).loss
+        if loss.isnan():
+            step += 1
+            first = usual = False
+            left = 1
+            continue
+        loss.backward()
+        step += 1
+        first, usual = False, True
+        left += 2
+    reveal_rank(step)  # revealed: same
+    reveal_rank(first)  # revealed: same
+    reveal_rank(usual)  # revealed: local(data)
+    while shown < limit:
+        if model(shown).loss.isnan():
+            shown = shown + 1
+            continue
+        shown = shown + 1
+    reveal_rank(shown)  # revealed: same
+
+
 def agreed(model, loader):
     model, loader = accelerator.prepare(model, loader)
     failed = False
@@ -57,5 +83,6 @@ def of_one_rank(rows):
 
 
 flags(torch.nn.Linear(2, 2), torch.utils.data.DataLoader(range(4)), 3)
+counted_by_all(torch.nn.Linear(2, 2), torch.utils.data.DataLoader(range(4)), 3)
 agreed(torch.nn.Linear(2, 2), torch.utils.data.DataLoader(range(4)))
 of_one_rank(range(4))

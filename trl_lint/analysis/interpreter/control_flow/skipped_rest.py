@@ -9,17 +9,20 @@ For example:
             continue                 these ranks skip the rest, and the others have `failed` as it was
         log(loss)
     if failed: dist.barrier()        `failed` differs between ranks
+
+What the rest of the iteration sets as well does not: `step += 1; continue` where the others count the step later.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
-from trl_lint.analysis.program.syntax import assigned_parts, below, innermost, of_class
+from trl_lint.analysis.program.syntax import assigned_parts, below, innermost, of_class, precedes
 from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -37,7 +40,12 @@ def merged(frame: Frame, outer: Control, end: Memory | None, loop: Loop) -> Memo
             continue
         leaving = _differing_around(frame.root, node, outer, memory.control)
         flags = _set_before(frame.root, node) if leaving else set()
-        apart = [name for name in flags if _are_apart(end.names.get(name), memory.names.get(name))]
+        of_all = _set_after(frame.root, node) if flags else set()
+        apart = [
+            name
+            for name in flags
+            if _are_apart(end.names.get(name), memory.names.get(name), is_set_by_all=name in of_all)
+        ]
         end = end.merge(memory)
         for name in apart:
             value = end.names[name]
@@ -66,13 +74,27 @@ def _set_before(root: cst.CSTNode, leaves: cst.Continue) -> set[str]:
     block = innermost(root, leaves, cst.IndentedBlock)
     if block is None:
         return set()
-    targets = [target for target, _ in assigned_parts(block)]
-    targets += (each.target for each in of_class(block, cst.AugAssign))
-    return {each.value for each in targets if isinstance(each, cst.Name)}
+    return {each.value for each in _targets_in(block)}
 
 
-def _are_apart(staying: Value | None, leaving: Value | None) -> bool:
-    """Whether both are values of the same on all ranks that have them, and may be others."""
+def _set_after(root: cst.CSTNode, leaves: cst.Continue) -> set[str]:
+    """The names that the rest of the iteration assigns, which ranks that stay run: both count the batch."""
+    loop = innermost(root, leaves, cst.For, cst.While)
+    return set() if loop is None else {each.value for each in _targets_in(loop.body) if precedes(root, leaves, each)}
+
+
+def _targets_in(code: cst.CSTNode) -> Iterator[cst.Name]:
+    yield from (target for target, _ in assigned_parts(code) if isinstance(target, cst.Name))
+    yield from (each.target for each in of_class(code, cst.AugAssign) if isinstance(each.target, cst.Name))
+
+
+def _are_apart(staying: Value | None, leaving: Value | None, *, is_set_by_all: bool) -> bool:
+    """Whether both are values of the same on all ranks that have them, and may be others.
+
+    is_set_by_all: those that stay have set it as well, perhaps to the same.
+    """
     if staying is None or leaving is None or staying.kind is not Kind.NUMBER or leaving.kind is not Kind.NUMBER:
         return False
-    return staying is not leaving and (staying.const is MISSING or staying.const != leaving.const)
+    if staying.const is MISSING or leaving.const is MISSING:
+        return staying is not leaving and not is_set_by_all
+    return bool(staying.const != leaving.const)
