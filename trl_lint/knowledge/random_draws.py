@@ -69,7 +69,9 @@ _NUMBERS = DrawRow(generator="numpy", gives="indices", module="np.random", recei
 DRAW_FRACTIONS = {
     **{f"numpy.random.{name}": _NUMBERS for name in ("rand", "random", "random_sample", "uniform")},
     **{f"random.{name}": DrawRow(generator="python", gives="indices") for name in ("random", "uniform")},
-    "torch.rand": DrawRow(generator="torch", gives="indices"),
+    "torch.rand": DrawRow(
+        generator="torch", gives="indices", seeds=((-1, "generator"),), keyword=_TORCH, needs="torch"
+    ),
 }
 
 # Classes whose method divides rows into parts, with whether they shuffle unless told otherwise: their parameters for

@@ -5,6 +5,7 @@ train, test = table[mask], table[~mask]              both: DRAWN
 [row for row in rows if random.random() < 0.8]       DRAWN
 table.sample(frac=0.8)                               DRAWN, of pandas
 table.sample(frac=0.8, random_state=0)               the same on all ranks
+rows[torch.rand(len(rows), generator=seeded) < 0.8]  the same
 table * np.random.rand(len(table))                   all rows, with numbers of this rank's own
 """
 
@@ -20,7 +21,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.transfer.data.draws import Draw, is_drawn
 from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import random_draws as table
 
 if TYPE_CHECKING:
@@ -56,6 +57,13 @@ def of_test(frame: Frame, test: cst.BaseExpression, *, of_one: bool = False) -> 
         case cst.Comparison(cst.Call() as call, [cst.ComparisonTarget()]):
             name = library_function_of(frame, call.func)
             row = table.DRAW_FRACTIONS.get(name)
-            if row is not None and is_drawn(frame, row, Arguments()):
+            if row is not None and is_drawn(frame, row, _seeds_in(frame, call, row)):
                 return Draw(frame, call, name, replace(row, receiver="") if of_one else row, Arguments())
     return None
+
+
+def _seeds_in(frame: Frame, call: cst.Call, row: table.DrawRow) -> Arguments:
+    """The arguments of a call that say what it draws with: `torch.rand(n, generator=generator)`."""
+    names = {name for _, name in row.seeds}
+    given = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
+    return Arguments((), {name: frame.known_value(given[name]) or UNKNOWN for name in names & given.keys()})

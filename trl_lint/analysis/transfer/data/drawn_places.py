@@ -35,7 +35,7 @@ def at_place(frame: Frame, node: cst.Subscript, item: Value) -> Value:
     index = frame.known_value(element.value) if isinstance(element, cst.Index) and len(node.slice) == 1 else None
     if index is None or not isinstance(element, cst.Index):
         return item
-    draw = drawn_masks.of_index(frame, element.value)
+    draw = drawn_masks.of_index(frame, element.value) if index.rank.differs else None
     if draw is not None:
         return _drawn(frame, item, draw)
     if index.rank != ranks.DRAWN and index.kind is not Kind.CONTAINER:
