@@ -3,6 +3,7 @@ import os
 
 import torch
 import torch.distributed as dist
+import wandb
 
 dist.init_process_group("nccl")
 rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -24,6 +25,11 @@ for number in range(rank, len(rows), world_size):
 for number, row in enumerate(rows):
     if number % world_size == rank:
         torch.save(row, f"rows/{number}.pt")
+
+for trial in rows[rank::world_size]:
+    wandb.init(project="trials", config=trial)  # a run for each of them
+    wandb.log({"rate": trial["rate"]})
+    wandb.finish()
 
 for number in range(rank):
     torch.save(number, "number.pt")

@@ -400,7 +400,7 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
         points = on_way_to(frame.root, frame.sync_points, node)
         control = control_after(control, (*frame.engine.earlier_points, *points))
     return all(
-        _lets_all_ranks_in(frame, each, effect)
+        _lets_all_ranks_in(frame, each, effect, on_disk)
         or wide_conditions.exits_for_other_reasons(each, control, node)
         or wide_conditions.is_done_either_way(each, effect, node)
         for each in control.conditions
@@ -413,13 +413,13 @@ def _is_locked(control: Control, effect: Effect) -> bool:
     return is_held and not (effect.fails or effect.in_turn)
 
 
-def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect) -> bool:
+def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect, on_disk: bool) -> bool:
     if isinstance(condition.provenance, OneByOne):
         return effect.fails or effect.in_turn  # the ranks that come later do what has been done
     if wide_conditions.part_for_all_ranks(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
-    if any(unset_options.part_without_option(condition)) or is_of_own_rows(frame, condition):
-        return True
+    if any(unset_options.part_without_option(condition)) or (on_disk and is_of_own_rows(frame, condition)):
+        return True  # a run of a tracker for each row is one for each trial
     if wide_conditions.depends_on_progress(frame, condition) or wide_conditions.is_of_rank_local_data(condition):
         return True
     if not effect.fails and wide_conditions.is_tried(condition):
