@@ -5,7 +5,7 @@
         hits += (model(x).argmax(-1) == y).sum()
 
 Not if another wrapped model of the loop is in training mode, nor if a backward pass follows before the next `.train()`:
-some train in evaluation mode, to keep the statistics of their layers.
+some train in evaluation mode, to keep the statistics of their layers. Nor if a function that it calls trains.
 """
 
 from __future__ import annotations
@@ -15,24 +15,32 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
-from trl_lint.analysis.program.syntax import of_class, precedes, self_attribute
+from trl_lint.analysis.program.syntax import assigned_parts, names_in, of_class, precedes, self_attribute
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import is_shared
 from trl_lint.domain.devices import EVALUATED
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 from trl_lint.knowledge.models import TRAINING_MODE
+from trl_lint.knowledge.torch import STEPS_OF_TRAINING
 
 
 def runs_evaluated(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop runs wrapped models, or what is inside them, and has all of them in evaluation mode."""
+    known = (*frame.memory.names.values(), *frame.memory.attributes.values())
+    if not any(each.device == EVALUATED for each in known):
+        return False
     models = [each for each in _run_in(frame, loop) if is_shared(each) or each.wrapping is Wrapping.UNWRAPPED]
     in_mode = bool(models) and all(each.device == EVALUATED for each in models)
-    return in_mode and not _is_trained(frame.root, loop)
+    return in_mode and not _is_trained(frame.root, loop) and not _calls_training(frame, loop)
 
 
 def _run_in(frame: Frame, loop: cst.For | cst.While) -> Iterator[Value]:
-    """The models that a loop calls or passes on, of those that it does not bind."""
+    """The models that a loop calls or passes on, of those that it does not bind.
+
+    What it assigns in `self`, as a sum, is not read ahead of it: a reading may bring in what others have left there.
+    """
     for name in {each.value: each for each in of_class(loop.body, cst.Name)}.values():
         value = frame.memory.names.get(name.value, UNKNOWN)
         if value.kind is Kind.MODEL and not is_bound(loop, name):
@@ -40,7 +48,10 @@ def _run_in(frame: Frame, loop: cst.For | cst.While) -> Iterator[Value]:
     cls = frame.cls
     if cls is None:
         return
-    for path in sorted({self_attribute(each) for each in of_class(loop.body, cst.Attribute)} - {""}):
+    assigned = {self_attribute(target) for target, _ in assigned_parts(loop.body)}
+    assigned |= {self_attribute(each.target) for each in of_class(loop.body, cst.AugAssign)}
+    paths = {self_attribute(each) for each in of_class(loop.body, cst.Attribute)} - assigned - {""}
+    for path in sorted(paths):
         # A property may do anything. What only some ranks read in the loop does not count as read here.
         kept = frame.read_attribute(cls, path) if cls.find(path) is None else None
         if kept is not None and kept.kind is Kind.MODEL:
@@ -58,3 +69,9 @@ def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
         if not precedes(root, call, loop):
             return True
     return False
+
+
+def _calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
+    """Whether a function that a loop calls trains: `loss = train_step(model, batch)`."""
+    called = (function_of(frame, each.func) for each in of_class(loop.body, cst.Call))
+    return any(each is not None and names_in(each.node) & STEPS_OF_TRAINING for each in called)
