@@ -10,5 +10,6 @@ from __future__ import annotations
 PLAYS = frozenset({"reset", "step"})
 # Those that give it a seed, the second one in releases of Gym before 0.26.
 SEEDS = frozenset({"reset", "seed"})
+RESETS, SEED = "reset", "seed"
 # Any class of them.
 SIMULATOR = "gymnasium.Env"

@@ -46,6 +46,42 @@ def learn_together(net, rank, steps):
             break
 
 
+def seeded_anew(net, rank, steps, seed):
+    policy = DDP(net)
+    env = gym.make("Hopper-v5")
+    env.reset(seed=7 + rank)
+    env.reset(seed=seed)
+    for _ in range(steps):
+        seen, _, ended, *_ = env.step(0)
+        policy(torch.as_tensor(seen)).mean().backward()
+        if ended:
+            break
+
+
+def seeded_anew_by_its_method(net, rank, steps):
+    policy = DDP(net)
+    env = gym.make("Hopper-v5")
+    env.seed(7 + rank)
+    env.seed(3)
+    for _ in range(steps):
+        seen, _, ended, *_ = env.step(0)
+        policy(torch.as_tensor(seen)).mean().backward()
+        if ended:
+            break
+
+
+def reset_without_a_seed(net, rank, steps):
+    policy = DDP(net)
+    env = gym.make("Hopper-v5")
+    env.reset(seed=7 + rank)
+    env.reset(seed=None)
+    for _ in range(steps):
+        seen, _, ended, *_ = env.step(0)
+        policy(torch.as_tensor(seen)).mean().backward()
+        if ended:
+            break  # expect: TRL006
+
+
 def learn_alike(net, steps):
     policy = DDP(net)
     env = gym.make("Hopper-v5")
@@ -63,4 +99,7 @@ def main(net, steps):
     learn(net, rank, steps)
     learn_until(net, rank, steps)
     learn_together(net, rank, steps)
+    seeded_anew(net, rank, steps, 3)
+    seeded_anew_by_its_method(net, rank, steps)
+    reset_without_a_seed(net, rank, steps)
     learn_alike(net, steps)

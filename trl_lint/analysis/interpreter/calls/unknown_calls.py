@@ -26,14 +26,14 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import BatchRole, BatchValue, LibraryInstance, library_name_of
+from trl_lint.domain.kinds import BatchRole, BatchValue, LibraryInstance, is_none, library_name_of
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE, INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
 from trl_lint.knowledge.models import GENERATES
-from trl_lint.knowledge.simulators import PLAYS, SEEDS, SIMULATOR
+from trl_lint.knowledge.simulators import PLAYS, RESETS, SEED, SEEDS, SIMULATOR
 
 
 def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
@@ -87,6 +87,7 @@ def _played(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return None
     found = loaded_result(frame, args)
     if found is None or found.provenance is None:
+        _forget_seed(frame, callee, args)
         return found or _of_own_seed(frame, callee)
     if Origin.DATA in found.rank.origins:
         return found
@@ -104,6 +105,19 @@ def _note_seed(frame: Frame, callee: cst.Attribute, drawn: Value) -> None:
     is_open = known is not None and (known.kind is Kind.UNKNOWN or library_name_of(known) == SIMULATOR)
     if is_open and callee.attr.value in SEEDS and Origin.RANK in drawn.rank.origins:
         frame.memory.names[name] = LibraryInstance(SIMULATOR, provenance=drawn.provenance)
+
+
+def _forget_seed(frame: Frame, callee: cst.Attribute, args: Arguments) -> None:
+    """From here on, what the simulator of a name gives is drawn with another seed, which may be the same on all ranks.
+
+    For example, `env.reset(seed=0)` before an evaluation.
+    """
+    place = -1 if callee.attr.value == RESETS else 0  # `env.seed(0)`
+    seed = args.get(place, SEED) if callee.attr.value in SEEDS else None
+    name = callee.value.value if isinstance(callee.value, cst.Name) else ""
+    known = frame.memory.names.get(name)
+    if seed is not None and not is_none(seed) and known is not None and library_name_of(known) == SIMULATOR:
+        frame.memory.names[name] = UNKNOWN
 
 
 def _of_own_seed(frame: Frame, callee: cst.Attribute) -> Value | None:
