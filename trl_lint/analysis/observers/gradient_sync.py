@@ -171,7 +171,12 @@ def _emit(
 ) -> None:
     if model.wrapping is Wrapping.UNWRAPPED and (
         _needs_no_wrapper(frame, node)
-        or is_without_wrapper(frame.root, node, [each.node for each in steps(model.provenance)])
+        or is_without_wrapper(
+            frame.root,
+            node,
+            [each.node for each in steps(model.provenance)],
+            None if frame.cls is None else frame.cls.node,
+        )
     ):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):

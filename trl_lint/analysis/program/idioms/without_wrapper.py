@@ -18,10 +18,18 @@ from trl_lint.analysis.program.idioms.literal_tests import outcome, tests_around
 from trl_lint.analysis.program.syntax import assignments, below, self_attribute
 
 
-def is_without_wrapper(root: cst.CSTNode, node: cst.CSTNode, wraps: Collection[cst.CSTNode]) -> bool:
-    """Whether a place is reached only where the name is None that a function (or module) gives to what these create."""
+def is_without_wrapper(
+    root: cst.CSTNode, node: cst.CSTNode, wraps: Collection[cst.CSTNode], cls: cst.ClassDef | None = None
+) -> bool:
+    """Whether a place is reached only where the name is None that a function (or module) gives to what these create.
+
+    cls: the class around it, which may do so in another method, for an attribute of `self`.
+    """
     tests = list(tests_around(root, node))
-    names = _names_of(root, {id(each) for each in wraps}) if tests else set()
+    created = {id(each) for each in wraps}
+    names = _names_of(root, created) if tests else set()
+    if tests and cls is not None:
+        names |= {name for name in _names_of(cls, created) if name.startswith("self.")}
     return any(
         outcome(test, {name: None}) is holds and outcome(test, {name: True}) is not holds
         for test, holds in tests
