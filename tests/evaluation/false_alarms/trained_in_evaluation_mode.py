@@ -19,7 +19,8 @@ def train_step(model, batch, optimizer):
     return loss
 
 
-def shown(model, batch):
+def shown(model, batch, step):
+    print(step)
     return model(batch).mean()
 
 
@@ -33,5 +34,5 @@ for batch in loader:
 print(f"loss {sum(losses) / len(losses)}")
 losses = []
 for batch in loader:
-    losses.append(shown(model, batch.cuda(rank)).item())
+    losses.append(shown(model, batch.cuda(rank), len(losses)).item())
 print(f"loss {sum(losses) / len(losses)}")  # expect: TRL003

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
-from trl_lint.analysis.program.syntax import assigned_parts, names_in, of_class, precedes, self_attribute
+from trl_lint.analysis.program.syntax import assigned_parts, last_name, of_class, precedes, self_attribute
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import is_shared
@@ -74,4 +74,5 @@ def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
 def _calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a function that a loop calls trains: `loss = train_step(model, batch)`."""
     called = (function_of(frame, each.func) for each in of_class(loop.body, cst.Call))
-    return any(each is not None and names_in(each.node) & STEPS_OF_TRAINING for each in called)
+    calls = (call for each in called if each is not None for call in of_class(each.node, cst.Call))
+    return any(last_name(call.func) in STEPS_OF_TRAINING for call in calls)
