@@ -11,6 +11,11 @@ For example:
         set_up(folder, to_file=True)      only this rank does what the flag asks for
     else:
         set_up(folder)
+
+    if rank == 0:
+        train(model, loader, after=[save])    `after` is empty on the others: only this rank calls `save`
+    else:
+        train(model, loader)
 """
 
 from __future__ import annotations
@@ -24,11 +29,15 @@ from trl_lint.analysis.interprocedural.binding import expression_of
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import ancestors, is_literal_none
+from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import absences
+from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import ContainerValue, IterableValue
+from trl_lint.domain.ranks import State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 
@@ -99,9 +108,8 @@ def entered_by_all(
     control = memory.control.without_conditions(frozenset(id(each.provenance) for each in of_branch))
     state = Memory(memory.names, memory.heap, memory.attributes, control)
     expressions = {name: expression_of(function, name, args, receiver) for name in names}
-    return {
-        name: _lacked_by_others(frame, value, node, expressions[name], other) for name, value in names.items()
-    }, state
+    given = {name: _lacked_by_others(frame, value, node, expressions[name], other) for name, value in names.items()}
+    return {name: _empty_on_others(frame, function, name, value, other.call) for name, value in given.items()}, state
 
 
 def _switches(function: FunctionInfo, call: cst.Call, other: cst.Call) -> bool:
@@ -129,3 +137,14 @@ def _lacked_by_others(
         return value
     absence = absences.in_branch(frame, other.branch, other.holds, node)
     return value if absence is None else value.replace(absence=absence)
+
+
+def _empty_on_others(frame: Frame, function: FunctionInfo, name: str, value: Value, other: cst.Call) -> Value:
+    """A list that is passed, which is empty on the ranks of the other branch if they pass an empty one, or none."""
+    parameter = next((each for each in function.parameters if each.name == name), None)
+    theirs = argument_for(function, other, name) or (None if parameter is None else parameter.default)
+    is_empty = isinstance(theirs, (cst.List, cst.Tuple)) and not theirs.elements
+    if not isinstance(value, ContainerValue) or not is_empty:
+        return value
+    element, length = containers.iterate(frame, value)
+    return IterableValue(value.rank, element, ranks.HELD_BY_RANK if length.state is State.SAME else length)
