@@ -38,9 +38,8 @@ def changed_in_place(frame: Frame, target: cst.CSTNode, before: Value) -> None:
             _put_back(frame, holder, key, _Change(before, after, frame.known_value(source)))
         case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("setdefault")), args=[first, *_]):
             _put_back(frame, holder, first.value, _Change(before, after, frame.known_value(source)))
-        case cst.Attribute(value=cst.Name()) if _is_read_only(
-            frame.root, source
-        ):  # not `model(x).loss`: it runs a model
+        case cst.Attribute(value=cst.Name()) if _is_read_only(frame.root, source):
+            # Not of `model(x).loss`, as that would run the model again.
             if frame.value_of(source).kind is Kind.TENSOR:
                 assignment.rebind(frame, source, after)
 
