@@ -92,6 +92,19 @@ class MyTrainer(Trainer):
 """
 
 
+def test_a_note_at_a_class_stays_when_a_method_of_it_is_typed_again_and_again():
+    """What `log` of a library class logs is noted at the class, whose node is another one after each change."""
+    path = FIXTURES / "unreduced_metric" / "broken_grpo.py"
+    text = path.read_text(encoding="utf-8")
+    linter, first = linted(path, text)
+    assert any("is logged here" in each.text for each in first[0][-1])
+    line = "        repeats = "
+    for typed in ("        prin\n", "        print\n", ""):
+        edited = text.replace(line, typed + line)
+        assert linter.update(path, edited.encode())
+        assert told(linter, path, edited) == linted(path, edited)[1]
+
+
 def test_what_changes_for_others_asks_for_a_new_analysis(tmp_path):
     path = tmp_path / "trainer.py"
     linter, _ = linted(path, TRAINER)

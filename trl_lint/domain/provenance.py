@@ -23,6 +23,8 @@ class SourceModule(Protocol):
     tree: Tree
     # The range of every node; None until one is needed.
     positions: Mapping[CSTNode, CodeRange] | None
+    # In an editor: what is now in the place of nodes of an earlier text, by the id of the node.
+    replaced: Mapping[int, CSTNode]
 
     @property
     def text(self) -> str: ...

@@ -50,7 +50,7 @@ class LiveLinter(Linter):
         if change is None:
             return False
         mentions, shown_before = module.remembered()
-        module.retype(source, change.tree)
+        module.retype(source, change.tree, change.replacements)
         project.trees[path] = (source, change.tree)
         if any(module.mentions(each) != was for each, was in mentions.items()):
             return False

@@ -65,7 +65,7 @@ def _without_doubt(rule: BaseRule, violations: Sequence[Violation]) -> Sequence[
 def positions(module: SourceModule) -> _Ranges:
     """The range of every node; computed only if something is reported."""
     if module.positions is None:
-        module.positions = Positions(module.tree, module.text)
+        module.positions = Positions(module.tree, module.text, module.replaced)
     return module.positions
 
 

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import libcst as cst
@@ -27,11 +27,15 @@ _Numbers = tuple[int, int, int, int]
 class Positions(Mapping[cst.CSTNode, CodeRange]):
     """The range of each node of a tree: lines counted from 1, columns from 0.
 
-    text: what the tree was parsed from. Without it, code is generated for the whole tree.
+    text: what the tree was parsed from. Without it, code is generated for the whole tree. replaced: by the id of a node
+    of an earlier tree, the node that is in its place.
     """
 
-    def __init__(self, tree: cst.Module, text: str = "") -> None:
+    def __init__(
+        self, tree: cst.Module, text: str = "", replaced: Mapping[int, cst.CSTNode] = MappingProxyType({})
+    ) -> None:
         self._tree = tree
+        self._replaced = replaced
         # Each statement ends with a line end where it is generated, also the last one of a text without it.
         self._text = text if not text or text.endswith(("\n", "\r")) else text + tree.default_newline
         self._numbers: dict[cst.CSTNode, _Numbers] = {}
@@ -39,7 +43,9 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
 
     def __getitem__(self, node: cst.CSTNode) -> CodeRange:
         if node not in self._numbers and not self._is_whole:
-            self._find(node)
+            self._find(node)  # or all of the tree, if it is not in it
+        if node not in self._numbers:
+            node = self._replaced.get(id(node), node)
         line, column, last, end = self._numbers[node]
         return CodeRange(CodePosition(line, column), CodePosition(last, end))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
 
@@ -33,6 +35,8 @@ class ImportSearch:
         self._spellings: dict[Path, tuple[str, ...]] = {}
         self._projects: dict[Path, tuple[Path, ...]] = {}
         self._tops: dict[Path, tuple[Path, tuple[str, ...]]] = {}
+        # Of the folders around one, which are called what: where they lie.
+        self._above: dict[Path, dict[str, list[Path]]] = {}
         self._installed: dict[tuple[Path, str], tuple[Path, ...]] = {}
         self._found: dict[tuple[str, Path, Sequence[str]], Path | None] = {}
 
@@ -83,17 +87,17 @@ class ImportSearch:
     def _search(self, dotted: str, path: Path, top: Path) -> Path | None:
         if not dotted:
             return None
-        relative = Path(*dotted.split("."))
-        near = (top, path.parent, *self._around(path, relative.parts[0]))
-        nearby = self._first_in(near, relative, path, top)
+        first, folder = dotted.partition(".")[0], path.parent
+        near = (top, folder, *self._around(folder, first))
+        nearby = self._first_in(near, dotted, path, top)
         if nearby is not None:
             return nearby
-        found = self._first_in((root for root in self.roots if root not in near), relative, path, top)
-        if found is None and self.roots and relative.parts[0] not in sys.stdlib_module_names:
-            bases = (*self._project_of(path.parent), *self._distributions(path.parent, relative.parts[0]))
-            return self._first_in(bases, relative, path, top)
+        found = self._first_in((root for root in self.roots if root not in near), dotted, path, top)
+        if found is None and self.roots and first not in sys.stdlib_module_names:
+            bases = (*self._project_of(folder), *self._distributions(folder, first))
+            return self._first_in(bases, dotted, path, top)
         # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
-        return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
+        return found and (self._first_in(takewhile(self._is_below_roots, top.parents), dotted, path, top) or found)
 
     def _project_of(self, folder: Path) -> tuple[Path, ...]:
         """The nearest folder around a file, below the first root, that declares what its code needs, if there is one.
@@ -141,7 +145,7 @@ class ImportSearch:
             return None
         around = (*takewhile(self._is_below_roots, path.parents), *self.roots)
         bases = (folder / each for each in added for folder in around)
-        return self._first_in(bases, Path(*dotted.split(".")), path, path.parent)
+        return self._first_in(bases, dotted, path, path.parent)
 
     def _search_renamed(self, dotted: str, path: Path, top: Path) -> Path | None:
         """The file in the outermost package around a file, if its folder has another name: `mylib` in `mylib-main/`.
@@ -149,34 +153,42 @@ class ImportSearch:
         So are folders called that GitHub packs, and those of a second checkout.
         """
         first, _, rest = dotted.partition(".")
-        folder = next((each for each in path.parents if each.parent == top), None)
-        if folder is None or not first or first == folder.name or first in sys.stdlib_module_names:
+        if not first or path.parent == top or first in sys.stdlib_module_names or _is_library(first):
             return None
-        if _is_library(first) or first not in _WORDS.split(folder.name) or not self.has_file(folder / "__init__.py"):
+        folder = next((each for each in path.parents if each.parent == top), None)
+        if folder is None or first == folder.name:
+            return None
+        if first not in _WORDS.split(folder.name) or not self.has_file(folder / "__init__.py"):
             return None
         inside = folder.joinpath(*rest.split(".")) if rest else folder
         candidates = (inside / "__init__.py", *((inside.with_suffix(".py"),) if rest else ()))
         return next((each for each in candidates if each != path and self.has_file(each)), None)
 
-    def _first_in(self, bases: Iterable[Path], relative: Path, path: Path, top: Path) -> Path | None:
+    def _first_in(self, bases: Iterable[Path], dotted: str, path: Path, top: Path) -> Path | None:
+        first, own = dotted.partition(".")[0], path.parent
         for base in dict.fromkeys(bases):
             # Inside a package, `import wandb` means the library even if a file of this name lies next to it. For a
             # script, its own folder comes first.
-            if base == path.parent != top and _is_library(relative.parts[0]):
+            if base == own != top and _is_library(first):
                 continue
-            if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
+            if base.name in INSTALLED and not self._is_in_project(base / first, path):
                 continue
-            for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
+            for relative in _files_of(dotted):
+                candidate = base / relative
                 if candidate != path and self.has_file(candidate):
                     return candidate
         return None
 
-    def _around(self, path: Path, package: str) -> Iterator[Path]:
-        """The parents of the folders of this name around a file, as a file usually imports from its own package.
+    def _around(self, folder: Path, package: str) -> Sequence[Path]:
+        """The parents of the folders of this name around one, as a file usually imports from its own package.
 
         A package may have no `__init__.py`, and its folder may lie somewhere below the roots.
         """
-        return (folder.parent for folder in takewhile(self._is_below_roots, path.parents) if folder.name == package)
+        if folder not in self._above:
+            above = self._above[folder] = defaultdict(list)
+            for each in takewhile(self._is_below_roots, (folder, *folder.parents)):
+                above[each.name].append(each.parent)
+        return self._above[folder].get(package, ())
 
     def _is_in_project(self, package: Path, importer: Path) -> bool:
         """Whether an installed package (or one-file module) contains the importer or a linted file."""
@@ -213,6 +225,13 @@ class ImportSearch:
                 known = folder, ()
             self._tops[folder] = known
         return known
+
+
+@lru_cache(maxsize=1024)
+def _files_of(dotted: str) -> tuple[str, str]:
+    """The files that a module may be in, from the folder of its top-level package."""
+    path = dotted.replace(".", "/")
+    return f"{path}/__init__.py", f"{path}.py"
 
 
 def _is_library(package: str) -> bool:

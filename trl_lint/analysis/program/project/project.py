@@ -61,6 +61,8 @@ class Module:
         self.gave_up = False  # its body is nested too deeply to be followed
         self.source: bytes | None = None
         self.positions: Mapping[cst.CSTNode, CodeRange] | None = None
+        # In an editor: the nodes around functions whose text has changed, by the id of the one before.
+        self.replaced: Mapping[int, cst.CSTNode] = {}
         self.written: Any = None
         self.starts = False  # whether it creates a trainer, an Accelerator or a process group
         self.surely_one_process = False  # see `one_process`
@@ -75,8 +77,13 @@ class Module:
         self._mentions: dict[bytes, bool] = {}
         self._shown: dict[Guess, bool] = {}
 
-    def retype(self, source: bytes, tree: cst.Module) -> None:
-        """Replace its text; everything derived from the old one is dropped, except its names."""
+    def retype(self, source: bytes, tree: cst.Module, replaced: Mapping[int, cst.CSTNode]) -> None:
+        """Replace its text; everything derived from the old one is dropped, except its names.
+
+        replaced: the nodes of the new tree in place of old ones, by the id of the old one.
+        """
+        later = {old: replaced.get(id(new), new) for old, new in self.replaced.items()}
+        self.replaced = {**later, **replaced}
         self.source, self.tree, self.positions, self.written = source, tree, None, None
         self._code = None
         self._mentions.clear()
