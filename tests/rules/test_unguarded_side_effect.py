@@ -1865,3 +1865,26 @@ def main(args):
     ]
     assert finding.help == "start the process group before the condition asks for it"
     assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_effects_of_one_kind_in_a_branch_are_one_finding():
+    """One test of the rank does for all of them; for others, and for the next branch, it takes another one."""
+    body = """\
+        if args.keep:
+            torch.save(loss, "loss.pt")
+            print(loss)
+            torch.save(batch, "batch.pt")
+            os.remove("old.pt")
+        else:
+            torch.save(batch, "other.pt")
+    """
+    assert [len(each.also) for each in SNIPPETS.findings(IMPORTS + loop(body))] == [1, 0, 0]
+
+
+def test_effects_in_the_body_of_a_function_are_findings_of_their_own():
+    body = """\
+        def train(self):
+            torch.save(self.state, "state.pt")
+            torch.save(self.args, "args.pt")
+    """
+    assert [len(each.also) for each in SNIPPETS.findings(IMPORTS + trainer(body))] == [0, 0]

@@ -17,6 +17,8 @@ Reports effects on shared things that all processes of a distributed run perform
   and `experiment.config.update` and `experiment.summary[…] = …` of Lightning's `WandbLogger` among them;
 - printing a table.
 
+Effects of one kind in the same branch or loop are one finding: one test of the rank around them does for all.
+
 ## Why is this bad?
 Ranks that write one file at the same time leave a mixture, or fail. The second `os.makedirs` raises. A tracker that is
 only started on the main process raises on the others; one that is started everywhere gets every table once per rank.
@@ -113,7 +115,7 @@ one per rank. Neither is in the default set. Nor is a file that they write only 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.domain.provenance import StartedLater
@@ -149,6 +151,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
             help=_OWN if event.own else _help(event),
             consequence=_consequence(event),
             by_default=None if _is_worth_a_look(event) else False,
+            cause=_shared_block(event),
         )
 
 
@@ -163,6 +166,21 @@ def _is_worth_a_look(event: SideEffect) -> bool:
     if event.early and not event.module.engines().at_once:
         return False
     return not event.by_clock and event.effect != APPENDED
+
+
+def _shared_block(event: SideEffect) -> Hashable:
+    """What it shares with effects of its kind in the same branch or loop: one test of the rank around it does for all.
+
+    None in the body of a function, which may be long.
+    """
+    from libcst import FunctionDef, IndentedBlock
+
+    from trl_lint.analysis.program.syntax import inwards
+
+    blocks = [each for each in inwards(event.module.tree, event.node) if isinstance(each[1], IndentedBlock)]
+    if not blocks or isinstance(blocks[-1][0], FunctionDef):
+        return None
+    return id(blocks[-1][1]), event.effect, event.own, event.where
 
 
 def _outcome(event: SideEffect) -> str:
