@@ -573,6 +573,62 @@ def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, 
     assert bool(findings_in(tmp_path, files, "run.py")) is is_told
 
 
+MAKES = """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def make(args):
+    model = torch.nn.Linear(8, 2).cuda()
+    if args.ddp:
+        rank = int(os.environ["LOCAL_RANK"])
+        model = DDP(model, device_ids=[rank])
+    return model
+"""
+FITS = """
+import torch
+from models import make
+{}
+def fit(args, loader, optimizer):
+    model = make(args)
+    for batch in loader:
+        model(batch["x"]).mean().backward()
+        optimizer.step()
+    torch.save(model.state_dict(), "model.pt")
+
+if __name__ == "__main__":
+    fit(parser().parse_args(), [], None)
+"""
+STARTS_ITSELF = FITS.format("import torch.distributed as dist\ndist.init_process_group('nccl')")
+OPTIONS = "import argparse\ndef parser():\n    found = argparse.ArgumentParser()\n    found.add_argument({})\n"
+RANK_OPTION = OPTIONS.format("'--local_rank', type=int")
+
+
+@pytest.mark.parametrize(
+    ("files", "line", "is_told"),
+    [
+        ({"train.py": STARTS_ITSELF}, "", False),
+        ({"train.py": STARTS_ITSELF, "run.sh": "python fit.py --num_gpu ${GPUS} &\n"}, "", False),
+        (
+            {"train.py": "from options import parser\n" + STARTS_ITSELF, "options.py": RANK_OPTION},
+            "from options import parser",
+            False,
+        ),
+        ({"train.py": f"from fit import fit\nfrom begin import start\n{MAIN}", "begin.py": BEGIN}, "", True),
+        ({"train.py": STARTS_ITSELF, "options.py": RANK_OPTION}, "from options import parser", True),
+        ({"train.py": STARTS_ITSELF, "run.sh": "torchrun --nproc_per_node 8 fit.py\n"}, "", True),
+        ({"train.py": STARTS_ITSELF, "begin.py": BEGIN}, "from begin import start", True),
+        ({"train.py": STARTS_ITSELF}, "from accelerate import PartialState", True),
+        ({"train.py": STARTS_ITSELF}, "import os\nos.environ['WORLD_SIZE'] = '2'", True),
+        ({"begin.py": BEGIN}, "", True),  # no program shows that it is for another one
+        ({}, "", True),
+    ],
+)
+def test_a_wrapper_in_a_helper_is_for_the_programs_that_start_the_group(files, line, is_told, tmp_path):
+    files = {"models.py": MAKES, "fit.py": FITS.format(line), **files}
+    assert bool(findings_in(tmp_path, files, "fit.py")) is is_told
+
+
 SHARDS = """
 import torch
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP

@@ -113,6 +113,8 @@ ASKS_FOR_GROUP = re.compile(rb"\b%b\b" % ASKING_FOR_GROUP)
 # distributed/fsdp/_init_utils.py `_init_process_group_state`, _fully_shard/_fsdp_init.py).
 NEEDING_GROUP = (b"FullyShardedDataParallel(", b"FSDP(")  # searching for them is many times faster
 NEEDS_GROUP = re.compile(rb"(?<!class )(?<!\w)(?:%b)" % b"|".join(map(re.escape, NEEDING_GROUP)))
+# The wrapper that raises, too, and is often made on an option only (torch: nn/parallel/distributed.py `__init__`).
+WRAPS_IN_DDP = re.compile(rb"(?<!class )(?<!\w)(?:DDP|DistributedDataParallel)\(")
 # Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts.
 # DistributedDataParallel starts none, and fails without one; so does FSDP, whose name is also an argument of Trainer.
 # Each of these begins with a letter, or a dot: otherwise the expression is three times as slow.
@@ -132,6 +134,8 @@ READS_JOB = re.compile(
     rb"(?:environ\[|environ\.get\(|getenv\()[\"'](?:local_rank|world_size)[\"'](?!\]\s*=[^=])"
     rb"|[\"'](?:local_rank|world_size)[\"']\s+(?:not\s+)?in\b"
 )
+# An option by which a launcher tells a program which of its processes it is; code that other programs use declares it.
+TOLD_RANK = re.compile(rb"[\"']--(?:local[_-]rank|world[_-]size)[\"']")
 
 _LAUNCH = "accelerate: commands/launch.py"
 _PLUGINS = "accelerate: utils/dataclasses.py"

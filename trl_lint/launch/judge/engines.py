@@ -32,6 +32,7 @@ from trl_lint.knowledge.engines import (
     STARTS_GROUP,
     TRAINING,
     TRAINS_ON_SEVERAL,
+    WRAPS_IN_DDP,
     Sign,
 )
 from trl_lint.launch.judge.one_gpu import one_gpu_variables
@@ -84,6 +85,7 @@ class FileEngines:
         one_process: Whether Accelerate's settings in it are for one process, None if it has none.
         names: The DeepSpeed settings files that Accelerate's settings name.
         group: What code does about process groups.
+        wraps: Whether code wraps a model in DistributedDataParallel, which raises where there is no group.
         built: The unqualified names of the modules whose classes settings have hydra build.
         trains: Whether code trains.
         own_stage: How code that starts DeepSpeed chooses its stage.
@@ -102,6 +104,7 @@ class FileEngines:
     one_process: bool | None = None
     names: frozenset[str] = frozenset()
     group: Group = Group.NONE
+    wraps: bool = False
     built: frozenset[str] = frozenset()
     trains: bool = False
     own_stage: OwnStage = OwnStage.NONE
@@ -113,7 +116,7 @@ class FileEngines:
     @property
     def is_silent(self) -> bool:
         """Whether it shows nothing about how anything is run."""
-        return replace(self, program=False, group=Group.NONE, trains=False) == _NOTHING
+        return replace(self, program=False, group=Group.NONE, wraps=False, trains=False) == _NOTHING
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -155,7 +158,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         shown = FileEngines(_in_order(engines), launches, program, bare | more_bare, spawns, ranks)
         behind = spawn_options(running) if ranks else frozenset[str]()
         shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
-        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off)
+        wraps = WRAPS_IN_DDP.search(data) is not None
+        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off, wraps=wraps)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
         return FileEngines(launches=launches, bare=bare)

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import quiet_ast
-from trl_lint.knowledge.engines import SPAWN_WORDS
+from trl_lint.knowledge.engines import SPAWN_WORDS, TOLD_RANK
 from trl_lint.knowledge.process_starts import DISTINCT_STARTS
 
 # Only code with such a line, and a condition, has a constant that switches something off.
@@ -134,7 +134,7 @@ def _without_unnamed(data: bytes) -> bytes:
     unnamed = functions.keys() - set(_used(tree)) - {name for name in functions if _is_quoted(data, name)}
     if unnamed:
         return _without_unnamed(_blanked(data, [_span(starts, [functions[each]]) for each in unnamed]))
-    return re.sub(rb"""["']--(?:local[_-]rank|world[_-]size)["']""", b"", data)
+    return TOLD_RANK.sub(b"", data)
 
 
 def _used(tree: ast.Module) -> Iterator[str]:

@@ -20,6 +20,7 @@ from trl_lint.launch.judge.engines import Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import LaunchEngines
 from trl_lint.linter.execution.given_options import options_given
+from trl_lint.linter.execution.groups_of_others import with_groups_of_others
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
 from trl_lint.linter.execution.lightning_code import LightningCode
@@ -98,6 +99,7 @@ class ProjectEngines:
             found = _summed_up(known, inside, is_program=_is_program(path))
             if not found.launched:
                 found = as_started_around(found, [self._known(Path(each)) for each in sorted(around)], names)
+            found = with_groups_of_others(found, known, str(inside), project)
             found = with_own_stage(found, known, str(inside))
             found = as_started_beside(found, path, project, self._known)
             given = GivenOptions() if around else options_given(known, programs, project)
@@ -156,7 +158,8 @@ class ProjectEngines:
             if not shown.is_silent:
                 found.append(FileScan(name, shown))
             if path.suffix == ".py":
-                importers.append(Importer(name, imports, shown.program, shown.group, shown.trains))
+                importer = Importer(name, imports, shown.program, shown.group, shown.trains, wraps=shown.wraps)
+                importers.append(importer)
 
         is_whole = self.files.read(project, visit)
         self.looks.save()

@@ -34,6 +34,7 @@ class Importer:
         program: Whether it is a program.
         group: Its use of process groups.
         trains: Whether its code trains.
+        wraps: Whether its code wraps a model in DistributedDataParallel.
     """
 
     path: str
@@ -42,6 +43,7 @@ class Importer:
     group: Group = Group.NONE
     trains: bool = False
     built: tuple[str, ...] = ()
+    wraps: bool = False
 
 
 def imported(code: bytes) -> frozenset[str]:
@@ -72,12 +74,14 @@ class Importers:
     """The Python files of a project, and which programs may run each of them.
 
     code: the paths of all of them. programs: the paths of programs. folders_of_programs: the folders that have some.
+    wrapping: the paths of those that wrap a model in DistributedDataParallel.
     """
 
     def __init__(self, files: Collection[Importer]) -> None:
         self.code = frozenset(each.path for each in files)
         self.programs = frozenset(each.path for each in files if each.program)
         self.folders_of_programs = frozenset(PurePosixPath(each).parent for each in self.programs)
+        self.wrapping = frozenset(each.path for each in files if each.wraps)
         self._modules = ModuleNames(self.code)
         self._by_name: dict[str, list[tuple[Importer, str]]] = {}
         for each in files:
