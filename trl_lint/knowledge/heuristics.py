@@ -518,7 +518,8 @@ SAYS_DISTRIBUTED = Guess(
 IS_LOADER = Guess(
     group=SHARES,
     pattern=r"(?i)loader",
-    says="A name with such a word holds the loader from which an object, or a function, may have its batches.",
+    says="A name with such a word holds the loader from which an object, or a function, may have its batches; code "
+    "out of sight that is given a sampler makes one, if it is called or kept under such a name.",
     because="EmYassir/gpt2_compression, distillation/modified_distiller.py: `self.dataloader = DataLoader(dataset, "
     "shuffle=True)`, and a method that is passed the batches",
 )

@@ -21,8 +21,10 @@ for batch in DataLoader(dataset, num_workers=4):
 for batch in GraphLoader(dataset, batch_size=2, sampler=DistributedSampler(dataset)):
     reveal_rank(batch.num_graphs)  # revealed: shard
 for batch in NeighborLoader(dataset, [2], sampler=DistributedSampler(dataset)):
-    reveal_rank(batch.x)  # revealed: unknown
+    reveal_rank(batch.x)  # revealed: shard
 for batch in somebody.data.DataLoader(dataset, sampler=DistributedSampler(dataset)):
+    reveal_rank(batch["image"])  # revealed: shard
+for batch in somebody.data.DataLoader(dataset):
     reveal_rank(batch["image"])  # revealed: unknown
 for batch in ThreadDataLoader(dataset, num_workers=4, sampler=DistributedSampler(dataset)):
     reveal_rank(batch["image"])  # revealed: shard

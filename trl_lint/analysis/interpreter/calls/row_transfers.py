@@ -402,7 +402,7 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     key = "sampler" if "sampler" in args.keywords else "batch_sampler"
     sampler = args.expression(key)
     is_of_all = not _is_for_one_kind(frame, sampler) and not deals_to_one(frame.root, sampler)
-    is_sharded = is_of_all and _shards(frame, args.keywords.get(key))
+    is_sharded = is_of_all and shards(frame, args.keywords.get(key))
     taken = None if is_sharded else own_shares.batch_of(frame, args)
     is_sharded = is_sharded or taken is not None
     batch = taken or (LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN))
@@ -413,7 +413,7 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None), None)
 
 
-def _shards(frame: Frame, sampler: Value | None) -> bool:
+def shards(frame: Frame, sampler: Value | None) -> bool:
     """Whether a sampler gives each rank its own rows: torch's own, or one of a class that is or does the same."""
     if isinstance(sampler, ProjectInstance):
         cls = sampler.cls

@@ -13,12 +13,14 @@ For example:
     rows.shard(size, rank)                                 this rank's own rows
     data.batched(8, partial=False)                         unknown, but all its batches have as many rows
     build_loader(rows, drop_last=True)                     likewise
+    build_loader(rows, sampler=DistributedSampler(rows))   a loader with this sampler
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.calls import built_loaders
 from trl_lint.analysis.interpreter.calls.model_calls import generated, output_of
 from trl_lint.analysis.interpreter.operations.pure_calls import element_of, loaded_result
 from trl_lint.analysis.program.syntax import callee_of, last_name
@@ -38,6 +40,9 @@ from trl_lint.knowledge.simulators import PLAYS, RESETS, SEED, SEEDS, SIMULATOR
 
 def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """The result of a call of something unknown; None if no name tells anything about it."""
+    loader = built_loaders.built(frame, args, node)
+    if loader is not None:
+        return loader
     if any(map(heuristics.RETURNS_TENSORS.fits, args.keywords)):
         return loaded_result(frame, args)
     if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _calls_generate(node):
