@@ -396,6 +396,45 @@ def test_a_hook_of_the_program_may_tell_the_sampler_the_epoch(files, is_reported
     assert found(folder, ".") == found(folder, "engine.py") == [("engine.py", RUNNER_LOOP, "TRL019")] * is_reported
 
 
+MAKES = f"""\
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+{LOAD}"""
+USES = """\
+import torch.distributed as dist
+from data import load
+
+def main(args, rows, model):
+    dist.init_process_group("nccl")
+    loader = load(rows)
+    for epoch in range(args.epochs):
+        for batch in loader:
+            model(batch).backward()
+            model.optimizer.step()
+
+if __name__ == "__main__":
+    main(parse(), None, None)
+"""
+TELLS = USES.replace("        for batch", "        loader.sampler.set_epoch(epoch)\n        for batch")
+NO_PROGRAM = TELLS[: TELLS.index("if __name__")]
+
+
+@pytest.mark.parametrize(
+    ("files", "is_reported"),
+    [
+        ({"other.py": TELLS}, True),
+        ({"other.py": NO_PROGRAM}, False),  # whatever runs it may run it in this program
+        ({"other.py": TELLS, "hooks.py": "import torch.distributed\nfrom other import main\n"}, False),
+        ({"other.py": "from train import main as train\n" + TELLS}, False),
+        ({"other.py": "import steps\n" + TELLS, "steps.py": "from train import main\n"}, False),
+    ],
+)
+def test_another_program_with_the_same_loaders_does_not_tell_the_epoch(files, is_reported, tmp_path):
+    folder = written(tmp_path, {"data.py": MAKES, "train.py": USES, **files})
+    assert found(folder, ".") == [("train.py", 7, "TRL019")] * is_reported
+
+
 @pytest.mark.parametrize("passed", ["for batch in loader:\n            yield batch", "yield from loader"])
 def test_a_generator_of_batches_may_be_in_a_file_that_names_no_library(tmp_path, passed):
     main = TRAINS.replace("train(", "cycle(").replace("import train", "import cycle")

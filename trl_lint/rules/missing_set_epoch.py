@@ -51,8 +51,9 @@ changes, or uses for anything but loaders and their number (`len(rows)`); epochs
 may mix its rows (`loader.dataset.reset()`); programs of one process; loaders from `Accelerator.prepare` or Fabric's
 `setup_dataloaders`, which count the epochs themselves, and loaders that only a Trainer loops over.
 `set_epoch` anywhere in the file, in one that it imports, in one that imports it, or in one that such a file imports is
-taken to be for this sampler, unless it is in the definition of such a method, which tells nothing until called. What is
-imported from a package is looked for where its `__init__` has it from.
+taken to be for this sampler, unless it is in the definition of such a method, which tells nothing until called, or in
+another program, which nothing imports, and which does not import the loop. What is imported from a package is looked
+for where its `__init__` has it from.
 If the calls of a helper that makes loaders pass it samplers, the first one that shuffles is taken for that of the
 loader on which a model is trained, unless one of them is neither of this kind nor a `SequentialSampler`.
 Not in the default set: loops over as many epochs as an option says, if all known launches train for one.

@@ -25,6 +25,8 @@ IMPORT_LINES = re.compile(
 )
 # At most this many files are searched for a definition.
 _MOST_FILES = 300
+# What a file that is meant to be started compares its name with.
+_PROGRAM = b"__main__"
 _NAME = re.compile(rb"\w+(?:\.\w+)*")
 _NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
 
@@ -81,6 +83,30 @@ def program_mentions(project: Project, path: Path, pattern: bytes, without: byte
         return occurs(project, set(_with_imports(project, path)).union(*programs), pattern, without)
 
     return project.of_linted((program_mentions, path, pattern, without), found)
+
+
+def kin_mention(project: Project, path: Path, pattern: bytes, without: bytes = b"") -> bool:
+    """Whether a regular expression matches in the code of the linted files, but for programs apart from a file.
+
+    without: of this code.
+    """
+
+    def found() -> bool:
+        said = (each for each in project.linted if occurs(project, (each,), pattern, without))
+        return any(not is_apart(project, path, each) for each in said)
+
+    return project.of_linted((kin_mention, path, pattern, without), found)
+
+
+@noted_of_linted
+def is_apart(project: Project, path: Path, other: Path) -> bool:
+    """Whether another file is a program that no file imports, and that does not import this one, even indirectly."""
+    if other == path or _PROGRAM not in project.text(other):
+        return False
+    if any(other in _with_imports(project, each) for each in project.linted if each != other):
+        return False
+    reached = files_in_reach(project, other)
+    return reached is not None and path not in reached
 
 
 def occurs(project: Project, files: Iterable[Path], pattern: bytes, without: bytes) -> bool:
