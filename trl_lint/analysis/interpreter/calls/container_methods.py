@@ -172,10 +172,16 @@ def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
     if result is BOTTOM:
         # Of a container from elsewhere, such as a class variable that methods change, nothing is known.
         return default if len(args.positional) > 1 and frame.memory.cells(receiver) else UNKNOWN
-    if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, receiver, args.positional[0]):
+    if key is MISSING and args.positional and _is_open(frame, receiver, args.positional[0], result, node):
         result = result.replace(rank=ranks.UNKNOWN)
     found = join(subscripts.by_name(frame, receiver, key, result), default)
     return subscripts.chosen_by(args.positional[0], found) if args.positional else found
+
+
+def _is_open(frame: Frame, receiver: ContainerValue, key: Value, result: Value, node: cst.CSTNode) -> bool:
+    """Whether it is unknown which entry of a dict a key reads, and thereby whether all ranks read the same."""
+    is_of_some = subscripts.is_of_some_entry(frame, receiver, key)
+    return is_of_some or subscripts.is_of_any_entry(frame, key, result, node)
 
 
 def _pop(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:

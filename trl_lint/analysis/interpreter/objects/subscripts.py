@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.objects import (
 )
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, assignments, last_name, names_in, parts_of_target
 from trl_lint.analysis.state import own_dicts
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
@@ -52,6 +52,8 @@ from trl_lint.knowledge.launcher_variables import ENVIRON
 
 # Kinds of what may be a list: nothing is known of it, or it comes from a file that was not read.
 _MAY_BE_ROWS = frozenset({Kind.MODULE, Kind.UNKNOWN})
+# The kinds of entries of which it matters which one a key reads: functions and models are used as what they all are.
+_CHOSEN_DATA = frozenset({Kind.NUMBER, Kind.STRING, Kind.UNKNOWN})
 # What all ranks find alike if they look at the same moment.
 _MAY_AGREE = Origin.IO | Origin.CLOCK
 
@@ -157,7 +159,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     if result.kind is not Kind.CONTAINER:
         frame.consume(container)
     result = by_name(frame, container, key, result)
-    if key is MISSING and is_of_some_entry(frame, container, index):
+    if key is MISSING and (is_of_some_entry(frame, container, index) or is_of_any_entry(frame, index, result, node)):
         return result.replace(rank=ranks.UNKNOWN)
     if key is MISSING and index.rank.is_by_rank:
         result = picked_lists.own(frame, node, result, partial(chosen_by, index))
@@ -210,6 +212,32 @@ def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> boo
     cells = frame.memory.cells(container)
     found = {value.rank.differs for cell in cells if cell.shape == "dict" for value in cell.values()}
     return len(found) > 1
+
+
+def is_of_any_entry(frame: Frame, key: Value, result: Value, node: cst.CSTNode) -> bool:
+    """Whether another entry of a container is read in each turn of a loop, and it is not known on which ranks which.
+
+    for samples, targets in loader:
+        place = number_of(targets)
+        names[place]                  it may be the number of this rank's sample, and another one on each rank
+
+    A parameter names the same entry throughout, as an option does: `URLS[name]`.
+    """
+    is_unknown = key.rank.state is State.UNKNOWN and key.rank != ranks.SETTING
+    if not (is_unknown and result.rank.is_uniform and result.kind in _CHOSEN_DATA):
+        return False
+    parts = node.slice if isinstance(node, cst.Subscript) else node.args if isinstance(node, cst.Call) else ()
+    read = {name for part in parts for name in names_in(part)}
+    return not read.isdisjoint(_bound_in_turns(frame.root, node))
+
+
+def _bound_in_turns(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
+    """The names that each turn of the loops around a node binds again."""
+    loops = [each for each in ancestors(root, node) if isinstance(each, LOOPS)]
+    targets = [target for loop in loops for target, _ in assignments(loop)]
+    targets += [loop.target for loop in loops if isinstance(loop, cst.For)]
+    parts = (part for target in targets for part in parts_of_target(target))
+    return {part.value for part in parts if isinstance(part, cst.Name)}
 
 
 def _create_missing(
