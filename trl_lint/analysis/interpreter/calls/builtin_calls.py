@@ -218,7 +218,7 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     if length.how == ranks.HELD:
         rank = ranks.nonlinear(length)
     elif length.differs and rank.state is State.SAME:
-        rank = Rank(State.PARTIAL, length.origins, how)
+        rank = ranks.UNKNOWN if rank.is_reduced else Rank(State.PARTIAL, length.origins, how)
     elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
         rank = Rank(State.LOCAL, rank.origins)
     elif rank.state is State.LOCAL and not _adds_up(rank, length, how):

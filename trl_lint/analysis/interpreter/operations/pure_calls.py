@@ -80,7 +80,8 @@ class _Flattened:
             element = join(element, self.element_of(each, depth - 1))
         rank = element.rank
         if length.differs and rank.state is State.SAME:
-            rank = ranks.UNKNOWN if _is_of_some_ranks(frame, value) else Rank(State.SHARD, length.origins)
+            is_no_share = rank.is_reduced or _is_of_some_ranks(frame, value)
+            rank = ranks.UNKNOWN if is_no_share else Rank(State.SHARD, length.origins)
         elif length.state is State.UNKNOWN and rank.state is State.SAME:
             rank = ranks.UNKNOWN
         elif rank.state is State.PARTIAL:
