@@ -477,3 +477,23 @@ def test_what_is_left_to_the_author(made, head, reason):
     finding = SNIPPETS.finding(program(made, LOADER, epochs(head=head)))
     assert finding.fix.applicability is Applicability.DISPLAY
     assert finding.fix.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "speaks"),
+    [
+        ("shuffle=True", BATCHES, True),
+        ("shuffle=True", "loader.sampler.set_epoch(epoch)\n" + BATCHES, False),
+        ("batch_size=8", BATCHES, False),
+        ("shuffle=flag", BATCHES, False),
+    ],
+)
+def test_a_loader_that_gets_its_sampler_from_ray(options, body, speaks):
+    made = f"loader = prepare_data_loader(DataLoader(Rows(rows), {options}))\n"
+    rows = "class Rows:\n    def __init__(self, rows): self.rows = rows\n    def __len__(self): return len(self.rows)\n"
+    rows += "    def __getitem__(self, i): return self.rows[i]\n\n\n"
+    text = program(made, epochs(body)).replace(
+        "def main", "from ray.train.torch import prepare_data_loader\n" + rows + "def main"
+    )
+    messages = [each.message for each in SNIPPETS.findings(text)]
+    assert [message.split("`")[3] for message in messages] == ["DistributedSampler"] * speaks

@@ -16,6 +16,7 @@ from trl_lint.knowledge.schema import (
     Parameter,
     Row,
     Sink,
+    Synchronisation,
     instance,
 )
 
@@ -215,8 +216,10 @@ ROWS: tuple[Row, ...] = (
     Class(name="sacred.Experiment", source="sacred/experiment.py::Experiment"),
     Sink(name="sacred.Experiment.log_scalar", source="sacred/experiment.py::Experiment.log_scalar",
          payload=(1, "value"), form="value"),
-    # Ray Train, which keeps what the worker of rank 0 reports
-    Sink(name="ray.train.report", source="ray/train/_internal/session.py::report", payload=(0, "metrics")),
+    # Ray Train, which keeps what the worker of rank 0 reports, and waits for a report of each: "All workers must call
+    # `ray.train.report` the same number of times […]. Otherwise, your training will hang."
+    Sink(name="ray.train.report", source="ray/train/_internal/session.py::report", payload=(0, "metrics"),
+         synchronises=Synchronisation("report")),
 )
 
 # Classes of what is shown beside the metrics, of wandb, matplotlib, plotly and PIL: none is a number, or has some.

@@ -19,9 +19,14 @@ from trl_lint.knowledge.schema import (
 
 _LOOP = "ray/train/torch/train_loop_utils.py::"
 _CONTEXT = "ray.train.context.TrainContext"
+_PREPARES = "ray.train.torch.prepare_data_loader"
+# What replaces the random sampler of a loader by a `DistributedSampler`, which it leaves to the program to tell the
+# epoch: `prepare_data_loader`, `with_sampler`: `data_loader_args["sampler"] = DistributedSampler(loader.dataset,
+# shuffle=shuffle)`. Fabric's and Accelerate's loaders tell it themselves.
+ADDS_SAMPLER = {_PREPARES: (0, "data_loader")}
 # fmt: off
 ROWS: tuple[Row, ...] = (
-    Function(name="ray.train.torch.prepare_data_loader", source=f"{_LOOP}prepare_data_loader", returns="shared out"),
+    Function(name=_PREPARES, source=f"{_LOOP}prepare_data_loader", returns="shared out"),
     # A function that makes a DistributedDataParallel, if there are several workers.
     Class(name="ray.train.torch.prepare_model", source=f"{_LOOP}prepare_model", makes=REPLICATED_MODEL,
           synchronises=WRAP),

@@ -110,13 +110,14 @@ class MissingSetEpoch(Rule[EpochsAlike]):
 
 
 def _name(event: EpochsAlike) -> str:
-    """The name of the class of the sampler."""
+    """The name of the class of the sampler; that of torch if a function makes it."""
     from libcst import Call
 
     from trl_lint.analysis.program.syntax import last_name
 
     made = event.sampler.node
-    return (last_name(made.func) if isinstance(made, Call) else "") or "DistributedSampler"
+    name = last_name(made.func) if isinstance(made, Call) else ""
+    return name if name[:1].isupper() else "DistributedSampler"
 
 
 def _help(event: EpochsAlike) -> str:

@@ -11,6 +11,9 @@
     DataLoader(rows, shuffle=True, sampler=sampler)                   a loader: torch raises, unless that is None
     Buckets(rows, num_replicas=groups)           a sampler of the project that deals to some ranks: its rank is unknown
 
+    prepare_data_loader(DataLoader(rows, shuffle=True))               with a sampler of Ray that is not told the epoch
+    prepare_data_loader(DataLoader(rows))                             a loader: that sampler does not shuffle
+
 `Accelerator.prepare` returns another loader, which tells its sampler the epoch itself.
 """
 
@@ -25,6 +28,8 @@ from trl_lint.analysis.transfer.data.own_shares import are_for_all
 from trl_lint.analysis.transfer.data.shuffling_samplers import sampling_of
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LoaderValue, is_none
+from trl_lint.domain.loader_samplers import NoSampler, ShufflingSampler
+from trl_lint.knowledge.ray_train import ADDS_SAMPLER
 from trl_lint.knowledge.torch_distributed import DATA_LOADER, DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Function as FunctionRow
 
 
 class SamplerDomain(Domain["Frame"]):
@@ -43,6 +49,15 @@ class SamplerDomain(Domain["Frame"]):
         if not isinstance(value, LoaderValue) or DATA_LOADER not in bases:
             return value
         return value if _is_refused(args) else value.with_parts(value.batch, sampling_of(frame, args, node))
+
+    def library_function(
+        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
+    ) -> Value:
+        given = args.get(*ADDS_SAMPLER[row.name]) if row.name in ADDS_SAMPLER else None
+        if not isinstance(value, LoaderValue) or not isinstance(given, LoaderValue):
+            return value
+        shuffles = isinstance(given.sampler, NoSampler) and given.sampler.shuffles is True
+        return value.with_parts(value.batch, ShufflingSampler(frame.module, node)) if shuffles else value
 
 
 def _is_refused(args: Arguments) -> bool:
