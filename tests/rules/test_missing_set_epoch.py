@@ -479,6 +479,41 @@ def test_what_is_left_to_the_author(made, head, reason):
     assert finding.fix.reason == reason
 
 
+EPISODES = """\
+class Episodes(Sampler):
+    def __init__(self, seed, rank):
+        self.seed, self.rank, self.epoch = seed, rank, 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed({seed})
+        yield from torch.randperm(100, generator=generator).tolist()
+
+
+"""
+OF_RANK = "self.seed + self.epoch + 1000 * self.rank"
+
+
+@pytest.mark.parametrize(
+    ("seed", "body", "speaks"),
+    [
+        (OF_RANK, BATCHES, True),
+        (OF_RANK, "sampler.set_epoch(epoch)\n" + BATCHES, False),
+        ("self.seed + self.epoch", BATCHES, False),
+        ("self.seed + self.rank", BATCHES, False),
+    ],
+)
+def test_a_sampler_that_seeds_with_its_rank_beside_the_epoch(seed, body, speaks):
+    made = "sampler = Episodes(7, dist.get_rank())\n" + LOADER
+    text = program(made, epochs(body)).replace("BatchSampler", "BatchSampler, Sampler")
+    text = text.replace("def main", EPISODES.format(seed=seed) + "def main")
+    messages = [each.message for each in SNIPPETS.findings(text)]
+    assert [message.split("`")[3] for message in messages] == ["Episodes"] * speaks
+
+
 @pytest.mark.parametrize(
     ("options", "body", "speaks"),
     [

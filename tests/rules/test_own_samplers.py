@@ -62,3 +62,49 @@ def test_a_sampler_that_is_also_told_to_take_all_rows(given):
     assert SNIPPETS.findings(text) == []
     both = text.replace("    total = 0.0", "    other = DataLoader(rows, sampler=Own(rows))\n    total = 0.0")
     assert SNIPPETS.findings(both) == []
+
+
+SEEDED = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Sampler
+
+
+class Episodes(Sampler):
+    def __init__(self, count, seed, rank=0):
+        self.count, self.seed, self.rank = count, seed, rank
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed({seed})
+        for _ in range(self.count):
+            yield torch.randperm(100, generator=generator)[:8].tolist()
+
+
+def evaluate(model, rows):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    loader = DataLoader(rows, batch_sampler=Episodes({given}))
+    total = 0.0
+    with torch.no_grad():
+        for batch in loader:
+            total += model(batch["x"]).mean().item()
+    print(total / len(loader))
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "given", "speaks"),
+    [
+        ("self.seed + 1000 * self.rank", "600, 1, rank=dist.get_rank()", True),
+        ("self.seed + 1000 * self.rank", "600, 1, dist.get_rank()", True),
+        ("self.seed + dist.get_rank()", "600, 1", True),
+        ("self.seed", "600, 1 + dist.get_rank()", True),
+        ("self.seed + 1000 * self.rank", "600, 1", False),
+        ("self.seed + 1000 * self.rank", "600, 1, rank=0", False),
+        ("self.seed", "600, 1, rank=dist.get_rank()", False),
+    ],
+)
+def test_rows_that_are_drawn_with_the_seed_of_each_rank(seed, given, speaks):
+    assert bool(SNIPPETS.findings(SEEDED.format(seed=seed, given=given))) is speaks

@@ -25,6 +25,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.analysis.transfer.data.own_samplers import deals_itself, goes_through_own
+from trl_lint.analysis.transfer.data.seeded_samplers import draws_its_own
 from trl_lint.analysis.transfer.models import engine_models, trained_apart, wrapped_models
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.wrapper_options import made_by_ddp
@@ -418,7 +419,7 @@ def shards(frame: Frame, sampler: Value | None) -> bool:
     if isinstance(sampler, ProjectInstance):
         cls = sampler.cls
         is_sharing = any(map(is_sharing_sampler, cls.library_bases()))
-        return is_sharing or deals_itself(frame, cls) or goes_through_own(frame, cls)
+        return is_sharing or deals_itself(frame, cls) or goes_through_own(frame, cls) or draws_its_own(frame, cls)
     return library_name_of(sampler) == DISTRIBUTED_SAMPLER or own_shares.is_picked_by_rank(frame, sampler)
 
 

@@ -8,6 +8,8 @@
             return iter(order[self.rank :: self.size])
         def set_epoch(self, epoch): self.epoch = epoch
 
+Or one that seeds with its rank beside the epoch (`seeded_samplers.py`).
+
 None if it counts the epochs itself, if something else decides whether it shuffles or draws as well, or if it gives all
 ranks all rows.
 """
@@ -21,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
 from trl_lint.analysis.program.syntax import assigned_parts, below, last_name, of_class, self_attribute, used_names
 from trl_lint.analysis.transfer.data.own_samplers import deals_itself
+from trl_lint.analysis.transfer.data.seeded_samplers import draws_its_own
 from trl_lint.knowledge import library, random_draws
 from trl_lint.knowledge.torch_distributed import EPOCH, SAMPLER, SEEDS, SHUFFLES, TOLD_BY
 
@@ -37,7 +40,8 @@ def is_told(frame: Frame, cls: ClassInfo) -> bool:
     if gives is None or cls.find(TOLD_BY) is None or SAMPLER not in map(library.canonical, cls.library_bases()):
         return False
     seeds = [each for each in of_class(gives.node, cst.Call) if last_name(each.func) == SEEDS]
-    return len(seeds) == 1 and _only_told_decides(cls, gives, seeds[0]) and deals_itself(frame, cls)
+    is_told_alone = len(seeds) == 1 and _only_told_decides(cls, gives, seeds[0])
+    return is_told_alone and (deals_itself(frame, cls) or draws_its_own(frame, cls))
 
 
 def _only_told_decides(cls: ClassInfo, gives: FunctionInfo, seeds: cst.Call) -> bool:
