@@ -18,7 +18,13 @@ from trl_lint.analysis.interpreter.calls import (
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
 from trl_lint.analysis.interpreter.calls.model_calls import call_model, output_of
-from trl_lint.analysis.interpreter.objects import assignment, evaluated_batches, present_on_some, trained_losses
+from trl_lint.analysis.interpreter.objects import (
+    assignment,
+    evaluated_batches,
+    present_on_some,
+    refused_none,
+    trained_losses,
+)
 from trl_lint.analysis.interpreter.operations import metrics, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
@@ -78,7 +84,9 @@ def _called(frame: Frame, node: cst.Call) -> Value:
         if func.attr.value == "backward":
             frame.trace.backward = True
             receiver = trained_losses.as_start(frame, func.value, receiver)
-        return method_calls.call_member(frame, receiver, func.attr.value, evaluated(frame, node), node)
+        args = evaluated(frame, node)
+        refused_none.note(frame, receiver, func.attr.value, args, node)
+        return method_calls.call_member(frame, receiver, func.attr.value, args, node)
     if type(func) is cst.Name:
         callee = frame.engine.lookup(frame, func.value)
         if callee is None:

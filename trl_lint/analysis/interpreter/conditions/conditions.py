@@ -165,6 +165,8 @@ def compare(
         right = evaluate(frame, target.comparator)
         if type(target.operator) in number_tests.MIRROR:
             left, right = used(frame, node.left, left), used(frame, target.comparator, right)
+        elif isinstance(target.operator, (cst.In, cst.NotIn)):
+            right = used(frame, target.comparator, right)  # None has no elements
         if result is None:
             left = named_fields.by_name(frame, node.left, left, right)
         part = _compare_once(frame, left, target.operator, right)
