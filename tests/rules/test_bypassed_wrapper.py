@@ -340,6 +340,21 @@ def test_a_wrapped_model_that_keeps_the_name_of_the_bare_one(made: str, wraps: s
     assert SNIPPETS.mended(text, unsafe=True) == fixed
 
 
+@pytest.mark.parametrize(
+    ("made", "speaks"),
+    [
+        (FABRIC, True),
+        (FABRIC.replace("ddp", "fsdp"), False),
+        (FABRIC.replace(", strategy='ddp'", ""), False),
+    ],
+)
+def test_a_bare_model_that_is_called_though_the_one_of_fabric_has_another_name(made, speaks):
+    text = made + SCRIPT.replace("net, optimizer = accelerator.prepare(", "model, optimizer = accelerator.setup(")
+    assert len(SNIPPETS.findings(text)) == speaks
+    assert SNIPPETS.findings(text.replace("loss = net(", "loss = model(")) == []
+    assert SNIPPETS.findings(text.replace("loss = net(", "loss = optimizer(")) == []
+
+
 def test_a_name_that_means_another_model_once_its_module_was_taken():
     later = "inner = net.module\nnet = accelerator.prepare(nn.Linear(3, 3))\nfor step"
     text = ACCELERATED + SCRIPT.replace("for step", later).replace("loss = net(", "loss = inner(")

@@ -26,6 +26,12 @@ class Arguments:
         self.double: Value | None = None
         self.nodes: dict[int | str, cst.Arg] = {}
 
+    def up_to(self, count: int) -> Arguments:
+        """The first positional arguments alone."""
+        first = Arguments(self.positional[:count])
+        first.nodes = {key: node for key, node in self.nodes.items() if type(key) is int and key < count}
+        return first
+
     def get(self, position: int, name: str) -> Value | None:
         """The argument of a parameter; None if it is not passed (or only in a starred argument)."""
         if name in self.keywords:

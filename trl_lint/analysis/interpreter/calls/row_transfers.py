@@ -192,6 +192,7 @@ def _set_up(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     known = given if isinstance(given, ModelValue) else ModelValue(ranks.SAME)
     model: Value = known.replace(wrapping=Wrapping.UNKNOWN)
     if frame.module.mentions(WRAPS_IN_DDP) and not frame.module.mentions(WRAPS_OTHERWISE):
+        wrapped_models.note_wrapped(frame, args.up_to(1), node, by_ddp=True)
         model = wrapped_models.replicated(model)
     return TupleValue(ranks.SAME, (model, *others)) if others else model
 
