@@ -81,6 +81,7 @@ class ShapeTransfer(str, Enum):
     REDUCES_WITH_INDICES = "all are gone; with a dimension it gives values and indices"
     SIZE = "the size of the given one, as a number"
     AS_INDEX = "those of the index"
+    AS_OTHER = "those of the other tensor"
     VIEWS = "the given sizes"
     FLATTENS = "all in one"
     SQUEEZES = "one of one element goes"
@@ -356,10 +357,12 @@ OPERATIONS: tuple[Operation, ...] = (
     _keeping("repeat_interleave", S.REPEATS, grows=True),
     *_for_names(_keeping("", grows=True), "expand repeat"),
     _keeping("split", takes_batches=True, is_method=True),
-    *_for_names(_keeping("", shares=True), "H T mH mT movedim moveaxis reshape_as unflatten view_as"),
+    *_for_names(_keeping("", S.AS_OTHER, shares=True), "reshape_as view_as"),
+    *_for_names(_keeping("", shares=True), "H T mH mT movedim moveaxis unflatten"),
+    _keeping("expand_as", S.AS_OTHER),
     *_for_names(
         _keeping(""),
-        "as_strided broadcast_to chunk diagonal expand_as narrow rot90 select split_with_sizes tensor_split tile "
+        "as_strided broadcast_to chunk diagonal narrow rot90 select split_with_sizes tensor_split tile "
         "unbind unfold",
     ),
 

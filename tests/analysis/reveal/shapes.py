@@ -73,6 +73,13 @@ class MyTrainer(Trainer):
         reveal_shape(mask.t())  # revealed: (ragged, same)
         reveal_shape(mask.transpose(0, 1))  # revealed: (ragged, same)
         reveal_shape(mask.reshape(-1))  # revealed: (ragged)
+        flat = F.cross_entropy(inputs["logits"].view(-1, 8), inputs["labels"].view(-1), reduction="none")
+        reveal_shape(flat.view(mask.shape))  # revealed: (same, ragged)
+        reveal_shape(flat.reshape(mask.size()))  # revealed: (same, ragged)
+        reveal_shape(flat.view_as(mask))  # revealed: (same, ragged)
+        reveal_shape(flat.reshape_as(mask[:, 0]))  # revealed: (same)
+        reveal_shape(mask.sum(1, keepdim=True).expand_as(mask))  # revealed: (same, ragged)
+        reveal_shape(flat.view(somewhere.shape))  # revealed: unknown
         reveal_shape(mask[:, None, :])  # revealed: (same, same, ragged)
         reveal_shape(mask[0])  # revealed: (ragged)
         reveal_shape(mask[:, :4])  # revealed: (same, unknown)

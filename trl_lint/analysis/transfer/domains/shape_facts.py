@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer.tensors import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
 from trl_lint.analysis.transfer.tensors.tensor_sizes import shaped, size_along, sized
+from trl_lint.domain.kinds import SizesValue
 from trl_lint.knowledge.torch_ops import ShapeTransfer
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class ShapeDomain(Domain["Frame"]):
     def tensor_method(
         self, frame: Frame, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
+        if row.shape is ShapeTransfer.SIZE and not args.all():
+            return value.as_a(SizesValue, shape=receiver.shape)  # `x.size()` is `x.shape`
         shape = tensor_shapes.of_method(row, receiver, args.positional, args.keywords)
         return sized(value, receiver.shape, shape) if row.shape is ShapeTransfer.SIZE else shaped(value, shape)
 

@@ -126,6 +126,11 @@ def _as_index(row: Operation, receiver: Value, args: Sequence[Value], keywords: 
     return None if index is None else shape_of(index)
 
 
+def _as_other(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
+    other = keywords.get("other", args[0] if args else None)
+    return None if other is None else shape_of(other)
+
+
 def _kept(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
     return shape
 
@@ -134,9 +139,12 @@ def _broadcast(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value
     return shapes.broadcast([shape, *map(shape_of, (*args, *keywords.values()))])
 
 
-def _viewed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    args = spread(args)
-    if not args or shape.open:
+def _viewed(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
+    """`x.view(-1, 8)`, `x.view(labels.shape)`."""
+    if len(args) == 1 and isinstance(args[0], SizesValue):
+        return args[0].shape
+    shape, args = shape_of(receiver), spread(args)
+    if shape is None or not args or shape.open:
         return None
     dims = [RAGGED if each.const == -1 and type(each.const) is int else size_of(each) for each in args]
     known = [each for each in args if each.const != -1]
@@ -224,12 +232,13 @@ _OF_RECEIVER: Mapping[
     ShapeTransfer.REDUCES_WITH_INDICES: _reduced,
     ShapeTransfer.SIZE: _sized,
     ShapeTransfer.AS_INDEX: _as_index,
+    ShapeTransfer.AS_OTHER: _as_other,
+    ShapeTransfer.VIEWS: _viewed,
 }
 _OF_SHAPE: Mapping[ShapeTransfer, Callable[[Shape, Sequence[Value], Mapping[str, Value]], Shape | None]] = {
     ShapeTransfer.KEEPS: _kept,
     ShapeTransfer.BROADCASTS: _broadcast,
     ShapeTransfer.CHOOSES: _broadcast,
-    ShapeTransfer.VIEWS: _viewed,
     ShapeTransfer.FLATTENS: _flat,
     ShapeTransfer.SQUEEZES: _squeezed,
     ShapeTransfer.UNSQUEEZES: _unsqueezed,
