@@ -33,6 +33,7 @@ from trl_lint.knowledge import (
     model_libraries,
     monai,
     openmmlab,
+    optuna,
     other_launchers,
     peft,
     python,
@@ -109,6 +110,7 @@ __all__ = [
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *detectron2.ROWS, *engines.ROWS, *evaluation.ROWS, *fastai.ROWS,
     *file_systems.ROWS, *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
+    *optuna.ROWS,
     *other_launchers.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS, *speechbrain.ROWS, *torch.ROWS,
     *monai.ROWS, *torch_distributed.ROWS,
     *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
