@@ -1,8 +1,8 @@
 """Optuna's trial for all ranks of one training, of which the first one talks to the study.
 
-Read from optuna-integration 4.x (`optuna_integration/pytorch_distributed/pytorch_distributed.py`); up to 3 it was a part
-of optuna. "The methods of `TorchDistributedTrial` are expected to be called by all workers at once": each one broadcasts
-the result, and what it has changed. Its attributes (`number`, `params`) are those of the last call.
+Read from optuna/optuna-integration, 04f7e47b (`optuna_integration/pytorch_distributed/pytorch_distributed.py`), whose
+names `optuna.integration` has as well. "The methods […] are expected to be called by all workers at once": each one
+broadcasts its result, and the properties of the trial. These (`number`, `params`) are those of the last call.
 """
 
 from __future__ import annotations

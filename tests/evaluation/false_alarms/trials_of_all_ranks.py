@@ -1,6 +1,7 @@
 """A trial of Optuna that all ranks ask, and the one of the first rank inside it."""
 
 import os
+from functools import partial
 
 import optuna
 import torch
@@ -55,7 +56,7 @@ def main(rows):
     for objective in (right, of_own_rows, asked_by_one):
         if dist.get_rank() == 0:
             study = optuna.create_study()
-            study.optimize(lambda trial: objective(trial, rows), n_trials=9)
+            study.optimize(partial(objective, rows=rows), n_trials=9)
         else:
             for _ in range(9):
                 objective(None, rows)
