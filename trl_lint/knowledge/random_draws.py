@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from trl_lint.knowledge.python import COMMAND_LINES
 from trl_lint.knowledge.schema import Parameter
+from trl_lint.knowledge.sharing_loaders import OF_OTHER_ROWS
 
 ALL = frozenset({"numpy", "python", "torch"})
 
@@ -157,14 +158,17 @@ SAMPLERS = ("batch_sampler", "sampler")
 PER_RANK_KEYWORD = "device_specific"
 
 # Data sets that consist of others, or of indices of one.
-MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset"})
+MADE_OF = frozenset({
+    "torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset",
+    *(f"monai.data.{name}" for name in OF_OTHER_ROWS["monai"]),
+})  # fmt: skip
 # The attributes that hold the rows of a library's data set, in the order in which it gives them.
 # Source: torchvision 0.24, datasets/folder.py `DatasetFolder.__getitem__`, `ImageFolder`
 HOLDERS_OF_ROWS = {
     "torchvision.datasets.DatasetFolder": frozenset({"samples"}),
     "torchvision.datasets.ImageFolder": frozenset({"samples"}),
 }
-DATASET_BASES = ("datasets.", "torch.utils.data.")
+DATASET_BASES = ("datasets.", "monai.data.", "torch.utils.data.")
 # The method by which a loader asks a sampler for the order: at each epoch, after whatever the program seeds.
 ASKED_LATER = "__iter__"
 # Streams are read by the main process, which sends each rank its share (`dispatch_batches` of Accelerate).
@@ -174,6 +178,14 @@ STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDatas
 ROWS_OF_TABLES = frozenset({
     "apply", "assign", "astype", "copy", "drop", "dropna", "fillna", "head", "map", "rename", "reset_index", "tail",
     "to_dict", "to_list", "to_numpy", "tolist",
+})  # fmt: skip
+# Methods of a tensor that change neither which rows it has nor their order.
+ROWS_OF_TENSORS = frozenset({"clone", "contiguous", "double", "float", "half", "int", "long", "to", "type"})
+# Functions that make a tensor, an array, a list or a table of the rows that they are passed first, in their order.
+KEEP_ROWS = frozenset({
+    "builtins.list", "builtins.tuple", "numpy.array", "numpy.asarray", "numpy.ascontiguousarray", "numpy.stack",
+    "numpy.vstack", "pandas.DataFrame", "pandas.Series", "torch.FloatTensor", "torch.LongTensor", "torch.Tensor",
+    "torch.as_tensor", "torch.from_numpy", "torch.stack", "torch.tensor",
 })  # fmt: skip
 # Of a loader, the data set.
 PARTS_OF_TABLES = frozenset({"dataset", "iloc", "index", "loc", "values"})

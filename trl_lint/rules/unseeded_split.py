@@ -21,7 +21,8 @@ attribute that the `__len__` of the project's own measures, in its `__init__` or
 (`random.shuffle(data.rows)`), and of `samples` of torchvision's `ImageFolder`. So does what processes draw that
 `mp.spawn` starts: what the program has seeded before does not reach them. What is picked at drawn places
 (`[rows[i] for i in order]`), made of each drawn thing, or kept because it is among some of them
-(`if name not in held_out`) is drawn, too, and so is a split that is put into a `DatasetDict`
+(`if name not in held_out`) is drawn, too, and so are tensors and arrays of drawn rows
+(`TensorDataset(torch.from_numpy(train))`) and a split that is put into a `DatasetDict`
 (`data["train"] = split["train"]`).
 
 ## Why is this bad?

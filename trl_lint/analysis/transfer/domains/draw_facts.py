@@ -3,6 +3,7 @@
     random.shuffle(rows)             the order of the rows is rank-local
     torch.randperm(len(rows))        the indices come from this draw
     rows[i]                          drawn, if the place `i` is
+    torch.tensor(rows)               drawn, if the rows are
     DataLoader(drawn)                the loader iterates over drawn data
 
 The transfer functions are in `transfer/data/draws.py`.
@@ -20,6 +21,7 @@ from trl_lint.analysis.transfer.data import (
     drawn_on_creation,
     drawn_places,
     drawn_splits,
+    drawn_tensors,
     draws,
 )
 from trl_lint.domain.derived import of_drawn_table
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Function as FunctionRow
+    from trl_lint.knowledge.torch_ops import Operation
 
 
 class DrawDomain(Domain["Frame"]):
@@ -44,6 +47,11 @@ class DrawDomain(Domain["Frame"]):
         value = drawn_folds.of_folds(frame, name, args, node, value)
         value = drawn_masks.sampled(frame, receiver, name, args, node, value)
         return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
+
+    def tensor_method(
+        self, frame: Frame, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return drawn_tensors.converted(row, receiver, value)
 
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
         return drawn_splits.at_name(frame, container, node, drawn_places.at_place(frame, node, value))
@@ -60,6 +68,7 @@ class DrawDomain(Domain["Frame"]):
         return drawn_splits.made(frame, name, args, node) or draws.called(frame, name, args, node)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        value = drawn_tensors.made(frame, call.name, call.args, value)
         return draws.explained(frame, call.name, call.args, call.node, value)
 
     def library_function(
