@@ -1,7 +1,8 @@
 """MONAI's metrics that are updated batch by batch, and its gathering of tensors.
 
 Read from monai 1.4.0. A metric keeps what its own process has added. The first time that its result is asked for after
-that, all ranks gather what each has (`monai/metrics/metric.py`, `Cumulative._sync`). The same in monai 0.8.
+that, all ranks gather what each has (`monai/metrics/metric.py`, `Cumulative._sync`). The same in monai 0.8. What a call
+returns is the metric of each of its own samples (`CumulativeIterationMetric.__call__`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ _CLASSES = (
     "MultiScaleSSIMMetric", "PSNRMetric", "PanopticQualityMetric", "RMSEMetric", "ROCAUCMetric", "RegressionMetric",
     "SSIMMetric", "SurfaceDiceMetric", "SurfaceDistanceMetric",
 )  # fmt: skip
+# Those that are called with predictions, and return their values for these.
+CALLED = frozenset(f"monai.metrics.{name}" for name in _CLASSES) - {"monai.metrics.CumulativeAverage"}
 
 # fmt: off
 ROWS: tuple[Row, ...] = (

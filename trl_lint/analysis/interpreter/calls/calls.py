@@ -63,7 +63,7 @@ from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.provenance import GivenWrapper
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import engines, evaluation, models
+from trl_lint.knowledge import engines, evaluation, models, monai
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
 from trl_lint.knowledge.lightning import is_module
 from trl_lint.knowledge.model_libraries import STEPS
@@ -235,6 +235,8 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
             output = gradient_cuts.of_layer(frame, callee, pure_calls.module_output(callee, args))
             return own_shares.of_module(frame, args, output)
+        case LibraryInstance(name=name) if name in monai.CALLED:
+            return pure_result(pure_calls.spread(frame, args))
         case PureObject():
             return pure_result(pure_calls.spread(frame, args))
     return unresolved(frame, args, node)
