@@ -175,6 +175,32 @@ def test_an_import_of_the_sampler_shares_nothing_out(line, is_reported):
     assert len(SNIPPETS.findings(usual(loader=line + LOADER))) == is_reported
 
 
+SAMPLER = "from torch.utils.data import DistributedSampler\n"
+HELD_OUT = "held_out = Rows(args.path)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "is_reported"),
+    [
+        # The rows of another loader are dealt, or those of none.
+        ("DataLoader(held_out, sampler=DistributedSampler(held_out))\n", True),
+        ("order = DistributedSampler(held_out)\nDataLoader(held_out, 4, sampler=order)\n", True),
+        ("order = DistributedSampler(rows)\norder.set_epoch(epoch)\n", True),
+        ("self.order = DistributedSampler(rows)\nself.order.set_epoch(epoch)\n", True),
+        # A sampler that may deal these, or that only some runs have.
+        ("order = DistributedSampler(rows)\nshow(order)\n", False),
+        ("order = DistributedSampler(rows)\nDataLoader(rows, 4, sampler=order)\n", False),
+        ("order = DistributedSampler(held_out)\nDataLoader(rows, 4, sampler=order)\n", False),
+        ("DataLoader(held_out, batch_sampler=DistributedSampler(held_out))\n", False),
+        ("if args.many:\n    DataLoader(held_out, sampler=DistributedSampler(held_out))\n", False),
+        ("self.order = DistributedSampler(rows)\nother.order.begin()\n", False),
+        ("DataLoader(held_out, sampler=DistributedSampler(held_out))\nseed(args.seed + rank)\n", False),
+    ],
+)
+def test_samplers_that_do_not_deal_these_rows(before, is_reported):
+    assert len(SNIPPETS.findings(usual(loader=SAMPLER + HELD_OUT + before + LOADER))) == is_reported
+
+
 TRAINS = """\
 import torch.distributed as dist
 from loops import train

@@ -106,6 +106,7 @@ SEQUENTIAL_SAMPLER = "torch.utils.data.SequentialSampler"
 # The parameters of a DataLoader for its rows and what chooses them (torch/utils/data/dataloader.py), and a class that
 # makes batches of what a sampler gives (torch/utils/data/sampler.py).
 ROWS_OF_LOADER = (0, "dataset")
+SAMPLER_OF_LOADER = "sampler"
 SHUFFLED_LOADER = (2, "shuffle")
 WORKERS_OF_LOADER = (5, "num_workers")
 OF_LOADER = ((3, "sampler"), (4, "batch_sampler"))

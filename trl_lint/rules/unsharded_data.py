@@ -46,9 +46,10 @@ data set of Hugging Face or torchvision, or a part of one (`random_split`, `Subs
 or attributes know the rank, or that draw their rows at random; iterable data sets; loaders that `Accelerator.prepare`,
 Fabric, a Trainer's own method or `deepspeed.initialize` makes anew; batches taken by `next(…)`; loops that compute no
 gradients; programs of one process; and programs that know of shares anywhere in the files of the loop, the loader and
-the data set, or in those that the first imports: a `DistributedSampler` (for whichever loader), `rows[rank::size]`,
-seeds by rank, tensor parallelism, groups of ranks. A Trainer's loader is not reported if any file of the project knows
-of shares, or if its class prepares something or has a loop of its own.
+the data set, or in those that the first imports: a `DistributedSampler` (unless it is made beside the loader and given
+to loaders of other rows only, or to none), `rows[rank::size]`, seeds by rank, tensor parallelism, groups of ranks. A
+Trainer's loader is not reported if any file of the project knows of shares, or if its class prepares something or has a
+loop of its own.
 
 ## References
 - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html, and

@@ -28,6 +28,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, UnshardedData
 from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.idioms.samplers_of_others import code_without
 from trl_lint.analysis.program.project.import_lines import IMPORT_LINES
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.observing import Observer
@@ -168,14 +169,18 @@ def _may_share(event: UnshardedData, imported: Iterable[Module]) -> bool:
     """Whether a file that the program may consist of gives the ranks different rows, as far as its text says."""
     maker = cast("Module", event.loader.module)  # the loader is made in a file of the project
     files = {id(each): each for each in (event.module, maker, *event.files, *imported)}
-    return any(map(_shares, files.values()))
+    return any(_shares(each, event.loader.node if each is maker else None) for each in files.values())
 
 
-def _shares(module: Module) -> bool:
-    """Whether a file has a word for it, beside an import of torch's sampler that it does not use."""
+def _shares(module: Module, loader: cst.CSTNode | None) -> bool:
+    """Whether a file has a word for it, beside torch's sampler where that is only imported, or deals other rows.
+
+    loader: the call that makes the loader, in the file with it.
+    """
     if not module.shows(SHARES_ROWS):
         return False
-    return SHARES_ROWS.found_in(IMPORT_LINES.sub(_without_sampler, module.code)) or _uses_sampler(module.code)
+    code = code_without(module.tree, module.code, loader) if isinstance(loader, cst.Call) else module.code
+    return SHARES_ROWS.found_in(IMPORT_LINES.sub(_without_sampler, code)) or _uses_sampler(code)
 
 
 def _without_sampler(line: re.Match[bytes]) -> bytes:
