@@ -496,6 +496,14 @@ _PREPARES = "model, optimizer, loader = accelerator.prepare(model, optimizer, lo
         (_PREPARES, "args.epochs * each * accelerator.num_processes", "pass", False),
         (_PREPARES, "args.epochs * len(loader)", "pass", False),  # accumulating may make up for it
         (_PREPARES, "args.epochs * len(others)", "pass", False),
+        # All batches, divided by the number of processes, are those of one process, too.
+        ("pass", "args.epochs * each // accelerator.num_processes", _PREPARES, True),
+        ("pass", "args.epochs * math.ceil(each / accelerator.num_processes)", _PREPARES, True),
+        ("pass", "args.epochs * (len(loader) // (args.accumulation * dist.get_world_size()))", _PREPARES, True),
+        ("pass", "args.epochs * len(loader) // accelerator.num_processes", _PREPARES, False),
+        ("pass", "args.epochs * each // 2", _PREPARES, False),
+        ("pass", "args.epochs * (each // accelerator.num_processes) * accelerator.num_processes", _PREPARES, False),
+        ("pass", "args.epochs * len(others) // (args.accumulation * world_size)", _PREPARES, False),
     ],
 )
 def test_the_batches_of_a_prepared_loader_are_those_of_one_process(first: str, length: str, last: str, is_found: bool):

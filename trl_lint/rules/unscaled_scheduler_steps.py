@@ -3,8 +3,8 @@
 ## What it does
 Reports a schedule of a given number of steps (`get_scheduler`, `get_cosine_schedule_with_warmup`, `OneCycleLR`, …) that
 goes through `accelerator.prepare`, if that number also ends the training loop, which counts each step once, or if it is
-computed from the length of a loader that is prepared already, over which the training goes: those are the batches of
-one process.
+computed from the length of a loader over which the training goes, where that is prepared already, or if the number is
+divided by that of the processes: those are the batches of one process.
 
 ## Why is this bad?
 A prepared scheduler makes one step for each process whenever its `step` is called. On N processes, a schedule of

@@ -4,6 +4,7 @@ For example, with `loader = accelerator.prepare(loader)` before:
 
     steps = epochs * math.ceil(len(loader) / accumulated)      those of each process
     steps = len(loader) * accelerator.num_processes            the same, though it counts the processes
+    steps = len(other) // accelerator.num_processes            the same, as `other` has all batches
     steps = epochs * len(other)                                none: `other` has all batches
 """
 
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, of_class
+from trl_lint.analysis.program.syntax import assigned_once, names_in, of_class
 from trl_lint.domain.kinds import LoaderValue
+from trl_lint.knowledge.heuristics import COUNTS_PROCESSES
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -36,11 +38,21 @@ def counted_batches(frame: Frame, number: cst.BaseExpression) -> BatchesOfProces
     calls = [each for part in parts for each in of_class(part, cst.Call)]
     measured = [each.args[0].value for each in calls if _is_len(each)]
     loader = frame.known_value(measured[0]) if len(measured) == 1 else None
-    if not isinstance(loader, LoaderValue) or loader.batch is None or not loader.batch.rank.differs:
+    if not isinstance(loader, LoaderValue):
         return None
-    operators = [each.operator for part in parts for each in of_class(part, cst.BinaryOperation)]
-    is_divided = any(isinstance(each, (cst.Divide, cst.FloorDivide)) for each in operators)
-    return BatchesOfProcess(measured[0], is_divided)
+    divisors = [each for part in parts for each in _divisors_in(part)]
+    by_processes = [each for each in divisors if any(map(COUNTS_PROCESSES.fits, names_in(each)))]
+    has_share = loader.batch is not None and loader.batch.rank.differs
+    if not has_share and not by_processes:
+        return None
+    by_these_alone = [each for each in by_processes if not isinstance(each, cst.BinaryOperation)]
+    return BatchesOfProcess(measured[0], len(divisors) > len(by_these_alone))
+
+
+def _divisors_in(number: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    for each in of_class(number, cst.BinaryOperation):
+        if isinstance(each.operator, cst.Divide | cst.FloorDivide):
+            yield each.right
 
 
 def _parts(root: cst.CSTNode, number: cst.BaseExpression, depth: int) -> Iterator[cst.BaseExpression]:
