@@ -76,6 +76,7 @@ class ShapeTransfer(str, Enum):
     CHOOSES = "the same; as a function it may have the condition only"
     PICKS = "one, which is as long as the data say"
     PICKS_BY_MASK = "the same, by what is true in the mask"
+    COUNTS = "one, as long as the largest of the numbers says, or the given least length"
     PICKS_POSITIONS = "the same, with one number per dimension"
     REDUCES = "the given ones are gone"
     REDUCES_WITH_INDICES = "all are gone; with a dimension it gives values and indices"
@@ -397,6 +398,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _computed("masked_select", S.PICKS_BY_MASK, averages=A.SELECTS, repeatable=False),
     *_for_names(_computed("", averages=A.SELECTS, repeatable=False), "compress flatnonzero"),
     _computed("unique", S.PICKS, repeatable=False),
+    _computed("bincount", S.COUNTS, repeatable=False),
     *_for_names(_computed("", S.AS_INDEX, repeatable=False), "gather take_along_dim"),
     _computed("index_select", S.SELECTS, repeatable=False),
 

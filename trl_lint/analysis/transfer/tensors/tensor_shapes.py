@@ -32,6 +32,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, dimensions_of, is_number, size_of, spread
 from trl_lint.analysis.transfer.tensors.tensor_sizes import (
+    COUNT_REASON,
     MASK_REASON,
     PICKED_REASON,
     TENSORS,
@@ -99,6 +100,12 @@ def _of_masked(row: Operation, receiver: Value, args: Sequence[Value], keywords:
     if not varies(deciding) or (set(keywords) & {"as_tuple", "return_inverse", "return_counts", "dim"}):
         return None
     return Shape((RAGGED, SAME) if row.shape is ShapeTransfer.PICKS_POSITIONS else (RAGGED,), MASK_REASON)
+
+
+def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
+    """`torch.bincount(x)`; with a least length, that may be all that there is."""
+    has_least = len(args) > 1 or "minlength" in keywords
+    return Shape((RAGGED,), COUNT_REASON) if varies(receiver) and not has_least else None
 
 
 def _constants(over: Value) -> list[object]:
@@ -228,6 +235,7 @@ _OF_RECEIVER: Mapping[
     ShapeTransfer.PICKS: _of_masked,
     ShapeTransfer.PICKS_BY_MASK: _of_masked,
     ShapeTransfer.PICKS_POSITIONS: _of_masked,
+    ShapeTransfer.COUNTS: _counted,
     ShapeTransfer.REDUCES: _reduced,
     ShapeTransfer.REDUCES_WITH_INDICES: _reduced,
     ShapeTransfer.SIZE: _sized,
