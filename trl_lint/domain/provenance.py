@@ -97,6 +97,25 @@ class FullBatches(Step):
     __slots__ = ()
 
 
+class FieldOfFullBatches(FullBatches):
+    """One of the things that such a batch consists of, as a loop over it gives them: it has a row for each sample."""
+
+    __slots__ = ()
+
+
+def inside_full_batch(step: Step | None) -> Step | None:
+    """The same chain for an element: a field of a full batch, or a sample in a field, which is as long as it is.
+
+    For example the boxes in one of the images: `len(target["boxes"]) for target in targets`.
+    """
+    match step:
+        case FieldOfFullBatches():
+            return Step(step.module, step.node, step.text, step.before)
+        case FullBatches():
+            return FieldOfFullBatches(step.module, step.node, step.text, step.before)
+    return step
+
+
 class RowsOfFullBatches(Step):
     """The sizes of what was computed from full batches: it has as many rows on all ranks, unless some were selected."""
 

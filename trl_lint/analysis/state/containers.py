@@ -37,7 +37,7 @@ from trl_lint.domain.kinds import (
     shape_of,
 )
 from trl_lint.domain.model_roles import may_be_model
-from trl_lint.domain.provenance import FullBatches, Prepared
+from trl_lint.domain.provenance import FullBatches, Prepared, inside_full_batch
 from trl_lint.domain.ranks import RANK_LOCAL, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import is_small, items_or_itself
@@ -172,6 +172,7 @@ def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         return BOTTOM, ranks.SAME
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
+        element = element.replace(provenance=inside_full_batch(element.provenance))
         if value.kind is Kind.TENSOR:
             return element.replace(shape=shapes.without(shape_of(value), [0])), _row_count_fact(value)
         if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
