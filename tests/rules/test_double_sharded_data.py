@@ -18,6 +18,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from datasets import load_dataset
 from datasets.distributed import split_dataset_by_node
+from monai.data import CacheDataset
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset
 from torch.utils.data import DistributedSampler, RandomSampler, Sampler, Subset
 from transformers import Trainer
@@ -156,6 +157,9 @@ def test_samplers_of_the_project(above, name):
             "splits = splits.map(str)\nown = splits['train']\n",
             "rows.shard(world, rank)",
         ),
+        ("own = [read(row) for row in rows[rank::world]]\n", "rows[rank::world]"),
+        ("own = CacheDataset(data=rows[rank::world])\n", "rows[rank::world]"),
+        ("mine = rows[rank::world]\nown = mine if args.do_train else None\n", "rows[rank::world]"),
     ],
 )
 @pytest.mark.parametrize(
@@ -365,6 +369,11 @@ def test_a_trainer_of_another_file_with_loaders_of_its_own(tmp_path, cls, count)
         ("own = rows.shard(groups, rank)\n", PREPARE_ROWS),
         ("own = rows.shard(world, args.index)\n", PREPARE_ROWS),
         ("own = rows[:: world]\n", PREPARE_ROWS),
+        ("own = [0 for row in rows[rank::world]]\n", PREPARE_ROWS),
+        ("own = [read(row) for row in rows[rank::groups]]\n", PREPARE_ROWS),
+        ("own = CacheDataset(rows, lambda row: row[rank::world])\n", PREPARE_ROWS),
+        ("own = CachedElsewhere(rows[rank::world])\n", PREPARE_ROWS),
+        ("own = rows[rank::world] if args.share else rows\n", PREPARE_ROWS),
         ("own = rows[rank::world]\n", "loader = DataLoader(own)\n"),
         ("own = rows[rank::world]\n", "own = load_dataset('x')\n", PREPARE_ROWS),
         ("own = rows[rank::world]\n", "if args.all:\n    own = rows\nelse:\n    own = list(rows)\n", PREPARE_ROWS),

@@ -4,6 +4,7 @@ Each of these is this rank's share of the rows, which another dealer makes a sha
 
     rows[rank::size], rows[rank * each : (rank + 1) * each]    with `each = len(rows) // size`
     [row for i, row in enumerate(rows) if i % size == rank], rows.chunk(size)[rank]
+    [read(each) for each in rows[rank::size]], CacheDataset(rows[rank::size])
     rows.shard(size, rank), split_dataset_by_node(rows, rank, size), Subset(rows, range(rank, len(rows), size))
     Images(paths)                                              if its `__init__` does one of these, and keeps the result
     Stream(rows, rank, size)                                   if its code does one of these, by attributes
@@ -52,6 +53,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import State
 from trl_lint.knowledge import library
 from trl_lint.knowledge.sharding import KEEPS_ROWS, STREAMS
+from trl_lint.knowledge.sharing_loaders import OF_OTHER_ROWS, key_of
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
 
 if TYPE_CHECKING:
@@ -213,9 +215,12 @@ class _RowSearch:
                 return None if key else self.source(node.value, entry)
             case cst.Subscript() if cut_rows(frame, node) is not None:
                 return Dealing(frame.step(node, OWN_ROWS), is_list=True)
-            case cst.ListComp(for_in=cst.CompFor(ifs=tests)):
-                is_own = any(is_turn_of_all(frame, each.test) for each in tests)
-                return Dealing(frame.step(node, OWN_ROWS), is_list=True) if is_own else None
+            case cst.ListComp(elt=element, for_in=cst.CompFor(target=target, iter=rows, ifs=tests)):
+                if any(is_turn_of_all(frame, each.test) for each in tests):
+                    return Dealing(frame.step(node, OWN_ROWS), is_list=True)
+                return None if names_in(target).isdisjoint(names_in(element)) else self.source(rows, key)
+            case cst.IfExp(body=rows, orelse=other) if is_literal_none(other):  # of a Trainer that may not train
+                return self.source(rows, key)
             case cst.Call():
                 return self._of_call(node, key)
         return None
@@ -227,7 +232,8 @@ class _RowSearch:
             return _entry(known, key)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value in KEEPS_ROWS:
             return self.source(node.func.value, key)
-        return None
+        root, name = key_of(library_name_of(self.frame.engine.evaluate(self.frame, node.func)))
+        return self.source(node.args[0].value, key) if node.args and name in OF_OTHER_ROWS.get(root, ()) else None
 
     def _of_name(self, name: cst.Name, key: str) -> Dealing | Passed | None:
         """The dealing of a value that a name may have where it is read: the last ones that are assigned before."""
