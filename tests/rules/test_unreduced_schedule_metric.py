@@ -103,3 +103,55 @@ def test_a_metric_that_is_reduced_to_one_rank():
     assert SNIPPETS.places(sent) == []
     on_one = program(reduces + "if dist.get_rank() == 0:\n    scheduler.step(total.item())\n")
     assert SNIPPETS.places(on_one) == []
+
+
+TRAINS = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim.lr_scheduler import CosineAnnealingLR
+
+def train(model, optimizer, loader):
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+
+def main(net, loader, flag):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    model = DistributedDataParallel(net)
+    optimizer = torch.optim.AdamW(model.parameters())
+    schedule = CosineAnnealingLR(optimizer, 3)
+    for epoch in range(3):
+"""
+ALL_TRAIN = "train(model, optimizer, loader)\n"
+
+
+def test_a_schedule_that_one_rank_steps_alone():
+    text = TRAINS + indent(ALL_TRAIN + "if rank == 0:\n    schedule.step()\n", " " * 8)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "schedule.step()"
+    assert finding.message == (
+        "only ranks where `rank == 0` is true make this step of the schedule: on several GPUs the ranks train with "
+        "different learning rates, and their models drift apart"
+    )
+    assert finding.help == "make the step on all ranks, outside of this branch"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        (ALL_TRAIN + "if rank == 0:\n    print(epoch)\n    if epoch > 1:\n        schedule.step()\n", True),
+        ("for batch in loader:\n    model(batch).mean().backward()\nif rank == 0:\n    schedule.step()\n", True),
+        (ALL_TRAIN + "schedule.step()\n", False),
+        (ALL_TRAIN + "if flag:\n    schedule.step()\n", False),
+        (ALL_TRAIN + "if rank == 0:\n    schedule.step()\nelse:\n    schedule.step()\n", False),
+        (ALL_TRAIN + "if rank == 0:\n    schedule.step()\ndist.broadcast(rate, src=0)\n", False),
+        # This rank trains alone, or nothing is trained.
+        ("if rank == 0:\n    train(model, optimizer, loader)\n    schedule.step()\n", False),
+        ("if rank == 0:\n    schedule.step()\n", False),
+        (ALL_TRAIN + "if rank == 0:\n    other(schedule).step()\n", False),
+    ],
+)
+def test_whose_steps_are_made_by_all(body, is_reported):
+    assert len(SNIPPETS.findings(TRAINS + indent(body, " " * 8))) == is_reported

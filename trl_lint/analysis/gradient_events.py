@@ -66,3 +66,14 @@ class ScheduleStepped(Event):
     node: Call
     value: Value
     metric: BaseExpression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoneScheduleStep(Event):
+    """Only ranks that fulfil a `test` of their number step a schedule, in a loop in which all of them train."""
+
+    mentions = (mentions.LIBRARIES, mentions.STEPS)
+
+    node: Call
+    condition: Step | None
+    test: BaseExpression

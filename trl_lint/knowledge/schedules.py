@@ -73,3 +73,6 @@ def schedule_of(name: str) -> ScheduleRow | None:
 PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
 STEP = "step"
 METRIC_OF_STEP: Parameter = (0, "metrics")
+# The schedules of torch, and what may send the other ranks the rate that one of them has set.
+OF_TORCH = "torch.optim.lr_scheduler."
+SEND_RATES = frozenset({"broadcast", "broadcast_object_list"})

@@ -3,7 +3,8 @@
 ## What it does
 Reports `scheduler.step(metric)` of a `ReduceLROnPlateau` with a metric that is computed from this rank's own data: the
 loss of a validation that each rank runs on its share, the training loss of its batches; or with one that is reduced to
-one rank (`dist.reduce(loss, dst=0)`), as the others still have their own.
+one rank (`dist.reduce(loss, dst=0)`), as the others still have their own. And any schedule of torch that only the main
+process steps (`if rank == 0: scheduler.step()`), in a loop in which all ranks train.
 
 ## Why is this bad?
 The schedule lowers the learning rate once the metric has not improved for some steps, and each process has a schedule
@@ -30,7 +31,8 @@ There is only a hint: whether the value is a mean, a sum or a ratio decides how 
 ## Limits
 Only torch's `ReduceLROnPlateau` is known, not those of other libraries, nor schedules of the project. What Lightning
 monitors for such a schedule is not seen: there, log it with `sync_dist=True` (TRL003). Not reported: values that are
-unknown; a step that only some ranks make; unit tests. If the function has reduced something of the value before, in a
+unknown; a step that only some ranks make, unless the loop around it trains, and outside of their branch only, and sends
+nothing to the others; unit tests. If the function has reduced something of the value before, in a
 way that is not understood, the finding is not in the default set.
 
 ## References
@@ -42,38 +44,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.gradient_events import ScheduleStepped
+from trl_lint.analysis.gradient_events import LoneScheduleStep, ScheduleStepped
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
 
+_ON_SEVERAL = "on several GPUs the ranks train with different learning rates, and their models drift apart"
 _OWN = "`{}` is computed from this rank's own data"
 
 
-class UnreducedScheduleMetric(Rule[ScheduleStepped]):
+class UnreducedScheduleMetric(Rule[LoneScheduleStep | ScheduleStepped]):
     code = "TRL028"
     name = "unreduced-schedule-metric"
     consequences = (Consequence.WRONG_TRAINING,)
     preview = True
 
-    def check(self, event: ScheduleStepped) -> Iterator[Violation]:
-        if event.module.one_process:
-            return
-        is_of_one = event.value.rank.is_of_root
-        in_doubt = not is_of_one and _may_be_reduced(event)
-        metric = shown_source(event.module, event.metric)
-        own = f"only one rank has the result of the reduction in `{metric}`" if is_of_one else _OWN.format(metric)
-        yield Violation(
-            event=event,
-            message=(
-                f"{own}, and each rank lowers its learning rate by it: on several GPUs the ranks train with different "
-                f"learning rates, and their models drift apart"
-            ),
-            provenance=event.value.provenance,
-            help="reduce the metric over the ranks on all of them first, and pass the result",
-            by_default=False if in_doubt else None,
-            in_doubt=in_doubt,
-        )
+    def check(self, event: LoneScheduleStep | ScheduleStepped) -> Iterator[Violation]:
+        if not event.module.one_process:
+            yield _alone(event) if isinstance(event, LoneScheduleStep) else _by_own_metric(event)
+
+
+def _alone(event: LoneScheduleStep) -> Violation:
+    test = shown_source(event.module, event.test)
+    return Violation(
+        event=event,
+        message=f"only ranks where `{test}` is true make this step of the schedule: {_ON_SEVERAL}",
+        provenance=event.condition,
+        help="make the step on all ranks, outside of this branch",
+    )
+
+
+def _by_own_metric(event: ScheduleStepped) -> Violation:
+    is_of_one = event.value.rank.is_of_root
+    in_doubt = not is_of_one and _may_be_reduced(event)
+    metric = shown_source(event.module, event.metric)
+    own = f"only one rank has the result of the reduction in `{metric}`" if is_of_one else _OWN.format(metric)
+    return Violation(
+        event=event,
+        message=f"{own}, and each rank lowers its learning rate by it: {_ON_SEVERAL}",
+        provenance=event.value.provenance,
+        help="reduce the metric over the ranks on all of them first, and pass the result",
+        by_default=False if in_doubt else None,
+        in_doubt=in_doubt,
+    )
 
 
 def _may_be_reduced(event: ScheduleStepped) -> bool:
