@@ -232,8 +232,15 @@ class _RowSearch:
             return _entry(known, key)
         if isinstance(node.func, cst.Attribute) and node.func.attr.value in KEEPS_ROWS:
             return self.source(node.func.value, key)
-        root, name = key_of(library_name_of(self.frame.engine.evaluate(self.frame, node.func)))
-        return self.source(node.args[0].value, key) if node.args and name in OF_OTHER_ROWS.get(root, ()) else None
+        return self.source(node.args[0].value, key) if node.args and self._holds_rows(node.func) else None
+
+    def _holds_rows(self, callee: cst.BaseExpression) -> bool:
+        """Whether a call makes a data set of a library's that holds the rows that it is passed."""
+        holders = [root for root, names in OF_OTHER_ROWS.items() if last_name(callee) in names]
+        # What else is called is not looked at: a call in it, as in `model(batch).mean()`, would be run once more.
+        if not holders or any(of_class(callee, cst.Call)):
+            return False
+        return key_of(library_name_of(self.frame.engine.evaluate(self.frame, callee)))[0] in holders
 
     def _of_name(self, name: cst.Name, key: str) -> Dealing | Passed | None:
         """The dealing of a value that a name may have where it is read: the last ones that are assigned before."""
