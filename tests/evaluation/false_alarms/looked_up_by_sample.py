@@ -2,9 +2,8 @@
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.utils.data import DataLoader, DistributedSampler
-
 from somewhere import number_of
+from torch.utils.data import DataLoader, DistributedSampler
 
 URLS = {"small": "small.pt", "large": "large.pt"}
 
