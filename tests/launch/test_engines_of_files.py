@@ -13,6 +13,8 @@ from trl_lint.launch.judge.engines import of_file
     "line",
     [
         "mp.spawn(main, nprocs=8)",
+        "mp.spawn(main, nprocs=16, args=(1,))",
+        "mp.spawn(main, args=(f(g(1)),), nprocs=count)",
         "workers = [Process(target=main, args=(rank,)) for rank in range(8)]",
         "start_processes(main, nprocs=8)",
         "notebook_launcher(main, num_processes=8)",
@@ -41,6 +43,8 @@ def test_code_that_makes_processes(line):
     "line",
     [
         "respawn(main)",
+        "mp.spawn(main, nprocs=1, args=(config,))",
+        "mp.spawn(main, args=(config,), nprocs=1)",
         "seeds = np.random.SeedSequence(seed).spawn(3)",
         "own, shared = seed_seq.spawn(len(names))",
         "SubProcess(main)",

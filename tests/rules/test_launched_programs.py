@@ -288,11 +288,57 @@ LOOP = "for i in range(2):\n        {}.start()"
         (LOOP.format("mp.Process(target=train, args=(i, 2, tempfile.mkdtemp()))"), False),
         ("mp.spawn(train, args=(2, f'{args.folder}/{os.environ[\"RANK\"]}'))", False),
         ("train(0, 2, f'{args.folder}/{time.time()}')", False),
+        # One process is started; the group may be one of several nodes, each with such a process.
+        ("mp.spawn(train, (args.nodes, args.folder), 1)", True),
+        ("mp.spawn(train, args=(args.gpus, args.folder), nprocs=args.gpus)", True),
+        ("mp.spawn(help_out, args=(args.folder,), nprocs=1)", False),
+        ("mp.spawn(help_out, args=(args.folder,), nprocs=2)", True),
     ],
 )
 def test_what_the_functions_of_started_processes_are_given(start, is_reported):
     text = PROCESSES.format(start=start) + "\n\ndef folder_of(x):\n    return out_of_sight(x)\n"
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+ALONE = """\
+import sys
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+from files import remove
+
+def main(gpu, net, path):
+    dist.init_process_group("nccl", "env://", rank={rank}, world_size={size})
+    net = DistributedDataParallel(net)
+    remove(path)
+
+def other(gpu, net, path):
+    dist.init_process_group("nccl", rank=gpu, world_size=2)
+
+def run(net, path):
+    mp.spawn(main, nprocs={processes}, args=(net, path))
+    {then}
+
+if __name__ == "__main__":
+    run(make(), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("rank", "size", "processes", "then", "is_reported"),
+    [
+        ("0", "1", "1", "", False),
+        ("0", "1", "1", "mp.spawn(other, nprocs=2, args=(net, path))", True),  # the file is of several, too
+        ("gpu", "2", "2", "", True),
+        ("gpu", "len(path)", "len(path)", "", True),
+    ],
+)
+def test_a_group_of_one_in_a_process_that_is_started_for_it(tmp_path, rank, size, processes, then, is_reported):
+    files = {
+        "run.py": ALONE.format(rank=rank, size=size, processes=processes, then=then),
+        "files.py": "import os\n\ndef remove(path):\n    os.remove(path)\n",
+    }
+    assert bool(findings_in(tmp_path, files, "files.py")) is is_reported
 
 
 BUILT = """\

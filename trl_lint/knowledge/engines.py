@@ -80,8 +80,12 @@ STARTS = re.compile(
     rb"|\brun\s[^\n]*\.py\b"
     rb"|python[\d.]*[ \t]+\\\r?\n|\bscript:\s*[\"'][^\n]*\.py\b"
 )
-# `spawn` of a seed or a generator of numpy makes others of them, as many as it is told.
-_STARTS_RANKS = rb"\b(?<!\brng\.)(?<!seq\.)(?<!seed\.)(?:%b)\((?!\s*\d+\s*\))" % "|".join(sorted(START_RANKS)).encode()
+# `spawn` of a seed or a generator of numpy makes others of them, as many as it is told; a launcher that is told to
+# start one process starts the only one.
+_STARTS_RANKS = (
+    rb"\b(?<!\brng\.)(?<!seq\.)(?<!seed\.)(?:%b)\("
+    rb"(?!\s*\d+\s*\)|(?:[^()]|\([^()]*\))*?\bnprocs\s*=\s*1\s*[,)])" % "|".join(sorted(START_RANKS)).encode()
+)
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
 # Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing. Only
 # what starts a program writes an option with its value: `f"--rank={i}"`.

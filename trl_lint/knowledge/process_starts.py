@@ -115,14 +115,17 @@ class ProcessLauncher(NamedTuple):
     """A function that runs another one in several processes.
 
     arguments: the parameter with a tuple of the arguments; None if they follow by position.
+    processes: the parameter with the number of processes on this node, if it has one.
     """
 
     function: Parameter
     arguments: Parameter | None = None
     gets: Gets = Gets.NOTHING
+    processes: Parameter | None = None
 
 
-_SPAWN = ProcessLauncher((0, "fn"), (1, "args"), Gets.RANK)
+_LAUNCH = ProcessLauncher((0, "fn"), (1, "args"), Gets.RANK)
+_SPAWN = _LAUNCH._replace(processes=(2, "nprocs"))
 LAUNCHERS = {
     **dict.fromkeys(
         ("accelerate.debug_launcher", "accelerate.notebook_launcher"), ProcessLauncher((0, "function"), (1, "args"))
@@ -145,12 +148,8 @@ LAUNCHERS = {
         ("torch.distributed.launcher.api.elastic_launch", "torch.distributed.launcher.elastic_launch"),
         ProcessLauncher((1, "entrypoint")),
     ),
-    **dict.fromkeys(
-        (
-            "torch.multiprocessing.spawn", "torch_xla.distributed.xla_multiprocessing.spawn", "torch_xla.launch",
-        ),
-        _SPAWN,
-    ),
+    **dict.fromkeys(("torch.multiprocessing.spawn", "torch_xla.distributed.xla_multiprocessing.spawn"), _SPAWN),
+    "torch_xla.launch": _LAUNCH,
 }
 # Libraries that take nccl if no backend is named. Of `InitProcessGroupKwargs`, accelerate passes on only what is not
 # the default (accelerate: utils/dataclasses.py `to_kwargs`, state.py `_prepare_backend`).

@@ -139,6 +139,7 @@ class Engine(Runs):
     def _events(self, module: Module, roots: list[EventTrace]) -> list[Event]:
         """The events of the runs that begin with these, once all are known."""
         events = reachability.events_of(roots, self.observers)
+        module.trace.started = [each for each in roots if each.in_processes]
         for settle in self.observers.settled:
             events = settle(events, module.trace, self.imported(module))
         return events
@@ -149,8 +150,7 @@ class Engine(Runs):
             passed = self._entered.pop()
             passed.function.reached = True
             summary = self._enter_with(passed.function, passed.cls, passed.parameters)
-            summary.trace.launch(passed.given)
-            summary.trace.called_back |= passed.called_back
+            passed.note_run(summary.trace)
             traces.append(summary.trace)
         return traces
 

@@ -8,7 +8,7 @@ What is noted of a program:
     def main(device_map: str = "auto"): …                the same, if a model is loaded with it
     device_map="auto" if torch.cuda.is_available() else None     the same
     device_map="auto" if args.num_gpus > 1 else None      the same, unless launches of several processes give it one GPU
-    init_process_group("nccl", world_size=1, rank=0)     the same
+    init_process_group("nccl", world_size=1, rank=0)     the same, also in a function that `mp.spawn` starts
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that creates an Accelerator or a Trainer
     import gradio                                        the same there
 
@@ -96,7 +96,8 @@ class ProgramStarts(Observer["Frame"]):
         """Code that a program reaches in other files runs as the program does."""
         runs = called_traces(program)
         facts = [each.notes.of(StartFacts) for each in runs]
-        if any(each.one_process for each in facts) or any(map(_is_one_by_option, runs)):
+        is_one = any(each.one_process for each in facts) or any(map(_is_one_by_option, runs))
+        if is_one or (program.started and all(map(_is_of_group_of_one, program.started))):
             return [each for each in events if type(each) not in _OF_SEVERAL]
         if not any(each.starts for each in facts):
             return events
@@ -115,6 +116,11 @@ class ProgramStarts(Observer["Frame"]):
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
             _note(frame, base, args, node)
+
+
+def _is_of_group_of_one(started: EventTrace) -> bool:
+    """Whether what a program starts a process for is one process: `mp.spawn(main, nprocs=1)`, with a group of one."""
+    return any(each.notes.of(StartFacts).one_process for each in called_traces(started))
 
 
 def _marked_as_started(event: Event) -> Event:

@@ -39,6 +39,8 @@ class EventTrace:
     calls: dict[Edge, Any] = field(default_factory=dict)
     launched: bool = False  # whether each process of a distributed run is known to get here
     called_back: bool = False  # whether a library calls it that was given its function
+    in_processes: bool = False  # whether it is run by processes that its file starts
+    started: list[EventTrace] = field(default_factory=list)  # of the body of a file: the runs of what these run
     start: Step | None = None  # the place that shows this, or `of_all_ranks`, if it is known
     program: CSTNode | None = None  # the body of a file, or the only function of it that a command line calls
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank

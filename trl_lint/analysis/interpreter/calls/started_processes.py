@@ -3,6 +3,7 @@
 For example:
 
     mp.spawn(train, args=(size, options))                 train(rank, size, options): the rank comes first
+    mp.spawn(train, args=(size, options), nprocs=1)       train(0, size, options): one process, of this node
     notebook_launcher(train, args=(options,))             train(options)
     for i in range(size):
         mp.Process(target=train, args=(i, options))       train(i, options): `i` is the rank
@@ -22,7 +23,7 @@ from trl_lint.analysis.program.syntax import innermost, last_name, names_in, of_
 from trl_lint.analysis.state.given_functions import GivenFunction
 from trl_lint.analysis.transfer.processes.world_sizes import as_world_size
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import LibraryName, PartialCall
+from trl_lint.domain.kinds import LibraryName, NumberValue, PartialCall
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
@@ -42,16 +43,22 @@ def launch(frame: Frame, launcher: ProcessLauncher, args: Arguments, node: cst.C
     """Have a function run in one process per rank. receiver: what the launcher is a method of, if anything."""
     position, _ = launcher.function
     given = args.positional[position + 1 :] if launcher.arguments is None else _items(args.get(*launcher.arguments))
+    is_one = launcher.processes is not None and _is_one(args.get(*launcher.processes))
     first: Value | None = None
     match launcher.gets:
         case Gets.RANK:
-            first = _number(frame, node)
+            first = NumberValue(ranks.SAME, const=0, scalar=True, dtype="int") if is_one else _number(frame, node)
         case Gets.OBJECT:
             first = receiver
         case Gets.FIRST:
             first = args.positional[0] if args.positional else UNKNOWN
     values = (*(() if first is None else (first,)), *map(_read_before, given))
-    _enter(frame, args.get(*launcher.function), values)
+    _enter(frame, args.get(*launcher.function), values, several=not is_one)
+
+
+def _is_one(count: Value | None) -> bool:
+    """Whether a launcher is told to start one process, which is the first one of its node."""
+    return count is not None and type(count.const) is int and count.const == 1
 
 
 def _launched(launcher: ProcessLauncher, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -83,10 +90,18 @@ def _context(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return LibraryName("torch.multiprocessing")
 
 
-def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs_rank_parameter: bool = False) -> None:
+def _enter(
+    frame: Frame,
+    callee: Value | None,
+    values: Sequence[Value],
+    *,
+    needs_rank_parameter: bool = False,
+    several: bool = True,
+) -> None:
     """Have the engine run a function with these arguments, the positional ones first.
 
-    needs_rank_parameter: only if the parameter for the number of the process is named like a rank.
+    needs_rank_parameter: only if the parameter for the number of the process is named like a rank. several: whether it
+    is more than one process that runs it.
     """
     named: dict[str, Value] = {}
     if isinstance(callee, PartialCall):
@@ -100,7 +115,7 @@ def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs
         return
     by_name = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
     facts_of = {name: UNKNOWN if each.identities else as_world_size(name, each) for name, each in by_name.items()}
-    frame.engine.enter(GivenFunction(callee.function, facts_of, called_back=False))
+    frame.engine.enter(GivenFunction(callee.function, facts_of, called_back=False, several=several))
 
 
 def _is_rank(function: FunctionInfo, parameter: str) -> bool:
