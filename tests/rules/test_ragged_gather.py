@@ -42,6 +42,23 @@ def test_a_finding_says_what_where_why_and_how():
     assert "pad_across_processes" in finding.help
 
 
+FOUND = "the number of elements that are not zero depends on this rank's data"
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        ("torch.nonzero(mask + 1).shape[0]", FOUND),
+        ("(mask + 1).nonzero().size(0)", FOUND),
+        ("ids[ids > 3].shape[0]", "a mask selects a number of elements that depends on this rank's data"),
+        ("mask.shape[1]", "this rank's batch is padded to its own longest sample"),
+    ],
+)
+def test_the_reason_is_that_of_the_size(size, reason):
+    finding = SNIPPETS.finding(step(f"gather(torch.zeros({size}).to(ids.device) + logits.sum())"))
+    assert finding.because[-1].text == reason
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -33,6 +33,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, dimensions_of, is_number, size_of, spread
 from trl_lint.analysis.transfer.tensors.tensor_sizes import (
     COUNT_REASON,
+    FOUND_REASON,
     MASK_REASON,
     PICKED_REASON,
     TENSORS,
@@ -99,7 +100,9 @@ def _of_masked(row: Operation, receiver: Value, args: Sequence[Value], keywords:
     deciding = mask if row.shape is ShapeTransfer.PICKS_BY_MASK and mask is not None else receiver
     if not varies(deciding) or (set(keywords) & {"as_tuple", "return_inverse", "return_counts", "dim"}):
         return None
-    return Shape((RAGGED, SAME) if row.shape is ShapeTransfer.PICKS_POSITIONS else (RAGGED,), MASK_REASON)
+    if row.shape is ShapeTransfer.PICKS_POSITIONS:
+        return Shape((RAGGED, SAME), FOUND_REASON)
+    return Shape((RAGGED,), MASK_REASON)
 
 
 def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -407,12 +410,19 @@ def _filled(frame: Frame, args: Arguments) -> Shape | None:
         return args.positional[0].shape  # `torch.zeros(x.shape)`: that of `x`
     if not all(map(is_number, args.positional)):
         return None
-    return Shape([size_of(each) for each in args.positional], _FILLED_REASON)
+    return _of_sizes(args.positional)
 
 
 def _filled_to(frame: Frame, args: Arguments) -> Shape | None:
     sizes = args.positional[0].items
-    return Shape([size_of(each) for each in sizes], _FILLED_REASON) if sizes else None
+    return _of_sizes(sizes) if sizes else None
+
+
+def _of_sizes(sizes: Sequence[Value]) -> Shape:
+    """The shape with these sizes; what makes one of them differ is the reason, too: `torch.zeros(found.shape[0])`."""
+    known = (each.shape for each in sizes if each.shape is not None)
+    reason = next((shape.reason for shape in known if shape.is_ragged and shape.reason), _FILLED_REASON)
+    return Shape([size_of(each) for each in sizes], reason)
 
 
 def _counted_up(frame: Frame, args: Arguments) -> Shape | None:

@@ -22,6 +22,7 @@ TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 _SHAPED = TENSORS | {Kind.NUMBER}
 MASK_REASON = "a mask selects a number of elements that depends on this rank's data"
 COUNT_REASON = "there is a count for each number up to the largest one in this rank's data"
+FOUND_REASON = "the number of elements that are not zero depends on this rank's data"
 PICKED_REASON = "only those of this rank's elements that pass a test are kept"
 
 
