@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.counts_for_all_turns import is_for_all_turns
 from trl_lint.analysis.program.idioms.fixed_masks import selects_as_many
 from trl_lint.analysis.program.syntax import assignments, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state.frame import Frame
@@ -58,7 +59,11 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
     if role_of(container) is BatchRole.OUTPUT and not _is_masked(frame, node):
         return value
     shape = of_subscript(frame, container, node)
-    return sized(value, container.shape, shape) if isinstance(container, SizesValue) else shaped(value, shape)
+    if not isinstance(container, SizesValue):
+        return shaped(value, shape)
+    if value.rank.differs and is_for_all_turns(frame.root, node):
+        return value.replace(rank=ranks.UNKNOWN)
+    return sized(value, container.shape, shape)
 
 
 def _selected_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
