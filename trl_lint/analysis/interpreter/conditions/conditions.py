@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import (
     emptiness_tests,
+    launcher_texts,
     memberships,
     named_fields,
     narrowed_calls,
@@ -187,6 +188,8 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if WORLD_KIND in (left.const, right.const):
         return _kind_of_run(left, operator, right)
     kind_of_test = type(operator)
+    if (known := launcher_texts.compared_with_number(frame, left, kind_of_test, right)) is not None:
+        return known
     if isinstance(left.const, bool) and isinstance(right.const, bool) and kind_of_test in _EQUALITY:
         return flag(_same_constant(left, right, kind_of_test))  # `plot is True`, `plot == True`
     if kind_of_test is cst.Is or kind_of_test is cst.IsNot or _is_missing_module(left, right):
