@@ -1,14 +1,11 @@
 """Learning-rate schedules that one rank steps alone, in a loop in which all ranks train.
 
-for epoch in range(epochs):
-    train(model, loader, optimizer)
-    if rank == 0:
-        schedule.step()                   LoneScheduleStep: the others keep the rate that they began with
-        print(epoch)
+Events of `for epoch in range(epochs): train(model, loader, optimizer)` with one of these behind the training:
 
-if rank == 0:
-    train(model, loader, optimizer)
-    schedule.step()                       none: that rank trains alone
+    if rank == 0: schedule.step()     LoneScheduleStep: the others keep the rate that they began with
+    if epoch > 9: schedule.step()     none: all ranks make it
+
+There is none if `train` is in the branch as well: that rank trains alone.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Events of a program with `schedule = ReduceLROnPlateau(optimizer)`, whose `loss`
     schedule.step(accelerator.reduce(loss, "mean"))   none: all ranks pass the same value
     dist.reduce(loss, dst=0); schedule.step(loss)     ScheduleStepped, as only the first rank has the result
     cosine.step(epoch)                                none: other schedules count
-    if main: schedule.step(loss)                      none: only one rank steps, which is no matter of the value
+    if main: schedule.step(loss)                      none: one rank steps alone (`lone_schedule_steps.py`)
 """
 
 from __future__ import annotations
