@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,11 +20,15 @@ FILES = {
     ),
 }  # fmt: skip
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+# The methods of which it is asked what names their bodies use: in libraries of `FILES` of all, elsewhere of these.
+WITH_NAMES = frozenset({"get_batch_loss_metrics"})
+# Where statements hold others.
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 
 
 @dataclass
 class Signature:
-    """The parameters of a callable, without `self`, and the names its body uses."""
+    """The parameters of a callable, without `self`, and the names its body uses if that is asked (`WITH_NAMES`)."""
 
     parameters: tuple[str, ...]
     rest: bool  # it takes *args
@@ -80,26 +85,36 @@ def _library(root: Path, package: str) -> Library:
     found = Library()
     for path in [root / name for name in chosen] if chosen else sorted(root.rglob("*.py")):
         if path.exists():
-            _read(path, found)
+            _read(path, found, all_names=chosen is not None)
     return found
 
 
-def _read(path: Path, found: Library) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def _statements(root: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node, as `ast.walk` gives them, without the expressions, which are most of a tree."""
+    todo = deque([root])
+    while todo:
+        node = todo.popleft()
+        yield node
+        for name in _BLOCKS:
+            todo.extend(getattr(node, name, ()))
+
+
+def _read(path: Path, found: Library, *, all_names: bool) -> None:
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ClassDef):
-            source = _class(node)
+            source = _class(node, all_names)
             # An alias that only warns and delegates is not the class.
             if f"_{source.name}" not in _written_bases(node):
                 found.classes.setdefault(source.name, []).append(source)
         elif isinstance(node, _Function) and node.col_offset == 0:
-            found.functions.setdefault(node.name, []).append(_signature(node, method=False))
+            found.functions.setdefault(node.name, []).append(_signature(node, all_names, method=False))
 
 
 def _written_bases(node: ast.ClassDef) -> tuple[str, ...]:
     return tuple(ast.unparse(base).rpartition(".")[2] for base in node.bases)
 
 
-def _class(node: ast.ClassDef) -> ClassSource:
+def _class(node: ast.ClassDef, all_names: bool) -> ClassSource:
     # A module imports a class as `_GRPOTrainer` if it derives one of the same name from it.
     bases = tuple(
         base[1:] if base.startswith("_") and not base.startswith("_Base") else base for base in _written_bases(node)
@@ -111,12 +126,12 @@ def _class(node: ast.ClassDef) -> ClassSource:
             if any(isinstance(name, ast.Name) and "property" in name.id for name in item.decorator_list):
                 assigned.setdefault(item.name, set()).add("property")
             # A property's setter follows its getter, and the getter counts.
-            source.methods.setdefault(item.name, _signature(item, method=True))
+            source.methods.setdefault(item.name, _signature(item, all_names, method=True))
         elif isinstance(item, (ast.Assign, ast.AnnAssign)):
             _assign(item, assigned, of_class=True)
         elif isinstance(item, ast.ImportFrom):
             source.imported |= {alias.asname or alias.name for alias in item.names}
-    for item in ast.walk(node):
+    for item in _statements(node):
         if isinstance(item, (ast.Assign, ast.AnnAssign)):
             _assign(item, assigned, of_class=False)
     source.attributes = {name: frozenset(values) for name, values in assigned.items()}
@@ -134,13 +149,14 @@ def _assign(item: ast.Assign | ast.AnnAssign, assigned: dict[str, set[str]], *, 
                 assigned.setdefault(each.attr, set()).add(value)
 
 
-def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool) -> Signature:
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, all_names: bool, *, method: bool) -> Signature:
     arguments = node.args
     parameters = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     static = any(isinstance(name, ast.Name) and name.id == "staticmethod" for name in node.decorator_list)
     if method and not static:
         parameters = parameters[1:]
     parameters += [argument.arg for argument in arguments.kwonlyargs]
-    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
-    names |= {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+    inside = list(ast.walk(node)) if all_names or node.name in WITH_NAMES else []
+    names = {item.id for item in inside if isinstance(item, ast.Name)}
+    names |= {item.attr for item in inside if isinstance(item, ast.Attribute)}
     return Signature(tuple(parameters), arguments.vararg is not None, frozenset(names))

@@ -214,6 +214,10 @@ def sources_of(package: str, version: str) -> Library:
         pytest.skip(str(problem))
 
 
+def test_the_names_of_every_witness_are_read():
+    assert {name.rpartition(".")[2] for name in WITNESSES} == sources.WITH_NAMES
+
+
 def test_every_span_has_a_release_inside_and_one_outside():
     assert [f"{row.name} [{row.since}, {row.until})" for row in ROWS if not inside(row)] == []
     bounded = [row for row in ROWS if (row.since or row.until) and row.name not in SINCE_EARLIER]
