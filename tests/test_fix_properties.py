@@ -147,10 +147,10 @@ FORMS = {
 
 
 def _in_other_forms() -> Iterator[object]:
-    """In every run each text is tested in every fourth form, and each form with every fourth text; the rest is slow."""
+    """In every run each text is tested in one form, and each form with every eighth text; the rest is slow."""
     for at, path in enumerate(BROKEN):
         for turn, form in enumerate(FORMS):
-            marks = [pytest.mark.slow] if (at + turn) % 4 else []
+            marks = [pytest.mark.slow] if (at + turn) % len(FORMS) else []
             yield pytest.param(path, form, id=f"{identity(path)}-{form}", marks=marks)
 
 
@@ -201,8 +201,15 @@ def test_a_text_of_which_other_bytes_would_come_is_left_alone(encoding: str) -> 
     assert all(reason for _, reason in result.withheld) and result.withheld
 
 
-@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
-@pytest.mark.parametrize("path", BROKEN, ids=identity)
+def _plain() -> Iterator[object]:
+    """In every run the safe fixes of every second text and all fixes of the others; the rest is slow."""
+    for at, path in enumerate(BROKEN):
+        for unsafe in (False, True):
+            marks = [] if at % 2 == unsafe else [pytest.mark.slow]
+            yield pytest.param(path, unsafe, id=f"{identity(path)}-{'unsafe' if unsafe else 'safe'}", marks=marks)
+
+
+@pytest.mark.parametrize(("path", "unsafe"), list(_plain()))
 def test_the_plain_text(path: Path, unsafe: bool) -> None:
     source = plain(path).encode()
     linter_of.cache_clear()  # the linter knows nothing of it yet
@@ -264,9 +271,16 @@ def test_comments_stay_and_change_nothing(path: Path, at_ends: set[int], before:
 
 
 ALL = set(range(200))
+# In every run every third text, and all whose fix would lose a comment; the rest is slow.
+COMMENTED = [
+    pytest.param(
+        path, id=identity(path), marks=[] if at % 3 == 0 or identity(path) in LOSES_A_LINE else [pytest.mark.slow]
+    )
+    for at, path in enumerate(BROKEN)
+]
 
 
-@pytest.mark.parametrize("path", BROKEN, ids=identity)
+@pytest.mark.parametrize("path", COMMENTED)
 def test_a_comment_at_every_line_and_between_all_statements(path: Path) -> None:
     source = commented(plain(path), ALL, ALL).encode()
     result = fix(path, source, True)
