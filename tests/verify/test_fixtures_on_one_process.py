@@ -40,10 +40,10 @@ def identity(path):
 
 
 def in_turn(paths):
-    """In every run every third program with its pair; the rest are alike and slow."""
+    """In every run every sixth program with its pair; the rest are alike and slow."""
     names = sorted({identity(path).replace("/fixed", "/broken") for path in PROGRAMS})
     for path in paths:
-        turn = names.index(identity(path).replace("/fixed", "/broken")) % 3
+        turn = names.index(identity(path).replace("/fixed", "/broken")) % 6
         yield pytest.param(path, id=identity(path), marks=[pytest.mark.slow] if turn else [])
 
 
