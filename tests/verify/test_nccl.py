@@ -8,7 +8,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
@@ -134,7 +133,15 @@ class TestTheRecorders:
         assert self.told(monkeypatch) == []
 
 
+@pytest.mark.torch
 class TestSharedGpus:
+    @pytest.fixture
+    def torch(self):
+        """Imported here only: all workers import this module, which is to take no seconds."""
+        import torch
+
+        return torch
+
     @pytest.mark.parametrize(
         ("device", "gpus", "processes", "picked"),
         [
@@ -152,12 +159,13 @@ class TestSharedGpus:
         monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
         assert shared_gpus.shared(device, gpus) == picked
 
-    def one_gpu_for_two(self, monkeypatch):
+    @pytest.fixture
+    def one_gpu_for_two(self, torch, monkeypatch):
         monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
 
-    def test_torch_hands_on_what_is_there(self, monkeypatch):
-        self.one_gpu_for_two(monkeypatch)
+    @pytest.mark.usefixtures("one_gpu_for_two")
+    def test_torch_hands_on_what_is_there(self, torch):
         utils = SimpleNamespace(_get_device_index=lambda device, optional=False: torch.device(device).index)
         shared_gpus.patch_index(utils)
         assert [utils._get_device_index(device, True) for device in ("cuda:0", "cuda:1", "cpu")] == [0, 0, None]
@@ -166,14 +174,15 @@ class TestSharedGpus:
         ("asked", "picked"),
         [
             ("cuda:1", "cuda:0"),
-            (torch.device("cuda", 1), "cuda:0"),
+            (lambda torch: torch.device("cuda", 1), "cuda:0"),
             ({"cuda:0": "cuda:1"}, {"cuda:0": "cuda:0"}),
             ("cpu", "cpu"),
             (None, None),
         ],
     )
-    def test_a_checkpoint_is_loaded_to_what_is_there(self, monkeypatch, asked, picked):
-        self.one_gpu_for_two(monkeypatch)
+    @pytest.mark.usefixtures("one_gpu_for_two")
+    def test_a_checkpoint_is_loaded_to_what_is_there(self, torch, asked, picked):
+        asked = asked(torch) if callable(asked) else asked
         serialization = SimpleNamespace(load=lambda f, map_location=None, **pickle_args: (f, map_location))
         shared_gpus.patch_load(serialization)
         assert serialization.load("model.pt", asked) == ("model.pt", picked)
@@ -183,18 +192,22 @@ class TestSharedGpus:
         ("name", "args", "kwargs", "picked"),
         [
             ("to", ("rows", "cuda:1"), {}, (("rows", "cuda:0"), {})),
-            ("to", ("rows", torch.device("cuda", 1), torch.float), {}, (("rows", "cuda:0", torch.float), {})),
             ("cuda", ("rows", 1), {}, (("rows", 0), {})),
             ("cuda", ("rows", None, True), {}, (("rows", None, True), {})),
             ("zeros", (1, 1), {"device": "cuda:1"}, ((1, 1), {"device": "cuda:0"})),
             ("add", ("rows", 1), {}, (("rows", 1), {})),
         ],
     )
-    def test_operations_run_on_what_is_there(self, monkeypatch, name, args, kwargs, picked):
-        self.one_gpu_for_two(monkeypatch)
+    @pytest.mark.usefixtures("one_gpu_for_two")
+    def test_operations_run_on_what_is_there(self, name, args, kwargs, picked):
         assert shared_gpus.redirected(name, args, kwargs) == picked
 
-    def test_all_of_torch_runs_in_the_mode(self, monkeypatch):
+    @pytest.mark.usefixtures("one_gpu_for_two")
+    def test_a_device_of_torch_is_one_that_is_there(self, torch):
+        moved = shared_gpus.redirected("to", ("rows", torch.device("cuda", 1), torch.float), {})
+        assert moved == (("rows", "cuda:0", torch.float), {})
+
+    def test_all_of_torch_runs_in_the_mode(self, torch, monkeypatch):
         seen = []
         monkeypatch.setattr(shared_gpus, "redirected", lambda *call: seen.append(call[0]) or call[1:])
         with shared_gpus.redirecting():
