@@ -56,13 +56,15 @@ def edits(text):
             yield candidate
 
 
+@pytest.mark.parametrize("step", [5, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_analysis_that_is_taken_up_says_what_a_new_one_says(name):
+def test_an_analysis_that_is_taken_up_says_what_a_new_one_says(name, step):
+    """In every run after every fifth edit; after more of them it is slow."""
     path = FIXTURES / name
     text = path.read_text(encoding="utf-8")
     linter, first = linted(path, text)
     taken_up = 0
-    for edited in list(edits(text))[::3]:
+    for edited in list(edits(text))[::step]:
         if not linter.update(path, edited.encode()):
             linter = linted(path, text)[0]
             continue
