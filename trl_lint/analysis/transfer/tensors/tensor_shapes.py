@@ -30,18 +30,15 @@ import libcst as cst
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors.data_dependent_shapes import counted, of_masked
 from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, dimensions_of, is_number, size_of, spread
 from trl_lint.analysis.transfer.tensors.tensor_sizes import (
-    COUNT_REASON,
-    FOUND_REASON,
-    MASK_REASON,
     PICKED_REASON,
     TENSORS,
     elements,
     is_rank_local,
     shaped,
     size_along,
-    varies,
 )
 from trl_lint.domain import shapes
 from trl_lint.domain.heap import Cell
@@ -93,22 +90,6 @@ def of_method(row: Operation, receiver: Value, args: Sequence[Value], keywords: 
 def of_in_place(row: Operation, receiver: Value) -> Shape | None:
     """The shape of a tensor after an in-place operation such as `x.add_(y)`."""
     return receiver.shape if row.shape is ShapeTransfer.KEEPS else None
-
-
-def _of_masked(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    mask = keywords.get("mask", args[0] if args else None)
-    deciding = mask if row.shape is ShapeTransfer.PICKS_BY_MASK and mask is not None else receiver
-    if not varies(deciding) or (set(keywords) & {"as_tuple", "return_inverse", "return_counts", "dim"}):
-        return None
-    if row.shape is ShapeTransfer.PICKS_POSITIONS:
-        return Shape((RAGGED, SAME), FOUND_REASON)
-    return Shape((RAGGED,), MASK_REASON)
-
-
-def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    """`torch.bincount(x)`; with a least length, that may be all that there is."""
-    has_least = len(args) > 1 or "minlength" in keywords
-    return Shape((RAGGED,), COUNT_REASON) if varies(receiver) and not has_least else None
 
 
 def _constants(over: Value) -> list[object]:
@@ -235,10 +216,10 @@ def _selected(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
 _OF_RECEIVER: Mapping[
     ShapeTransfer, Callable[[Operation, Value, Sequence[Value], Mapping[str, Value]], Shape | None]
 ] = {
-    ShapeTransfer.PICKS: _of_masked,
-    ShapeTransfer.PICKS_BY_MASK: _of_masked,
-    ShapeTransfer.PICKS_POSITIONS: _of_masked,
-    ShapeTransfer.COUNTS: _counted,
+    ShapeTransfer.PICKS: of_masked,
+    ShapeTransfer.PICKS_BY_MASK: of_masked,
+    ShapeTransfer.PICKS_POSITIONS: of_masked,
+    ShapeTransfer.COUNTS: counted,
     ShapeTransfer.REDUCES: _reduced,
     ShapeTransfer.REDUCES_WITH_INDICES: _reduced,
     ShapeTransfer.SIZE: _sized,
