@@ -533,6 +533,51 @@ def test_what_the_cells_call_in_other_files_is_called_by_one_process(folder, one
     assert ("job.py" in call("--select=TRL008").stdout) is is_found
 
 
+DRAWS = "import random\n\n\ndef some_of(rows):\n    return random.sample(rows, 100)"
+DATA = """\
+import lightning as L
+from torch.utils.data import DataLoader
+
+
+class Data(L.LightningDataModule):
+    def __init__(self, rows):
+        super().__init__()
+        self.rows = rows
+
+    def train_dataloader(self):
+        return DataLoader(self.rows)"""
+FITS = "data = Data(some_of(rows))", "L.Trainer().fit(model, datamodule=data)"
+LOADS = """\
+from accelerate import Accelerator, notebook_launcher
+from torch.utils.data import DataLoader
+
+
+def train():
+    accelerator = Accelerator()
+    return accelerator.prepare(DataLoader({rows}))"""
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_found"),
+    [
+        # The kernel draws, and starts the others as copies of itself.
+        ((DRAWS, DATA, *FITS), False),
+        ((DRAWS, LOADS.format(rows="rows"), "rows = some_of(rows)", "notebook_launcher(train)"), False),
+        # Each process draws.
+        ((DRAWS, LOADS.format(rows="some_of(rows)"), "notebook_launcher(train)"), True),
+        ((DRAWS, LOADS.format(rows="some_of(rows)"), "train()", "notebook_launcher(train)"), True),
+        # One that starts none may become a program.
+        ((DRAWS, LOADS.format(rows="some_of(rows)").replace(", notebook_launcher", ""), "train()"), True),
+    ],
+)
+def test_what_a_kernel_draws_before_it_starts_processes_they_all_have(folder, one_kernel, cells, is_found):
+    write("train.ipynb", *cells)
+    assert ("TRL015" in call("--select=TRL015").stdout) is is_found
+    Path("train.ipynb").unlink()
+    Path("train.py").write_text("\n\n\n".join(cells))
+    assert "TRL015" in call("--select=TRL015").stdout
+
+
 def test_what_a_function_calls_that_starts_a_group_is_called_by_each_process_wherever_that_is_called(folder):
     Path("job.py").write_text(TRAINS)
     write("train.ipynb", "from job import train", "train('out')")

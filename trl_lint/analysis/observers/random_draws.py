@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Event
+from trl_lint.analysis.program.definitions.notebooks import starts_from_kernel
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
 from trl_lint.analysis.program.syntax import ancestors, callee_of, is_main_guard, last_name
@@ -312,7 +313,9 @@ class _MadeDraws:
         self.apart: set[int] = set()
         self.not_apart: set[int] = set()
 
-    def add(self, draws: Iterable[Draw], seeds: frozenset[str], apart: frozenset[str]) -> None:
+    def add(self, draws: Iterable[Draw], seeds: frozenset[str], apart: frozenset[str], in_kernel: bool) -> None:
+        """in_kernel: whether the kernel of a notebook makes them, for all ranks that it starts."""
+        seeds = table.ALL if in_kernel else seeds
         for draw in draws:
             found = self.seeded if draw.row.generator in seeds | draw.seeded else self.unseeded
             found.update((draw.identity, id(draw.node)))
@@ -338,28 +341,30 @@ def _made_by(program: EventTrace, imported: Iterable[Module]) -> _MadeDraws:
     """The draws that a program makes; its imports may seed as well."""
     found = _MadeDraws()
     nothing = frozenset[str]()
-    visited: set[tuple[int, frozenset[str], frozenset[str]]] = set()
+    visited: set[tuple[int, frozenset[str], frozenset[str], bool]] = set()
     traces = [module.trace for module in imported if module.trace is not None]
     before = nothing.union(*(trace.notes.of(Seeding).seeds for trace in traces))
     anew = before | program.notes.of(Seeding).at_import
     # A loader asks its sampler when a loop begins: by then the program may have seeded whatever it seeds at all.
     asked_later = before | program.notes.of(Seeding).seeds
-    todo = [(program, before, nothing)]
+    todo = [(program, before, nothing, starts_from_kernel(program.module))]
     while todo:
-        trace, seeds, apart = todo.pop()
-        if (id(trace), seeds, apart) in visited:
+        trace, seeds, apart, in_kernel = todo.pop()
+        if (id(trace), seeds, apart, in_kernel) in visited:
             continue
-        visited.add((id(trace), seeds, apart))
+        visited.add((id(trace), seeds, apart, in_kernel))
         seeding = trace.notes.of(Seeding)
-        found.add(seeding.draws, seeds, apart)
+        found.add(seeding.draws, seeds, apart, in_kernel)
         for edge, summary in trace.calls.items():
             seeded, differently = seeding.at_calls[edge[:2]]
             seeded |= asked_later if edge[:2] in seeding.asked_later else nothing
-            todo.append((summary.trace, (seeds | seeded) - differently, (apart - seeded) | differently))
+            todo.append((summary.trace, (seeds | seeded) - differently, (apart - seeded) | differently, in_kernel))
+        # What a kernel starts are copies of it, also where a library does so.
+        of_kernel = table.COPIED if in_kernel else nothing
         for run in trace.notes.of(Runners).runs:
-            copied = ((seeds | run.seeds) - run.apart, (apart - run.seeds) | run.apart)
+            copied = ((seeds | run.seeds | of_kernel) - run.apart, (apart - run.seeds) | run.apart)
             at_start = (anew, nothing) if run.is_anew else copied
-            todo += [(summary.trace, *at_start) for summary in run.function.summaries.values()]
+            todo += [(summary.trace, *at_start, False) for summary in run.function.summaries.values()]
     return found
 
 

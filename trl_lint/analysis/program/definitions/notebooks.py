@@ -26,6 +26,14 @@ def is_run_by_kernel(module: Module, function: FunctionInfo | None) -> bool:
     return function is None or not starts_processes(module.source or module.tree.bytes)
 
 
+def starts_from_kernel(module: Module | None) -> bool:
+    """Whether a module is a notebook whose kernel starts processes: what a cell does is done before, once for all.
+
+    One that starts none may become a program of several processes.
+    """
+    return module is not None and module.path.suffix == _ENDING and starts_processes(module.source or module.tree.bytes)
+
+
 @lru_cache(maxsize=16)
 def starts_processes(source: bytes) -> bool:
     """Whether the module of a notebook starts processes. Its shell lines, which are comments there, count.
