@@ -209,3 +209,67 @@ CALL, CALL_INNER = "self.model.encode(row)", "self.model.module.encode(row)"
 def test_a_model_that_is_an_attribute(if_true, if_false, is_reported):
     text = OF_CLASSES.format(test='self.config["several"]', if_true=if_true, if_false=if_false)
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+OF_ONE_WRAPPER = """\
+import torch
+from apex.parallel import DistributedDataParallel as OfApex
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+from transformers import AutoModel
+
+
+class Own(DistributedDataParallel):
+    def __getattr__(self, name):
+        return getattr(self.module, name)
+
+
+def bare(model, classes):
+    return model.module if {test} else model
+
+
+def show(model):
+    if {test}:
+        print(model.module.depth)
+    else:
+        print(model.depth)
+
+
+def main(args, classes):
+    torch.distributed.init_process_group("nccl")
+    model = AutoModel.from_pretrained(args.name)
+    {wraps}
+    print(bare(model, classes).depth)
+    show(model)
+
+
+main(parse(), None)
+"""
+IN_DDP, IN_DATA_PARALLEL = "model = DistributedDataParallel(model)", "model = DataParallel(model)"
+IF_SEVERAL = f"if args.several: {IN_DDP}"
+OF_DATA_PARALLEL = "isinstance(model, torch.nn.DataParallel)"
+
+
+@pytest.mark.parametrize(
+    ("wraps", "test", "is_reported"),
+    [
+        (IN_DDP, OF_DATA_PARALLEL, True),
+        (IF_SEVERAL, OF_DATA_PARALLEL, True),
+        (IN_DATA_PARALLEL, OF_DDP, True),
+        # The test asks for the wrapper that the model has, or has on some way.
+        (IN_DDP, OF_DDP, False),
+        (IF_SEVERAL, OF_DDP, False),
+        (IN_DDP, "isinstance(model, (DataParallel, DistributedDataParallel))", False),
+        (IF_SEVERAL, f"{OF_DATA_PARALLEL} or {OF_DDP}", False),
+        (IN_DATA_PARALLEL, OF_DATA_PARALLEL, False),
+        (f"{IF_SEVERAL}\n    else: {IN_DATA_PARALLEL}", OF_DATA_PARALLEL, False),
+        (f"{IF_SEVERAL}\n    elif args.gpus > 1: {IN_DATA_PARALLEL}", OF_DATA_PARALLEL, False),
+        # What it asks for, or what wraps the model, is not known.
+        (IN_DDP, "isinstance(model, classes)", False),
+        (IN_DDP, "isinstance(model, OfApex)", False),
+        ("model = Own(model)", OF_DATA_PARALLEL, False),
+    ],
+)
+def test_a_test_for_the_other_wrapper_of_torch_does_not_ask_for_the_one_that_is_there(wraps, test, is_reported):
+    text = OF_ONE_WRAPPER.format(wraps=wraps, test=test)
+    findings = SNIPPETS.findings(text)
+    assert [each.message.split("`")[1] for each in findings] == [".depth", ".depth"] * is_reported

@@ -23,7 +23,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance, class
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped, narrowed_to_model
+from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.domain import ranks
@@ -393,7 +393,7 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             const = WORLD_FALSE
     if names == ["Module"] and wrapper_questions.is_module(receiver):
         const = WORLD_TRUE
-    if may_be_wrapped(receiver) and names and models.NO_MODELS.issuperset(names):
+    if wrapper_questions.asks_for_nothing(receiver, classes):
         const = False
     if names == ["Tensor"] and receiver.kind in _TENSOR_OR_NOT:
         const = receiver.kind is Kind.TENSOR

@@ -11,6 +11,8 @@ For example:
         model.module.load(args.weights)             the test asks for something else: both branches know the wrapper
     else:
         model.module.reset(); model.head            WRAPPED
+    if isinstance(model, DataParallel): model = model.module
+    else: model.head                                WRAPPED in DDP, of which the test does not ask
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from collections.abc import Hashable
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.conditions.wrapper_questions import is_of_other_wrapper
+from trl_lint.analysis.interpreter.conditions.wrapping_tests import without_not
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.program.syntax import self_attribute
 from trl_lint.analysis.state.frame import Frame
@@ -66,8 +70,13 @@ def _shown(model: Value | None) -> Value | None:
 
 
 def _branches(frame: Frame, node: cst.If | cst.IfExp, outcome: bool) -> tuple[cst.CSTNode | None, cst.CSTNode | None]:
-    """The branch that is taken and the other one; none if no model is taken out of a wrapper in the whole file."""
+    """The branch that is taken and the other one; none if no model is taken out of a wrapper in the whole file.
+
+    Nor if the test asks for another wrapper than the model has.
+    """
     if node.orelse is None or not frame.module.mentions(_READS_MODULE):
+        return None, None
+    if is_of_other_wrapper(frame, without_not(node.test, True)[0]):
         return None, None
     return (node.body, node.orelse) if outcome else (node.orelse, node.body)
 

@@ -10,6 +10,9 @@ For example:
     type(model).__name__ == "Net", "Net" in type(model).__name__  false if it is wrapped
     type(models) is list, type(models) in (list, tuple)           false of every model, as isinstance(models, list) is
 
+Which of torch's two wrappers a model has is known where the code itself wraps it: of one in DDP,
+`isinstance(model, DataParallel)` is false, and says nothing of whether the model is wrapped.
+
 No wrapper of torch is an object of a class that the project defines, unless that is a wrapper itself: of a model that
 is known to be wrapped, `isinstance(model, Net)` is false. Where it is false, the model need not be wrapped.
 """
@@ -33,12 +36,13 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped, narrowed_to_model
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
-from trl_lint.domain.kinds import PreparedObject, flag
-from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.provenance import WrappedByProjectClass, steps
+from trl_lint.domain.kinds import PreparedObject, flag, library_name_of
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated, wrapping_of
+from trl_lint.domain.provenance import WrappedByProjectClass, WrappedWhere, steps
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
 # The model whose wrapper a test asks for, and whether the answer "true" means that it is wrapped.
 Question = tuple[cst.BaseExpression, bool]
@@ -202,6 +206,43 @@ def asks_for_model(frame: Frame, model: Value, classes: Value) -> bool:
         _is_plain(each.cls) if isinstance(each, ClassValue) else library.are_plain_models(class_names(each))
         for each in options
     )
+
+
+def asks_for_nothing(model: Value, classes: Value) -> bool:
+    """Whether `isinstance(model, classes)` is false of a model on any number of processes."""
+    names = class_names(classes)
+    asks_for_others = may_be_wrapped(model) and bool(names) and models.NO_MODELS.issuperset(names)
+    return asks_for_others or asks_for_other_wrapper(model, classes)
+
+
+def is_of_other_wrapper(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a test is `isinstance(model, classes)`, and false as it asks for the other one of torch's wrappers."""
+    match test:
+        case cst.Call(func=cst.Name("isinstance"), args=[cst.Arg(value=subject), cst.Arg(value=classes)]):
+            model, asked = frame.known_value(subject), frame.known_value(classes)
+            return model is not None and asked is not None and asks_for_other_wrapper(model, asked)
+    return False
+
+
+def asks_for_other_wrapper(model: Value, classes: Value) -> bool:
+    """Whether only the one of torch's wrappers is asked for that the code, as it wraps a model, does not use for it.
+
+    It is DDP or none, or DataParallel or none, if the model is wrapped on one branch only, and bare on the other.
+    """
+    wrapping = wrapping_of(model)
+    if not (wrapping is Wrapping.WRAPPED or (wrapping is Wrapping.MAYBE and _is_bare_otherwise(model))):
+        return False
+    if _is_wrapped_by_project(model):
+        return False
+    other = DATA_PARALLEL if is_replicated(model) else DDP if is_data_parallel(model) else ""
+    asked = {library.canonical(library_name_of(each)) for each in items_or_itself(classes)}
+    return asked == {other}
+
+
+def _is_bare_otherwise(model: Value) -> bool:
+    """Whether a model that is wrapped under a condition has no other wrapper without it, such as DataParallel."""
+    where = next((each for each in steps(model.provenance) if isinstance(each, WrappedWhere)), None)
+    return where is not None and bool(where.outcomes)
 
 
 def _is_wrapped_by_project(model: Value) -> bool:

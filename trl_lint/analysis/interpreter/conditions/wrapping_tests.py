@@ -29,7 +29,7 @@ from trl_lint.analysis.interpreter.conditions.tested_names import (
     settings_tested,
     tests_model,
 )
-from trl_lint.analysis.interpreter.conditions.wrapper_questions import wrapper_test
+from trl_lint.analysis.interpreter.conditions.wrapper_questions import is_of_other_wrapper, wrapper_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, none_test_operand, parts_of
 from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -151,6 +151,8 @@ def _condition(value: Value) -> WrappedWhere | None:
 
 def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
     """Refine what is known of models wrapped on one branch only, if a test has this outcome."""
+    if is_of_other_wrapper(frame, without_not(test, outcome)[0]):
+        return
     _read_self_attributes(frame, test)
     _read_globals(frame, test)
     _note_tested(frame, test)
