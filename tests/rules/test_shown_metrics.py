@@ -149,6 +149,24 @@ def test_a_log_whose_level_is_set_by_the_rank_shows_the_value_of_the_main_proces
 
 
 @pytest.mark.parametrize(
+    ("logger", "given", "outcome"),
+    [
+        ("accelerate.logging", "", OF_MAIN),
+        ("accelerate.logging", ", main_process_only=True", OF_MAIN),
+        ("accelerate.logging", ", main_process_only=False", OF_EACH),
+        ("accelerate.logging", ", main_process_only=False, in_order=True", OF_EACH),
+        ("accelerate.logging", ", main_process_only=args.quiet", OF_EACH),
+        ("transformers.utils.logging", "", OF_EACH),
+    ],
+)
+@pytest.mark.parametrize("level", ["info", "warning"])
+def test_a_logger_of_accelerate_shows_the_value_of_the_main_process(logger, given, outcome, level):
+    helper = f"from {logger} import get_logger\nlogger = get_logger(__name__)"
+    finding = SNIPPETS.finding(program(f'logger.{level}(f"loss {{loss}}"{given})', helper))
+    assert finding.message.endswith(outcome)
+
+
+@pytest.mark.parametrize(
     ("helper", "call"),
     [
         (PRINT0, 'print0(f"loss {loss}")'),

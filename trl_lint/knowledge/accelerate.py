@@ -48,6 +48,8 @@ _TRACKING = "tracking.py::GeneralTracker"
 
 # It cuts off what the ranks gathered beyond the samples that are left at an epoch's end.
 CUTS_REST = "accelerate.Accelerator.gather_for_metrics"
+# What its `get_logger` gives: it logs on the main process, unless a call says otherwise.
+LOGGER = "accelerate.logging.MultiProcessAdapter"
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
 # It prepares its arguments, but not what is inside one of them: accelerator.py::Accelerator._prepare_one.
 # A file that imports it, or trains with the Trainer of Transformers, which does.
@@ -67,6 +69,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="accelerate.GeneralTracker", source=_TRACKING),
     Class(name="accelerate.GradientState", source="state.py::GradientState", others=SAME),
     Class(name="accelerate.PartialState", source=_STATE),
+    Class(name=LOGGER, source="logging.py::MultiProcessAdapter", others=SAME),
     *(
         Class(name=f"accelerate.{name}", source=f"tracking.py::{name}", bases=("accelerate.GeneralTracker",))
         for name in ("AimTracker", "ClearMLTracker", "CometMLTracker", "DVCLiveTracker", "MLflowTracker",
@@ -183,6 +186,7 @@ _SYNCHRONISES = {
 }
 
 _FUNCTIONS: tuple[Row, ...] = (
+    Function(name="accelerate.logging.get_logger", source="logging.py::get_logger", returns=instance(LOGGER)),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
                  synchronises=_SYNCHRONISES.get(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.accelerate import LOGGER
 from trl_lint.knowledge.schema import (
     NOTHING,
     SAME,
@@ -53,7 +54,13 @@ SHOWS_OF_FIRST = frozenset({
         for module in ("", ".rank_zero")
     ),
 })
-SHOWS = SHOWS_OF_FIRST | {
+# Calls that show it on the main process, unless they say otherwise, with the values by which they don't: a keyword
+# that is given another one has all processes show theirs.
+# Source: accelerate/logging.py `MultiProcessAdapter.log`
+SHOWS_OF_MAIN_UNLESS = {
+    f"{LOGGER}.{name}": {"in_order": "False", "main_process_only": "True"} for name in ("info", "warning")
+}
+SHOWS = SHOWS_OF_FIRST | SHOWS_OF_MAIN_UNLESS.keys() | {
     "absl.logging.info", "builtins.print", "logging.Logger.info", "logging.Logger.warning", "logging.info",
     "logging.warning", "loguru.logger.info", "loguru.logger.success", "rich.print", "tqdm.tqdm.write",
 }
@@ -66,7 +73,7 @@ PRINTS_ANYWAY = "force"
 
 # What shows nothing on processes whose log is at the level of warnings, and what sets this level: of all loggers that
 # have none of their own, or of one.
-INFORMS = frozenset({"logging.Logger.info", "logging.info"})
+INFORMS = frozenset({f"{LOGGER}.info", "logging.Logger.info", "logging.info"})
 SETS_LEVEL_OF_ALL, SETS_LEVEL = "logging.basicConfig", "setLevel"
 
 # Calls that write figures to an open file, with the parameters for the data and for the file.

@@ -128,11 +128,7 @@ ROWS: tuple[Row, ...] = (
     Class(name="logging.Logger", source="library/logging", others=SAME),
     *(
         Function(name=name, source="documentation", returns=instance("logging.Logger"))
-        for name in (
-            "accelerate.logging.get_logger",
-            "logging.getLogger",
-            "transformers.utils.logging.get_logger",
-        )
+        for name in ("logging.getLogger", "transformers.utils.logging.get_logger")
     ),
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )

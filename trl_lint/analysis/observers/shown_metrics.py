@@ -46,7 +46,15 @@ from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import WRITE_ROWS, WRITE_TEXTS
-from trl_lint.knowledge.loggers import DUMPS, INFORMS, PRINT, PRINTS_ANYWAY, REPLACES_PRINT, SHOWS
+from trl_lint.knowledge.loggers import (
+    DUMPS,
+    INFORMS,
+    PRINT,
+    PRINTS_ANYWAY,
+    REPLACES_PRINT,
+    SHOWS,
+    SHOWS_OF_MAIN_UNLESS,
+)
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -235,7 +243,10 @@ def _emit(
 
 
 def _prints_on_main(frame: Frame, name: str, node: cst.Call) -> bool:
-    """Whether the program has replaced `print` by what only prints on the main process."""
+    """Whether the program has replaced `print` by what only prints on the main process, or a logger only logs there."""
+    if (usual := SHOWS_OF_MAIN_UNLESS.get(name)) is not None:
+        given = ((keyword_value(node, keyword), value) for keyword, value in usual.items())
+        return all(each is None or (isinstance(each, cst.Name) and each.value == value) for each, value in given)
     if name != PRINT or keyword_value(node, PRINTS_ANYWAY) is not None:
         return False
     return frame.engine.project.mentions_anywhere(REPLACES_PRINT)
