@@ -242,11 +242,12 @@ def _is_other(module: Module, use: cst.Name) -> bool:
     """Whether a name is bound here, or is that of a field of an object, and not of a function: `args.predict`."""
     outer = ancestors(module.tree, use)[-1]
     if isinstance(outer, cst.Attribute) and outer.attr is use and isinstance(outer.value, cst.Name):
-        return not _is_imported(module, outer.value.value)
+        return not is_imported(module, outer.value.value)
     return _is_bound(module, use)
 
 
-def _is_imported(module: Module, name: str) -> bool:
+def is_imported(module: Module, name: str) -> bool:
+    """Whether a file imports a name."""
     imports = (*of_class(module.tree, cst.Import), *of_class(module.tree, cst.ImportFrom))
     return any(name in names_in(each) for each in imports)
 

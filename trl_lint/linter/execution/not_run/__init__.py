@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.linter.execution.not_run.broken_imports import cannot_be_imported
 from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_library
+from trl_lint.linter.execution.not_run.default_arguments import is_behind_default
 from trl_lint.linter.execution.not_run.empty_entries import goes_over_nothing
 from trl_lint.linter.execution.not_run.missing_settings import lacks_settings
 from trl_lint.linter.execution.not_run.module_flags import is_switched_off
@@ -45,6 +46,7 @@ _QUESTIONS = (
     is_behind_unbound_name,
     is_behind_undeclared_option,
     gets_refused_calls_only,
+    is_behind_default,
 )
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import libcst as cst
 
@@ -24,8 +23,8 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around, holder_name, of_class
 from trl_lint.launch.judge.engines import is_program
+from trl_lint.linter.execution.not_run.installed_packages import may_be_installed
 
-_INSTALLED = ("pyproject.toml", "setup.cfg", "setup.py")
 _OWN = frozenset({"object", "builtins.object"})
 # Code that makes up the name of what it calls: `getattr(scores, f"log_{kind}")`.
 _MAKES_NAMES_UP = re.compile(rb"\bgetattr\(\s*[^,()]+,(?!\s*[\"']\w*[\"'])|\b(?:methodcaller|getmembers)\(|\bdir\(")
@@ -35,7 +34,7 @@ _IS_BASE = rb"\bclass[ \t]+\w+[ \t]*\([^()]*(?<!\w)%b\b"
 def is_unnamed(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node calls a parameter of such a method, the class is used elsewhere, and there is a program."""
     found = _method_around(module, node)
-    if found is None or count_of(found[1], module.code) > 1 or _may_be_installed(project, module):
+    if found is None or count_of(found[1], module.code) > 1 or may_be_installed(project, module):
         return False
     cls, name = found
     others = [path for path in linted_and_imported(project) if path != module.path]
@@ -59,10 +58,3 @@ def _method_around(module: Module, node: cst.CSTNode) -> tuple[str, str] | None:
         if not called.isdisjoint(given) and not name.startswith("__"):
             return outer.name.value, name
     return None
-
-
-def _may_be_installed(project: Project, module: Module) -> bool:
-    """Whether a file is in a package of a project that says how it is installed, or its project is not known."""
-    home = module.engines().home
-    is_in_package = project.has_file(module.path.parent / "__init__.py")
-    return not home or (is_in_package and any(project.has_file(Path(home) / each) for each in _INSTALLED))
