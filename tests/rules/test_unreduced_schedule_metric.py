@@ -116,12 +116,18 @@ def train(model, optimizer, loader):
         model(batch).mean().backward()
         optimizer.step()
 
-def main(net, loader, flag):
+def send_rate(optimizer):
+    rate = [optimizer.param_groups[0]["lr"]]
+    dist.broadcast_object_list(rate)
+    optimizer.param_groups[0]["lr"] = rate[0]
+
+def main(net, loader, flag, average):
     dist.init_process_group("nccl")
     rank = dist.get_rank()
     model = DistributedDataParallel(net)
     optimizer = torch.optim.AdamW(model.parameters())
     schedule = CosineAnnealingLR(optimizer, 3)
+    warmup = CosineAnnealingLR(optimizer, 3)
     for epoch in range(3):
 """
 ALL_TRAIN = "train(model, optimizer, loader)\n"
@@ -151,7 +157,15 @@ def test_a_schedule_that_one_rank_steps_alone():
         ("if rank == 0:\n    train(model, optimizer, loader)\n    schedule.step()\n", False),
         ("if rank == 0:\n    schedule.step()\n", False),
         (ALL_TRAIN + "if rank == 0:\n    other(schedule).step()\n", False),
+        # All schedules of the branch, or a schedule of something else.
+        (ALL_TRAIN + "if rank == 0:\n    schedule.step()\n    warmup.step()\n", True),
+        (ALL_TRAIN + "if rank == 0:\n    average.step()\n    schedule.step()\n", False),
+        (ALL_TRAIN + "if rank == 0:\n    shown = CosineAnnealingLR(flag, 3)\n    shown.step()\n", False),
+        # The others step it as well, or are sent the rate.
+        (ALL_TRAIN + "if rank == 0:\n    schedule.step()\nif rank != 0:\n    schedule.step()\n", False),
+        (ALL_TRAIN + "if rank == 0:\n    schedule.step()\n    continue\nschedule.step()\n", False),
+        (ALL_TRAIN + "if rank == 0:\n    schedule.step()\nsend_rate(optimizer)\n", False),
     ],
 )
 def test_whose_steps_are_made_by_all(body, is_reported):
-    assert len(SNIPPETS.findings(TRAINS + indent(body, " " * 8))) == is_reported
+    assert bool(SNIPPETS.findings(TRAINS + indent(body, " " * 8))) is is_reported

@@ -5,7 +5,8 @@ Events of `for epoch in range(epochs): train(model, loader, optimizer)` with one
     if rank == 0: schedule.step()     LoneScheduleStep: the others keep the rate that they began with
     if epoch > 9: schedule.step()     none: all ranks make it
 
-There is none if `train` is in the branch as well: that rank trains alone.
+There is none if `train` is in the branch as well, or the step of an optimizer: that rank trains alone. Nor if the
+branch makes the schedule, if the loop steps it elsewhere, too, or if it, or a function that it calls, may send the rate.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import libcst as cst
 
 from trl_lint.analysis.gradient_events import LoneScheduleStep
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.syntax import LOOPS, ancestors, innermost, names_in, of_class
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, assignments, innermost, names_in, of_class
+from trl_lint.analysis.state.callees import function_of, library_function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.loader_loops import training_calls
 from trl_lint.domain.kinds import library_name_of
@@ -39,7 +41,7 @@ class LoneScheduleSteps(Observer["Frame"]):
         for condition in frame.memory.control.conditions:
             if condition.rank.is_by_rank and isinstance(node, cst.Call):
                 branch = _branch_of(frame, condition, node)
-                if branch is not None and _trains_beside(frame, branch) and not _is_made_up_for(frame, branch):
+                if branch is not None and _trains_beside(frame, branch) and _is_left_out(frame, branch, node):
                     frame.emit(LoneScheduleStep, node, condition=condition.provenance, test=branch.test)
                     return
 
@@ -61,10 +63,29 @@ def _trains_beside(frame: Frame, branch: cst.If) -> bool:
     return bool(found) and not any(found)
 
 
-def _is_made_up_for(frame: Frame, branch: cst.If) -> bool:
-    """Whether the loop may send the others what the step has changed."""
+def _is_left_out(frame: Frame, branch: cst.If, step: cst.Call) -> bool:
+    """Whether the schedule is that of the training of all ranks, as far as is known, and the others don't step it."""
     loop = innermost(frame.root, branch, *LOOPS)
-    return loop is not None and not SEND_RATES.isdisjoint(names_in(loop))
+    if loop is None or not isinstance(step.func, cst.Attribute) or _may_send(frame, loop):
+        return False
+    schedule, inside = step.func.value, {id(each) for each in of_class(branch, cst.Call)}
+    if any(target.deep_equals(schedule) for target, _ in assignments(branch)):
+        return False
+    for call in of_class(loop, cst.Call):
+        match call.func:
+            case cst.Attribute(value=stepped, attr=cst.Name(value=name)) if name == STEP:
+                is_same = stepped.deep_equals(schedule)
+                is_of_other = not is_same and not library_function_of(frame, stepped).startswith(OF_TORCH)
+                if is_of_other if id(call) in inside else is_same:
+                    return False
+    return True
+
+
+def _may_send(frame: Frame, loop: cst.CSTNode) -> bool:
+    """Whether a loop, or a function that it calls, may send the others what the step has changed."""
+    called = (function_of(frame, each.func) for each in of_class(loop, cst.Call))
+    code = (loop, *(each.node for each in called if each is not None))
+    return any(not SEND_RATES.isdisjoint(names_in(each)) for each in code)
 
 
 OBSERVER = LoneScheduleSteps()
