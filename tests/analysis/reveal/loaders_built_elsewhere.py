@@ -39,3 +39,9 @@ def of_all_rows_on_each_rank(cfg, rows):
     loader = instantiate(cfg.data, dataset=rows, sampler=DistributedSampler(rows, num_replicas=1, rank=0))
     for batch in loader:
         reveal_rank(batch["x"])  # revealed: unknown
+
+
+def several_at_once(cfg, rows):
+    train_loader, valid_loader = instantiate(cfg.loader, rows=rows, sampler=DistributedSampler(rows))
+    for batch in valid_loader:
+        reveal_rank(batch["x"])  # revealed: unknown

@@ -7,6 +7,7 @@ For example:
     batches = instantiate(cfg.loader, dataset=rows, batch_sampler=Strided(rows))       likewise, if that shards
     batches = instantiate(cfg.loader, dataset=rows, sampler=RandomSampler(rows))       a DataLoader that is not known to
     trainer = make(model, sampler=DistributedSampler(rows))                            unknown: no loader by its names
+    train_loader, valid_loader = make(rows, sampler=DistributedSampler(rows))          unknown: several loaders
 
 What else the loader is told, the code does not show.
 """
@@ -38,6 +39,8 @@ def built(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     samplers = [args.keywords[each] for each in _SAMPLERS.intersection(args.keywords)]
     if not any(_is_known(frame, each) for each in samplers) or not any(map(IS_LOADER.fits, _names_of(frame, node))):
         return None
+    if any(isinstance(target, cst.Tuple | cst.List) for target in _targets_of(frame, node)):
+        return None
     passed = Arguments(keywords=args.keywords)
     passed.double = settings.SETTING
     passed.nodes = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
@@ -55,6 +58,9 @@ def _names_of(frame: Frame, call: cst.CSTNode) -> Iterator[str]:
     match call:
         case cst.Call(args=[cst.Arg(value=value, keyword=None), *_]):
             yield from identifiers(value)
-    for target, value in assignments(frame.root):
-        if value is call:
-            yield from identifiers(target)
+    for target in _targets_of(frame, call):
+        yield from identifiers(target)
+
+
+def _targets_of(frame: Frame, call: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    return (target for target, value in assignments(frame.root) if value is call)
