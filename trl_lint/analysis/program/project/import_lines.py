@@ -98,15 +98,21 @@ def kin_mention(project: Project, path: Path, pattern: bytes, without: bytes = b
     return project.of_linted((kin_mention, path, pattern, without), found)
 
 
-@noted_of_linted
 def is_apart(project: Project, path: Path, other: Path) -> bool:
     """Whether another file is a program that no file imports, and that does not import this one, even indirectly."""
-    if other == path or _PROGRAM not in project.text(other):
-        return False
-    if any(other in _with_imports(project, each) for each in project.linted if each != other):
-        return False
-    reached = files_in_reach(project, other)
-    return reached is not None and path not in reached
+    used = _used_by_program(project, other)
+    return used is not None and path not in used
+
+
+@noted_of_linted
+def _used_by_program(project: Project, path: Path) -> frozenset[Path] | None:
+    """A program and what it imports; None if these are too many, or if the file is none, or imported by another one."""
+    if _PROGRAM not in project.text(path):
+        return None
+    if any(path in _with_imports(project, each) for each in project.linted if each != path):
+        return None
+    reached = files_in_reach(project, path)
+    return None if reached is None else frozenset(reached)
 
 
 def occurs(project: Project, files: Iterable[Path], pattern: bytes, without: bytes) -> bool:
