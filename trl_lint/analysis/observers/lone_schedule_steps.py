@@ -6,7 +6,8 @@ Events of `for epoch in range(epochs): train(model, loader, optimizer)` with one
     if epoch > 9: schedule.step()     none: all ranks make it
 
 There is none if `train` is in the branch as well, or the step of an optimizer: that rank trains alone. Nor if the
-branch makes the schedule, if the loop steps it elsewhere, too, or if it, or a function that it calls, may send the rate.
+branch makes the schedule, if the loop steps it elsewhere, too, or if it, or a function that it calls, may send the
+rate.
 """
 
 from __future__ import annotations
