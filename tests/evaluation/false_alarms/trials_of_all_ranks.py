@@ -50,6 +50,27 @@ def asked_by_one(single_trial, rows):
         trial.set_user_attr("rows", len(rows))  # expect: TRL006
 
 
+def search_by_name(rows):
+    objective = partial(right, rows=rows)
+    if dist.get_rank() == 0:
+        optuna.create_study().optimize(objective, n_trials=9)
+    else:
+        for _ in range(9):
+            objective(None)
+
+
+def run_study(objective):
+    optuna.create_study().optimize(objective, n_trials=9)
+
+
+def search_and_return(rows):
+    if dist.get_rank() == 0:
+        run_study(lambda trial: right(trial, rows))
+        return
+    for _ in range(9):
+        right(None, rows)
+
+
 def main(rows):
     dist.init_process_group("nccl")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -60,6 +81,8 @@ def main(rows):
     else:
         for _ in range(18):
             right(None, rows)
+    search_by_name(rows)
+    search_and_return(rows)
     right(None, rows)
     of_own_rows(None, rows)
     asked_by_one(None, rows)
