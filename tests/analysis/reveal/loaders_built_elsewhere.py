@@ -45,3 +45,8 @@ def several_at_once(cfg, rows):
     train_loader, valid_loader = instantiate(cfg.loader, rows=rows, sampler=DistributedSampler(rows))
     for batch in valid_loader:
         reveal_rank(batch["x"])  # revealed: unknown
+
+
+def told_of_a_loader(cfg, rows, fit):
+    for score in fit(cfg.loader, sampler=DistributedSampler(rows)):
+        reveal_rank(score["x"])  # revealed: unknown

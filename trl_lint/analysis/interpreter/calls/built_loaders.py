@@ -7,6 +7,7 @@ For example:
     batches = instantiate(cfg.loader, dataset=rows, batch_sampler=Strided(rows))       likewise, if that shards
     batches = instantiate(cfg.loader, dataset=rows, sampler=RandomSampler(rows))       a DataLoader that is not known to
     trainer = make(model, sampler=DistributedSampler(rows))                            unknown: no loader by its names
+    score = fit(cfg.loader, sampler=DistributedSampler(rows))                          likewise: hydra would make it
     train_loader, valid_loader = make(rows, sampler=DistributedSampler(rows))          unknown: several loaders
 
 What else the loader is told, the code does not show.
@@ -20,10 +21,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import row_transfers
-from trl_lint.analysis.program.syntax import assignments, callee_of, identifiers
+from trl_lint.analysis.program.syntax import assignments, callee_of, identifiers, last_name
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import LibraryInstance, LibraryName
+from trl_lint.knowledge.engines import BUILDERS
 from trl_lint.knowledge.heuristics import IS_LOADER
 from trl_lint.knowledge.torch_distributed import DATA_LOADER, OF_LOADER
 
@@ -53,11 +55,11 @@ def _is_known(frame: Frame, sampler: Value) -> bool:
 
 
 def _names_of(frame: Frame, call: cst.CSTNode) -> Iterator[str]:
-    """The names in what is called, in the settings that it is told first, and in what its result is assigned to."""
+    """The names in what is called, in the settings of what hydra is to make, and in what the result is assigned to."""
     yield from identifiers(callee_of(call))
     match call:
-        case cst.Call(args=[cst.Arg(value=value, keyword=None), *_]):
-            yield from identifiers(value)
+        case cst.Call(func=func, args=[cst.Arg(value=settings_of_it, keyword=None), *_]) if last_name(func) in BUILDERS:
+            yield from identifiers(settings_of_it)
     for target in _targets_of(frame, call):
         yield from identifiers(target)
 
