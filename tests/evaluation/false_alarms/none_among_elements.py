@@ -66,6 +66,10 @@ def load():
     if state is not None:
         net.load_state_dict(state)
     net.load_state_dict(state)  # expect: TRL017
+    head, state = torch.nn.Linear(8, 2), torch.load("head.pt") if dist.get_rank() == 0 else None
+    if state:
+        head.load_state_dict(state)
+    head.load_state_dict(state)  # expect: TRL017
 
 
 def main(scores):

@@ -16,12 +16,13 @@ from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.project.classes import is_module_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import ModelValue
+from trl_lint.domain.kinds import ModelValue, library_name_of
 from trl_lint.domain.values import Kind, Value
 
 _OF_LISTS = frozenset({"extend"})
 # torch/nn/modules/module.py: `load_state_dict` raises a TypeError for what is no mapping.
 _OF_NETWORKS = frozenset({"load_state_dict"})
+_LAYERS = "torch.nn."
 _LISTS = frozenset({Kind.CONTAINER, Kind.NUMBER_LIST})
 
 
@@ -37,5 +38,5 @@ def note(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.Ca
 def _is_network(receiver: Value, name: str) -> bool:
     cls = class_of(receiver)
     if cls is None:
-        return isinstance(receiver, ModelValue)
+        return isinstance(receiver, ModelValue) or library_name_of(receiver).startswith(_LAYERS)
     return is_module_class(cls) and cls.find(name) is None
