@@ -64,6 +64,26 @@ class OfFirst(Sampler):
         yield from random.Random(self.rank).sample(range(self.count), self.count)
 
 
+class Agreed(Episodes):
+    """All ranks take the order that the first one has drawn."""
+
+    def __iter__(self):
+        generator = torch.Generator()
+        generator.manual_seed(self.seed + self.rank)
+        order = torch.randperm(self.classes, generator=generator).cuda()
+        dist.broadcast(order, src=0)
+        yield from order.tolist()
+
+
+class AlikeWithNoise(Episodes):
+    """Only what is added to the order is drawn by each rank."""
+
+    def __iter__(self):
+        noise, rng = random.Random(self.rank), random.Random(self.seed)
+        for place in rng.sample(range(self.classes), self.classes):
+            yield place, noise.random()
+
+
 class NoSampler:
     def __init__(self):
         self.rank = dist.get_rank()
@@ -78,6 +98,10 @@ def evaluate(rows):
     for batch in DataLoader(rows, batch_sampler=Asking(rows, 8, True)):
         reveal_rank(batch)  # revealed: shard
     for batch in DataLoader(rows, sampler=Alike(100, 600)):
+        reveal_rank(batch)  # revealed: unknown
+    for batch in DataLoader(rows, sampler=Agreed(100, 600)):
+        reveal_rank(batch)  # revealed: unknown
+    for batch in DataLoader(rows, sampler=AlikeWithNoise(100, 600)):
         reveal_rank(batch)  # revealed: unknown
     for batch in DataLoader(rows, batch_sampler=ToldZero(100)):
         reveal_rank(batch)  # revealed: unknown

@@ -6,7 +6,8 @@ class Episodes(Sampler):
         generator.manual_seed(self.seed + self.epoch)                         all ranks draw the same
         rng = random.Random(seed); with `seed = self.seed + dist.get_rank()`  of its own, too
 
-None if a call that makes one says a number for the rank, `Episodes(rows, rank=0)`, or leaves it to a default.
+None if another generator is seeded alike, or the ranks may agree on the order (`dist.broadcast(order, 0)`).
+Nor if a call that makes one says a number for the rank, `Episodes(rows, rank=0)`, or leaves it to a default.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from trl_lint.analysis.program.syntax import (
     used_names,
 )
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.random_draws import GENERATOR_METHODS, SEEDED_GENERATORS
 from trl_lint.knowledge.torch_distributed import SAMPLER, SAMPLER_OF_BATCHES
 
@@ -46,13 +48,18 @@ def draws_its_own(frame: Frame, cls: ClassInfo) -> bool:
     gives = cls.find("__iter__")
     if gives is None or not isinstance(gives.node, cst.FunctionDef) or _SAMPLERS.isdisjoint(cls.library_bases()):
         return False
-    return any(_is_rank(frame, cls, gives, part) for seed in _seeds(gives.node) for part in _parts(gives.node, seed))
+    called = {last_name(call.func) for call in of_class(gives.node, cst.Call)}
+    seeds = [[part for each in given for part in _parts(gives.node, each)] for given in _seeds(gives.node)]
+    if not seeds or any(map(MAY_SYNCHRONISE.fits, called)):
+        return False
+    return all(any(_is_rank(frame, cls, gives, part) for part in each) for each in seeds)
 
 
-def _seeds(method: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
+def _seeds(method: cst.FunctionDef) -> Iterator[list[cst.BaseExpression]]:
+    """What each call that seeds a generator is passed."""
     for call in of_class(method, cst.Call):
         if last_name(call.func) in _SEEDERS:
-            yield from (each.value for each in call.args)
+            yield [each.value for each in call.args]
 
 
 def _parts(method: cst.FunctionDef, seed: cst.BaseExpression, depth: int = 3) -> Iterator[cst.BaseExpression]:
