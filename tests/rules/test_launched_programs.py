@@ -341,6 +341,25 @@ def test_a_group_of_one_in_a_process_that_is_started_for_it(tmp_path, rank, size
     assert bool(findings_in(tmp_path, files, "files.py")) is is_reported
 
 
+def test_a_process_that_each_node_starts_alone_knows_its_number():
+    text = """\
+import sys
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def main(gpu, nodes, node, net):
+    dist.init_process_group("nccl", rank=node + gpu, world_size=nodes)
+    if gpu == 0:
+        torch.save(net, "net.pt")
+{then}
+if __name__ == "__main__":
+    mp.spawn(main, args=(int(sys.argv[1]), int(sys.argv[2]), torch.load("start.pt")), nprocs=1)
+"""
+    assert SNIPPETS.findings(text.format(then="")) == []
+    assert SNIPPETS.findings(text.format(then="    torch.save(net, 'net.pt')\n")) != []
+
+
 BUILT = """\
 import os
 import hydra

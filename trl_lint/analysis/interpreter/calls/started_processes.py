@@ -3,7 +3,7 @@
 For example:
 
     mp.spawn(train, args=(size, options))                 train(rank, size, options): the rank comes first
-    mp.spawn(train, args=(size, options), nprocs=1)       train(0, size, options): one process, of this node
+    mp.spawn(train, args=(size, options), nprocs=1)       the same in one process, of each node if there are some
     notebook_launcher(train, args=(options,))             train(options)
     for i in range(size):
         mp.Process(target=train, args=(i, options))       train(i, options): `i` is the rank
@@ -23,7 +23,7 @@ from trl_lint.analysis.program.syntax import innermost, last_name, names_in, of_
 from trl_lint.analysis.state.given_functions import GivenFunction
 from trl_lint.analysis.transfer.processes.world_sizes import as_world_size
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import LibraryName, NumberValue, PartialCall
+from trl_lint.domain.kinds import LibraryName, PartialCall
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
@@ -47,7 +47,7 @@ def launch(frame: Frame, launcher: ProcessLauncher, args: Arguments, node: cst.C
     first: Value | None = None
     match launcher.gets:
         case Gets.RANK:
-            first = NumberValue(ranks.SAME, const=0, scalar=True, dtype="int") if is_one else _number(frame, node)
+            first = _number(frame, node)
         case Gets.OBJECT:
             first = receiver
         case Gets.FIRST:
