@@ -31,9 +31,9 @@ There is only a hint: whether the value is a mean, a sum or a ratio decides how 
 ## Limits
 Only torch's `ReduceLROnPlateau` is known, not those of other libraries, nor schedules of the project. What Lightning
 monitors for such a schedule is not seen: there, log it with `sync_dist=True` (TRL003). Not reported: values that are
-unknown; a step that only some ranks make, unless the loop around it trains, and outside of their branch only, and sends
-nothing to the others; unit tests. If the function has reduced something of the value before, in a
-way that is not understood, the finding is not in the default set.
+unknown; a step that only some ranks make, unless the loop around it trains, and outside of their branch only, steps
+this schedule nowhere else and sends nothing to the others; unit tests. If the function has reduced something of the
+value before, in a way that is not understood, the finding is not in the default set.
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
