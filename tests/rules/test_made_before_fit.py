@@ -155,7 +155,7 @@ def _lines(text: str, mark: str) -> list[int]:
 
 def test_what_the_first_process_makes_is_only_reported_on_request(tmp_path):
     found = findings_in(tmp_path, {"train.py": PROGRAM}, "train.py")
-    places = [(each.start.line, each.by_default) for finding in found for each in (finding, *finding.also)]
+    places = [(each.start.line, finding.by_default) for finding in found for each in (finding, *finding.also)]
     assert sorted(line for line, by_default in places if by_default) == _lines(PROGRAM, "# reported")
     assert sorted(line for line, by_default in places if not by_default) == _lines(PROGRAM, "# on request")
 

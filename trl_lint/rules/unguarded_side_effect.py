@@ -180,7 +180,7 @@ def _shared_block(event: SideEffect) -> Hashable:
     blocks = [each for each in inwards(event.module.tree, event.node) if isinstance(each[1], IndentedBlock)]
     if not blocks or isinstance(blocks[-1][0], FunctionDef):
         return None
-    return id(blocks[-1][1]), event.effect, event.own, event.where
+    return id(blocks[-1][1]), event.effect, event.own, event.where, _is_worth_a_look(event)
 
 
 def _outcome(event: SideEffect) -> str:
