@@ -49,7 +49,7 @@ _TRACKING = "tracking.py::GeneralTracker"
 # It cuts off what the ranks gathered beyond the samples that are left at an epoch's end.
 CUTS_REST = "accelerate.Accelerator.gather_for_metrics"
 # What its `get_logger` gives: it logs on the main process, unless a call says otherwise.
-LOGGER = "accelerate.logging.MultiProcessAdapter"
+LOGGER = "accelerate.MultiProcessAdapter"
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
 # It prepares its arguments, but not what is inside one of them: accelerator.py::Accelerator._prepare_one.
 # A file that imports it, or trains with the Trainer of Transformers, which does.
