@@ -923,3 +923,9 @@ def test_a_data_module_of_another_file_draws_for_the_program_that_fits_it(
     (tmp_path / "train.py").write_text(fits)
     findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL015",)))
     assert [(Path(each.path).name, each.start.line) for each in findings] == expected
+
+
+def test_a_tensor_that_its_own_pieces_replace_is_no_maker_of_folds():
+    """What has made `x` is looked at for folds, and not what is called in it: that is this very call."""
+    turned = "def turned(x):\n    x = torch.cat(x.split(2), dim=-1).float()\n    return x\n"
+    assert is_found(script(turned, LOAD, DRAW, TRAIN))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import callee_of, is_literal_none, resolved
+from trl_lint.analysis.program.syntax import callee_of, is_literal_none, last_name, of_class, resolved
 from trl_lint.analysis.transfer.data.draws import Draw, is_drawn
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import IterableValue, TupleValue, library_name_of
@@ -22,6 +22,8 @@ from trl_lint.knowledge.random_draws import FOLDS, FOLDS_DRAW, MAKES_FOLDS, SEED
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+
+_NAMES = frozenset(name.rpartition(".")[2] for name in FOLDS)
 
 
 def of_folds(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
@@ -40,6 +42,8 @@ def _maker(frame: Frame, node: cst.CSTNode) -> cst.Call | None:
     made = resolved(frame.root, target.value) if isinstance(target, cst.Attribute) else None
     if not isinstance(made, cst.Call) or any(each.star for each in made.args):
         return None
+    if last_name(made.func) not in _NAMES or of_class(made.func, cst.Call):
+        return None  # what else is called is not looked at: `x = torch.cat(x.split(2)).float()` calls itself here
     shuffles = FOLDS.get(library_name_of(frame.engine.evaluate(frame, made.func)))
     if shuffles is None:
         return None
