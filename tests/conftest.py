@@ -32,7 +32,6 @@ _fast = frozenset(HERE / each for each in FAST)
 
 
 def pytest_configure(config):
-    _collect_garbage_less_often()
     if hasattr(config, "workerinput"):
         # Registered first, so called last: otherwise everything that a worker holds would be freed object by object.
         atexit.register(partial(_end, os.getpid()))
@@ -65,22 +64,12 @@ def pytest_collection_modifyitems(items):
         if (cases[same] <= FAST_CASES or same is None) and not item.get_closest_marker("process"):
             item.add_marker(pytest.mark.fast)
     # Tests that wait for processes begin first, in one worker: the others use the time.
-    items.sort(key=lambda item: not _waits(item.path))
-
-
-@cache
-def _waits(path):
-    return HERE / "verify" in path.parents
-
-
-@cache
-def _is_of_rules(path):
-    return HERE / "rules" in path.parents
+    items.sort(key=lambda item: HERE / "verify" not in item.path.parents)
 
 
 def _of_one_kind(item):
     """What is the same for the cases of a test of which a few are enough; None if all of them are wanted."""
-    if _is_of_rules(item.path):
+    if HERE / "rules" in item.path.parents:
         return item.path, item.originalname
     if item.path == HERE / "test_fixtures.py" and hasattr(item, "callspec"):
         fixture = item.callspec.params["path"]
@@ -88,13 +77,10 @@ def _of_one_kind(item):
     return None
 
 
-def _collect_garbage_less_often():
-    """Thousands of tests are collected, and stay until the end."""
-    gc.set_threshold(50_000, 20, 10)
-
-
 def pytest_collection_finish():
+    """Thousands of tests stay until the end: collect garbage less often than usual."""
     gc.collect()
+    gc.set_threshold(50_000, 20, 10)
 
 
 def pytest_sessionfinish(session):
