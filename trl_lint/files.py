@@ -17,6 +17,8 @@ LARGEST = 100_000_000
 PIECE = 1_000_000
 # Marks of a project's folder in a larger repository: files that declare what its code needs.
 PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+# Those of them that may say how its packages are installed.
+INSTALL_MARKS = ("pyproject.toml", "setup.cfg", "setup.py")
 # Do not block on a pipe that replaced a file after the check.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

@@ -53,9 +53,9 @@ A Trainer seeds all generators when it is created, so draws after that are corre
 scripts that call `set_seed`, or anything that may seed the generator, before the draw; draws under a condition on the
 seed; models loaded with `device_map="auto"`, which one process trains; draws on some ranks only; draws in the cells of
 a notebook that starts processes, which are copies of its kernel; results with a named cache file; streaming data sets.
-Code without a script that runs it, such as a Trainer's methods, is not reported,
-because its caller may have seeded. Not seen: rows drawn in other ways, such as in a loop that appends some of them, and
-what is drawn from a generator that is kept in an attribute or passed to a function.
+Code without a script that runs it, such as a Trainer's methods, is not reported, because its caller may have seeded.
+Not seen: rows drawn in other ways, such as in a loop that appends some of them, and what is drawn from a generator that
+is kept in an attribute or passed to a function.
 
 `main_process_first()` does not help: without a seed the result has a different fingerprint on each rank, so no rank
 reads what another has cached.

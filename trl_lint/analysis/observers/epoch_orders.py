@@ -338,7 +338,7 @@ def _tells_epoch(event: EpochsAlike, imported: Iterable[Module]) -> bool:
         return True
     stems = {re.escape(each.path.stem.encode()) for each in (event.module, event.sampler.module, event.batches.module)}
     imports = rb"(?s)\b(?:from|import)\b[^\n]*\b(?:" + b"|".join(sorted(stems)) + rb")\b.*(?:" + TELLS_EPOCH + rb")"
-    return event.module.kin_mention(imports, DEFINES_SET_EPOCH) or event.module.program_mentions(
+    return event.module.related_mentions(imports, DEFINES_SET_EPOCH) or event.module.program_mentions(
         TELLS_EPOCH, DEFINES_SET_EPOCH
     )
 

@@ -410,6 +410,16 @@ def is_super(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
 
 
+def positional_parameters(given: cst.Parameters) -> list[str]:
+    """The names of the parameters that a call may pass by their place, in their order."""
+    return [each.name.value for each in (*given.posonly_params, *given.params)]
+
+
+def named_parameters(given: cst.Parameters) -> list[str]:
+    """The names of all parameters but `*args` and `**keywords`."""
+    return [*positional_parameters(given), *(each.name.value for each in given.kwonly_params)]
+
+
 def attribute_values(root: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
     """The attributes of `self` that a piece of code assigns, each with the value, in the order of the text."""
     return ((name, value) for target, value in assignments(root) if (name := self_attribute(target)))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, last_name, positional_parameters
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement
@@ -222,5 +222,5 @@ def _parameter(function: cst.FunctionDef, call: cst.Call, argument: cst.Arg) -> 
     if argument.keyword is not None:
         return keyword_of(argument)
     place = call.args.index(argument) + isinstance(call.func, cst.Attribute)
-    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+    names = positional_parameters(function.params)
     return names[place] if place < len(names) else ""

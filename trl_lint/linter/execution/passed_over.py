@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from trl_lint import files
 from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.analysis.program.project.source_text import code_of, count_of
 from trl_lint.domain.engines import EnginesInUse
@@ -30,7 +31,6 @@ _FINDERS = ("getmembers", "hydra", "import_module", "importlib", "instantiate", 
 # Code that finds them in its own file.
 _FINDS_OWN = re.compile(rb"(?<![.\w])(?:eval|exec|globals|Fire)\(|\b(?:__dict__|__init_subclass__|__subclasses__)\b")
 _LIGHTNING = b"lightning"
-_INSTALLED = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
 def with_uses(found: EnginesInUse, path: Path, projects: Mapping[Path, ProjectScan]) -> EnginesInUse:
@@ -90,7 +90,9 @@ def _passed_over(path: Path, home: Path, projects: Mapping[Path, ProjectScan]) -
 
 def _is_installed(path: Path, home: Path) -> bool:
     """Whether a file is in a package of a project that says how it is installed."""
-    return os.path.isfile(path.parent / "__init__.py") and any(os.path.isfile(home / each) for each in _INSTALLED)
+    return os.path.isfile(path.parent / "__init__.py") and any(
+        os.path.isfile(home / each) for each in files.INSTALL_MARKS
+    )
 
 
 def _importing(path: Path, folder: Path, scan: ProjectScan) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.project.notes import noted_in_file
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import of_class, positional_parameters
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -35,6 +35,6 @@ def unread_parameters(cls: ClassInfo) -> frozenset[int | str]:
     returns = any(each.value is not None for each in of_class(code, cst.Return))
     if not returns or not read.isdisjoint(_READS_ALL) or isinstance(given.star_arg, cst.Param) or given.star_kwarg:
         return frozenset()
-    places = [each.name.value for each in (*given.posonly_params, *given.params)][1:]
+    places = positional_parameters(given)[1:]
     names = {*places, *(each.name.value for each in given.kwonly_params)} - read
     return frozenset({*names, *(place for place, name in enumerate(places) if name in names)})

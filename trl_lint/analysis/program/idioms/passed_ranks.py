@@ -29,8 +29,10 @@ from trl_lint.analysis.program.syntax import (
     definitions_around,
     last_name,
     loop_targets,
+    named_parameters,
     of_class,
     parts_of_target,
+    positional_parameters,
 )
 from trl_lint.knowledge.process_starts import TAKE_RANK
 
@@ -104,7 +106,7 @@ def _starts_in(module: Module) -> frozenset[_Start]:
     return frozenset(
         _Start(each.name.value, parameter, _place_of(each, parameter))
         for each in functions
-        for parameter in _parameters(each)
+        for parameter in named_parameters(each.params)
         if (each.name.value, parameter) in found
     )
 
@@ -160,7 +162,7 @@ def _given(
 
 
 def _place_of(function: cst.FunctionDef, parameter: str) -> int | None:
-    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+    names = positional_parameters(function.params)
     return names.index(parameter) if parameter in names else None
 
 
@@ -181,7 +183,7 @@ def _sources(
                 root = tree
             owner = root.name.value if isinstance(root, cst.FunctionDef) else ""
             value = assigned_once(root, name)
-            is_parameter = isinstance(root, cst.FunctionDef) and name in _parameters(root)
+            is_parameter = isinstance(root, cst.FunctionDef) and name in named_parameters(root.params)
             if _times_bound(root, name) == 1 and (value is not None or is_parameter):
                 yield _RankSource("name", owner, name)
                 if depth > 0:
@@ -198,16 +200,11 @@ def _sources(
                 yield _RankSource("variable", "", key.raw_value)
 
 
-def _parameters(function: cst.FunctionDef) -> list[str]:
-    params = function.params
-    return [each.name.value for each in (*params.posonly_params, *params.params, *params.kwonly_params)]
-
-
 def _times_bound(root: cst.Module | cst.FunctionDef, name: str) -> int:
     """How often code binds a name, as far as known."""
     bound = [each.value for each in _targets(root) if isinstance(each, cst.Name)]
     bound += loop_targets(root)
-    bound += _parameters(root) if isinstance(root, cst.FunctionDef) else []
+    bound += named_parameters(root.params) if isinstance(root, cst.FunctionDef) else []
     return bound.count(name)
 
 

@@ -28,6 +28,7 @@ from trl_lint.analysis.program.syntax import (
     identifiers,
     innermost,
     last_name,
+    named_parameters,
     names_in,
     of_class,
     operands,
@@ -224,8 +225,7 @@ def _is_setting(place: ReadAt, number: cst.BaseExpression) -> bool:
 def _parameters(root: Scope) -> set[str]:
     if isinstance(root, cst.Module):
         return set()
-    passed = root.params
-    return {each.name.value for each in (*passed.posonly_params, *passed.params, *passed.kwonly_params)}
+    return set(named_parameters(root.params))
 
 
 def _assigned(place: ReadAt, number: cst.BaseExpression) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:

@@ -85,7 +85,7 @@ def program_mentions(project: Project, path: Path, pattern: bytes, without: byte
     return project.of_linted((program_mentions, path, pattern, without), found)
 
 
-def kin_mention(project: Project, path: Path, pattern: bytes, without: bytes = b"") -> bool:
+def related_mentions(project: Project, path: Path, pattern: bytes, without: bytes = b"") -> bool:
     """Whether a regular expression matches in the code of the linted files, but for programs apart from a file.
 
     without: of this code.
@@ -95,7 +95,7 @@ def kin_mention(project: Project, path: Path, pattern: bytes, without: bytes = b
         said = (each for each in project.linted if occurs(project, (each,), pattern, without))
         return any(not is_apart(project, path, each) for each in said)
 
-    return project.of_linted((kin_mention, path, pattern, without), found)
+    return project.of_linted((related_mentions, path, pattern, without), found)
 
 
 def is_apart(project: Project, path: Path, other: Path) -> bool:

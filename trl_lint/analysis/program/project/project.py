@@ -16,7 +16,7 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.project.import_lines import kin_mention, occurs, program_mentions
+from trl_lint.analysis.program.project.import_lines import occurs, program_mentions, related_mentions
 from trl_lint.analysis.program.project.import_search import ImportSearch
 from trl_lint.analysis.program.project.nesting import TooDeep
 from trl_lint.analysis.program.project.notes import Notes, NoteT
@@ -56,7 +56,7 @@ class Module:
         # The same of the files that import it, and of those that any of these imports.
         self.program_mentions: Callable[..., bool] = lambda *_: False
         # The same of all linted files but other programs that have nothing to do with it.
-        self.kin_mention: Callable[..., bool] = lambda *_: False
+        self.related_mentions: Callable[..., bool] = lambda *_: False
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
@@ -226,7 +226,7 @@ class Project(ImportSearch):
         module.engines = partial(self.engines_for, path)
         module.project_mentions = self.mentions_anywhere
         module.program_mentions = partial(program_mentions, self, path)
-        module.kin_mention = partial(kin_mention, self, path)
+        module.related_mentions = partial(related_mentions, self, path)
         return module
 
     def module(self, path: Path) -> Module | None:

@@ -1,6 +1,6 @@
 """Shapes that the numbers in a tensor decide: how many pass a test, or how large the largest is.
 
-x[x > 0], torch.masked_select(x, mask)      one element for each that passes
+torch.masked_select(x, mask)                one element for each that passes
 torch.nonzero(x)                            one row of indices for each
 torch.bincount(x)                           one count for each number up to the largest
 """

@@ -39,7 +39,14 @@ from trl_lint.analysis.program.project.import_lines import linted_and_imported
 from trl_lint.analysis.program.project.notes import noted_of_linted
 from trl_lint.analysis.program.project.passed_arguments import argument_at
 from trl_lint.analysis.program.project.project import Module, Project
-from trl_lint.analysis.program.syntax import ancestors, definitions_around, holder_name, last_name, of_class
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    definitions_around,
+    holder_name,
+    last_name,
+    of_class,
+    positional_parameters,
+)
 from trl_lint.analysis.program.syntax import self_attribute as attribute_of_self
 from trl_lint.fixes.support.scope import bound_targets
 from trl_lint.linter.execution.not_run.installed_packages import may_be_installed
@@ -204,8 +211,7 @@ def _always_has_default(project: Project, place: _DefinedAt, parameter: str) -> 
     calls = _calls(project, place.called, place.is_method, 1)
     if not calls or not any(_is_for(each, place) for each in calls) or _may_be_found_by_name(project, place):
         return False
-    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
-    names = names[place.cls is not None :]
+    names = positional_parameters(function.params)[place.cls is not None :]
     at = names.index(parameter) if parameter in names else None
     default = literal(place.module, same[0].default)
     return not any(_gives_another(each, at, parameter, default) for each in calls)
