@@ -49,8 +49,8 @@ def is_renamed(names: Collection[str], contents: Iterable[bytes]) -> bool:
 
 def other_names(names: Collection[str], contents: Iterable[bytes]) -> frozenset[str]:
     """The names that imports give one of these classes: `from nets import Net as Own`."""
-    renamed = _any_of(_RENAMED + rb"[ \t]+(\w+)", names)
-    codes = (code_of(each) for each in contents if renamed.search(each) is not None)
+    renamed, texts = _any_of(_RENAMED + rb"[ \t]+(\w+)", names), _texts(names)
+    codes = (code_of(each) for each in contents if _has_one(texts, each) and renamed.search(each) is not None)
     return frozenset(each.decode("utf-8", "replace") for code in codes for each in renamed.findall(code))
 
 
