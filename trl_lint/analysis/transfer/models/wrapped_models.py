@@ -165,7 +165,7 @@ def under_engine(name: str, value: Value) -> Value:
     """What a name holds under DeepSpeed or FSDP, whose wrapper has attributes that DDP does not have."""
     is_prepared = isinstance(value, PreparedObject) and PREPARED_MODEL.fits(name)
     model = narrowed_to_model(value) if is_prepared else value
-    if wrapping_of(model) is Wrapping.WRAPPED:
+    if wrapping_of(model) in WRAPPED_ON_SOME_WAY:
         return model.replace(wrapping=Wrapping.UNKNOWN)
     return value
 
