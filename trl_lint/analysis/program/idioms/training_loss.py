@@ -94,6 +94,8 @@ class _Function:
         self._bindings: dict[str, list[_Binding]] = {}
         self._known: dict[_Binding, _Source] = {}
         for node in nodes:
+            if node.__class__ not in _BINDING:
+                continue
             for target, parts, adds, scales in _bindings_in(node):
                 end = self._place[node] if isinstance(node, cst.For) else max(map(self._place.__getitem__, below(node)))
                 self._bindings.setdefault(target.value, []).append(_Binding(target, end, parts, adds, scales))
@@ -283,6 +285,10 @@ def _adds(call: cst.Call) -> bool:
     if not call.args or KEEPS_NONE_OF_IT.fits(last_name(call.func)):
         return False
     return not any(_backward_starts(call, frozenset()))
+
+
+# Asked first: the patterns below are slow, and most nodes are of other classes.
+_BINDING = frozenset({cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Expr, cst.For})
 
 
 def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[cst.Name, Sequence[cst.BaseExpression], bool, bool]]:

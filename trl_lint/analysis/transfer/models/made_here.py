@@ -132,6 +132,8 @@ def _bindings(root: cst.CSTNode) -> dict[str, list[_BoundValue]]:
     """What a function binds its names to: by assignments, loops, and methods that add (`losses.append(x)`)."""
     found: dict[str, list[_BoundValue]] = {}
     for node in below(root):
+        if node.__class__ not in _BINDING:
+            continue
         for target, value, replaces in _bound(node):
             around = ancestors(root, node)
             block = next((each for each in reversed(around) if isinstance(each, _BLOCKS)), root)
@@ -146,6 +148,8 @@ def bound_names(root: cst.CSTNode) -> Set[str]:
 
 
 _BLOCKS = (cst.IndentedBlock, cst.Module)
+# Asked first: the patterns below are slow, and most nodes are of other classes.
+_BINDING = frozenset({cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor, cst.Expr})
 
 
 def _bound(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, bool]]:
