@@ -48,6 +48,8 @@ def test_an_option_that_no_launch_gives(tmp_path):
     [
         (DECLARED, "not args.spawned or dist.get_rank() == 0", 1),
         ("default=None", TEST, 1),
+        ("default=0", TEST, 1),
+        ("default=1", TEST, 0),
         (DECLARED, "dist.get_rank() == 0 or not args.spawned", 1),
         (DECLARED, "dist.get_rank() == 0", 0),
         (DECLARED, "args.spawned or dist.get_rank() == 0", 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from started import by_default_in
+from started import by_default_in, findings_in
 
 SAVES = """\
 import argparse
@@ -44,6 +44,24 @@ def is_by_default(folder, declared=DECLARED, test=TEST, call=CALL, runs=LAUNCH, 
         ("default=None", "args.save_config is not None", False),
         ('type=bool, default=False, help="the (small) file"', 'getattr(args, "save_config", False)', False),
         (DECLARED, "args.save_config == True", False),
+        # False is not None, and neither is 0.
+        (DECLARED, "args.save_config is not None", True),
+        ("type=int, default=0", "args.save_config is not None", True),
+        ("type=int", "args.save_config is not None", False),
+        ("type=int, default=0", TEST, False),
+        ("type=int, default=0", "args.save_config > 0", False),
+        ("type=int, default=0", "0 < args.save_config", False),
+        ("type=int, default=-1", "args.save_config > 0", False),
+        ("type=int, default=-1", TEST, True),
+        ("type=int, default=0", "args.save_config >= 0", True),
+        ("type=int, default=0", "args.save_config != 1", True),
+        ("type=int, default=2", "args.save_config > 0", True),
+        ("type=float, default=0.0, help='(the (share)'", "args.save_config > 0.0", False),
+        ("type=int, default=N", "args.save_config > 0", True),
+        ("type=int, **more", TEST, True),
+        ('action="store_true", default=True', TEST, True),
+        ('action="count"', TEST, False),
+        ("type=int, default=0", "len(args.save_config) > 0", True),
         (DECLARED, "args.epochs and args.save_config", False),
         (DECLARED, "args.epochs or args.save_config", True),
         (DECLARED, "not args.save_config", True),
@@ -88,6 +106,10 @@ def test_what_commands_give(runs, by_default, tmp_path):
         ("model.config.save_config = args.save_config", False),
         ("args.save_config = False", False),
         ("args.save_config == other", False),
+        ("args.save_config = 0", False),
+        ("args.save_config = 0 or 3", True),
+        ("args.save_config += 1", True),
+        ("args.save_config = 3", True),
         ("model.config.save_config = (\n        args.save_config\n    )", False),
         ("model.config.save_config = (\n        args.epochs\n    )", True),
         ("args.save_config = args.epochs > 3", True),
@@ -101,12 +123,119 @@ def test_code_that_sets_it(line, by_default, tmp_path):
     assert is_by_default(tmp_path, extra=f"\n\ndef other(args):\n    {line}\n") is by_default
 
 
+@pytest.mark.parametrize(
+    ("before", "rounds", "test", "by_default"),
+    [
+        ("done = 0", "enumerate(batches)", "done < args.save_config", False),
+        ("done = 0", "enumerate(batches)", "number < args.save_config", False),
+        ("done = 0", "tqdm(enumerate(batches))", "args.save_config > number", False),
+        ("done = 0", "enumerate(batches)", "number <= args.save_config", True),
+        ("done = 0", "enumerate(batches, -3)", "number < args.save_config", True),
+        ("done = -1", "enumerate(batches)", "done < args.save_config", True),
+        ("done = args.epochs", "enumerate(batches)", "done < args.save_config", True),
+        ("done = 0", "enumerate(range(-3, 9))", "batch < args.save_config", True),
+        ("done = 0", "zip(range(-3, 9), batches)", "number < args.save_config", True),
+    ],
+)
+def test_as_many_as_an_option_says(before, rounds, test, by_default, tmp_path):
+    loop = f"    {before}\n    for number, batch in {rounds}:\n        done += 1\n        if {test}:\n            "
+    text = SAVES.replace("    if {test}:\n        ", loop)
+    text = "from tqdm import tqdm\n" + text.format(declared="type=int, default=0", call=CALL)
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py") is by_default
+
+
+LEAVES = SAVES.replace("    if {test}:\n        {call}", "    if {test}:\n        return\n    {call}")
+
+
+@pytest.mark.parametrize(
+    ("declared", "test", "by_default"),
+    [
+        (DECLARED, "not args.save_config", False),
+        ("type=int, default=0", "args.save_config == 0", False),
+        ("type=int", "args.save_config is None", False),
+        ("type=int, default=0", "args.save_config is None", True),
+        (DECLARED, "args.save_config", True),
+        (DECLARED, "not args.save_config and args.epochs", True),
+    ],
+)
+def test_an_option_without_which_a_function_is_left(declared, test, by_default, tmp_path):
+    text = LEAVES.format(declared=declared, test=test, call=CALL)
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py") is by_default
+
+
+@pytest.mark.parametrize("option", ["local_rank", "world_size", "rank"])
+def test_launchers_give_some_options(option, tmp_path):
+    text = SAVES.replace("save_config", option)
+    text = text.format(declared="type=int, default=0", test=f"args.{option} > 0", call=CALL)
+    assert all(each.by_default for each in findings_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py"))
+
+
+COMMAND = """\
+import click
+import torch
+
+@click.command()
+@click.option("--save-config", {declared})
+@click.option("--epochs", type=int)
+def main(save_config, epochs):
+    torch.distributed.init_process_group("nccl")
+    {before}
+    model = train(epochs)
+    if {test}:
+        open("config.json", "w").write(model.config)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "test", "by_default"),
+    [
+        ("type=int, default=0", "save_config > 0", False),
+        ("type=int, default=0", "save_config", False),
+        ("is_flag=True", "save_config", False),
+        ("is_flag=True, default=False", "save_config", False),
+        ("default=None", "save_config is not None", False),
+        ("type=int, default=0", "save_config is not None", True),
+        ("is_flag=True, default=True", "save_config", True),
+        ("type=int, default=3", "save_config > 0", True),
+        ("type=int, prompt=True", "save_config", True),
+        ("type=int, default=0", "epochs > 0", True),
+        ('"saved", default=0', "save_config > 0", True),
+    ],
+)
+def test_options_of_click(declared, test, by_default, tmp_path):
+    text = COMMAND.format(declared=declared, test=test, before="pass")
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py") is by_default
+
+
+def test_a_command_that_gives_an_option_of_click(tmp_path):
+    text = COMMAND.format(declared="type=int, default=0", test="save_config > 0", before="pass")
+    runs = LAUNCH + "torchrun train.py --save-config 8\n"
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py")
+
+
+def test_a_command_that_sets_its_option(tmp_path):
+    text = COMMAND.format(declared="type=int, default=0", test="save_config > 0", before="save_config = 4")
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py")
+
+
 FIELDS = "from dataclasses import dataclass, field\n\n@dataclass\nclass Arguments:\n    save_config: bool = {}\n"
 
 
 @pytest.mark.parametrize(
     ("default", "by_default"),
-    [("False", False), ("field(default=False)", False), ("True", True), ("field(default=True)", True)],
+    [
+        ("False", False),
+        ("field(default=False)", False),
+        ("0", False),
+        ('field(metadata={"help": "a long text (of words), with a colon: here"}, default=0.0)', False),
+        ("True", True),
+        ("field(default=True)", True),
+        ("5", True),
+        ("field(default_factory=int)", True),
+    ],
 )
 def test_fields_of_a_dataclass_are_options(default, by_default, tmp_path):
     text = "from arguments import Arguments\n" + SAVES.replace("--save_config", "--other")

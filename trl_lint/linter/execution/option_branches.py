@@ -15,41 +15,32 @@ For example:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from itertools import product
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import alternatives, ifs_around, parts_of
-from trl_lint.analysis.program.project.import_lines import files_in_reach
+from trl_lint.analysis.program.blocks import exits_before
+from trl_lint.analysis.program.idioms.literal_tests import COUNT, outcome, read_name, tests_around
+from trl_lint.analysis.program.idioms.numbers_of_things import is_count
 from trl_lint.analysis.program.project.project import Module, Project
-from trl_lint.analysis.program.syntax import below, definitions_around, of_class
-from trl_lint.knowledge.heuristics import SETTINGS_OPTION
+from trl_lint.analysis.program.syntax import below, children, definitions_around, innermost, of_class
+from trl_lint.analysis.transfer.processes.command_options import called_by_command
+from trl_lint.knowledge.heuristics import RANK_FIELD, SETTINGS_OPTION, WORLD_FIELD, is_rank_name
 from trl_lint.knowledge.transformers import OFF_BY_DEFAULT
+from trl_lint.linter.execution.default_values import is_off, own_default, unset_values
 
-# Declares an option, on the command line or as a field of a dataclass; declares it as off; sets it, but for what it is
-# elsewhere (`model.config.name = args.name`). On the command line its words may have dashes between them.
-_DECLARED = rb"[\"']--%b[\"']\s*,|^[ \t]+%b[ \t]*:[^=\n]+="
-_OFF = (
-    rb"[\"']--%b[\"']\s*,(?=(?:[^()]|\([^()]*\))*?(?:store_true|default\s*=\s*(?:None|False)\b))"
-    rb"|^[ \t]+%b[ \t]*:[^=\n]+=\s*(?:field\(\s*(?:metadata\s*=\s*\{[^{}]*\}\s*,\s*)?default\s*=\s*)?(?:None|False)\b"
-)
-_SET = (
-    rb"\b%b\b(?:[\"']\]?)?\s*=(?!=|[\s(]*(?:(?:None|False)\b|[\w.]*\b%b\b))"
-    rb"|[\"']%b[\"']\s*:(?!\s*(?:(?:None|False)\b|[\w.]*\b%b\b))|[\"']--%b[\"'](?!\s*,)"
-)
-# Sets an option by default.
-_ON = rb"[\"']--%b[\"'](?:[^()]|\([^()]*\))*?(?:store_false|default\s*=\s*(?!None\b|False\b))"
+# The values that an option may have where a command does not give it; empty if that is not known.
+_Values = Callable[[str], Collection[object]]
 
 
 def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]) -> bool:
     """Whether a node is in a branch taken only with one of these options, none of which is on by default."""
 
-    def is_asked_for(names: Collection[str]) -> bool:
-        return all(each in options and not _is_on(module, each) for each in names)
+    def values(option: str) -> Collection[object]:
+        return own_default(module, option) if option in options else ()
 
-    return bool(options) and _is_behind(module, node, is_asked_for)
+    return bool(options) and _is_behind(module, node, values)
 
 
 def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -63,15 +54,20 @@ def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode)
     has_recipes = any(SETTINGS_OPTION.fits(f"--{each}") for each in given)
     known = given if has_recipes else given | OFF_BY_DEFAULT
 
-    def is_unused(names: Collection[str]) -> bool:
-        return known.isdisjoint(names) and all(_is_off(project, module, each) for each in names)
+    def values(option: str) -> Collection[object]:
+        return () if option in known or _is_of_launchers(option) else unset_values(project, module, option)
 
-    return _is_behind(module, node, is_unused)
+    return _is_behind(module, node, values)
 
 
-def _is_behind(module: Module, node: cst.CSTNode, wanted: Callable[[Collection[str]], bool], depth: int = 2) -> bool:
-    """Whether a node is in a branch for `wanted` options, or in a definition that is only named in such ones."""
-    if any(wanted({_option(each) for each in alternatives(test)}) for test in _tests_around(module, node)):
+def _is_of_launchers(option: str) -> bool:
+    """Whether launchers give an option, by its name, whether or not their commands show it."""
+    return is_rank_name(option) or RANK_FIELD.fits(option) or WORLD_FIELD.fits(option)
+
+
+def _is_behind(module: Module, node: cst.CSTNode, values: _Values, depth: int = 2) -> bool:
+    """Whether a node is only reached with options that have other values, or in a definition only named there."""
+    if any(_never_is(module, node, *each, values) for each in _conditions(module, node)):
         return True
     definition = next(iter(definitions_around(module.tree, node)), None)
     if not depth or definition is None or definition.decorators or module.engines().imported:
@@ -79,67 +75,34 @@ def _is_behind(module: Module, node: cst.CSTNode, wanted: Callable[[Collection[s
     inside = set(map(id, below(definition)))
     names = (each for each in of_class(module.tree, cst.Name) if each.value == definition.name.value)
     uses = [each for each in names if id(each) not in inside]
-    return bool(uses) and all(_is_behind(module, each, wanted, depth - 1) for each in uses)
+    return bool(uses) and all(_is_behind(module, each, values, depth - 1) for each in uses)
 
 
-def _is_off(project: Project, module: Module, option: str) -> bool:
-    """Whether the linted files and those that the module imports declare an option, as off, and do not set it."""
-    return project.of_linted((_is_off, module.path, option), partial(_is_declared_off, project, module, option))
+def _conditions(module: Module, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """The tests that decide whether a node is reached, each with the outcome for which it is."""
+    yield from tests_around(module.tree, node)
+    yield from ((each.test, False) for each in exits_before(module.tree, node))
 
 
-def _is_declared_off(project: Project, module: Module, option: str) -> bool:
-    reached = files_in_reach(project, module.path)
-    if reached is None or not option:
-        return False
-    found = [_occurrences(project.code(each), option.encode()) for each in {*reached, *project.linted}]
-    is_declared = option in OFF_BY_DEFAULT or any(declared for declared, _, _ in found)
-    return is_declared and all(each == off and not on for each, off, on in found)
+def _never_is(module: Module, node: cst.CSTNode, test: cst.BaseExpression, wanted: bool, values: _Values) -> bool:
+    """Whether a test never has an outcome, with options that are off."""
+    function = innermost(module.tree, node, cst.FunctionDef)
+    parameters = {one.name for each in called_by_command(module) if each.node is function for one in each.parameters}
+    known: dict[str, Collection[object]] = {}
+    for each in _reads(test):
+        holder, _, option = read_name(each).rpartition(".")
+        if not holder and function is not None and is_count(function, option):
+            known[option] = (COUNT,)
+        elif (holder or option in parameters) and (found := values(option)) and all(map(is_off, found)):
+            known[read_name(each)] = found
+    given = (dict(zip(known, each, strict=True)) for each in product(*known.values()))
+    return bool(known) and all(outcome(test, each) is (not wanted) for each in given)
 
 
-def _occurrences(code: bytes, option: bytes) -> tuple[int, int, int]:
-    """How often code declares an option, declares it as off, and sets it."""
-    if option not in code and option.replace(b"_", b"-") not in code:
-        return 0, 0, 0
-    wanted = (re.compile(_about(option, each), re.MULTILINE) for each in (_DECLARED, _OFF, _SET))
-    declared, off, on = (len(each.findall(code)) for each in wanted)
-    return declared, off, on
-
-
-def _is_on(module: Module, option: str) -> bool:
-    """Whether an option is on by default."""
-    return re.search(_about(option.encode(), _ON), module.source or b"") is not None
-
-
-def _about(option: bytes, pattern: bytes) -> bytes:
-    """A pattern for an option: `keep_best`, and on the command line also `--keep-best`."""
-    dashed = b"--" + option.replace(b"_", b"[-_]")
-    return pattern.replace(b"--%b", dashed).replace(b"%b", option)
-
-
-def _tests_around(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The conditions that hold at a node because of the branches around it."""
-    for branch, holds in ifs_around(module.tree, node):
-        yield from parts_of(branch.test) if holds else ()
-
-
-def _option(test: cst.CSTNode) -> str:
-    """The attribute that a test reads: `args.name`, `args.name is not None`; "" for another test."""
-    match test:
-        case cst.Comparison(
-            left=cst.Attribute(attr=cst.Name(value=name)),
-            comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=cst.Name(value="None"))],
-        ):
-            return name
-        case cst.Comparison(
-            left=cst.Attribute(attr=cst.Name(value=name)),
-            comparisons=[cst.ComparisonTarget(operator=cst.Equal() | cst.Is(), comparator=cst.Name(value="True"))],
-        ):
-            return name
-        case cst.Call(
-            func=cst.Name(value="getattr"),
-            args=[_, cst.Arg(value=cst.SimpleString() as text), cst.Arg(value=cst.Name(value="False" | "None"))],
-        ):
-            return str(text.raw_value)
-        case cst.Attribute(attr=cst.Name(value=name)):
-            return name
-    return ""
+def _reads(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a test reads: names, and attributes of anything that has a name."""
+    if read_name(test):
+        yield test
+    else:
+        for each in children(test):
+            yield from _reads(each)

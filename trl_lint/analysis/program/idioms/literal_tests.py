@@ -17,10 +17,20 @@ _ORDER: dict[type[cst.CSTNode], Callable[[float, float], bool]] = {
     cst.LessThan: operator.lt,
     cst.LessThanEqual: operator.le,
 }
+# What a comparison is from the other side, and those that hold for all larger numbers, once they hold for one.
+_MIRRORED: dict[type[cst.CSTNode], type[cst.CSTNode]] = {
+    cst.GreaterThan: cst.LessThan,
+    cst.GreaterThanEqual: cst.LessThanEqual,
+    cst.LessThan: cst.GreaterThan,
+    cst.LessThanEqual: cst.GreaterThanEqual,
+}
+_GROWS = frozenset({cst.GreaterThan, cst.GreaterThanEqual})
 _EQUALITY: dict[type[cst.CSTNode], bool] = {cst.Equal: True, cst.Is: True, cst.NotEqual: False, cst.IsNot: False}
 _OF_VALUES = (cst.Equal, cst.NotEqual)
 _MEMBERSHIP: dict[type[cst.CSTNode], bool] = {cst.In: True, cst.NotIn: False}
 UNKNOWN = object()
+# A number of things: it is not known, but it is not negative.
+COUNT = object()
 
 
 def tests_around(root: cst.CSTNode, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
@@ -53,12 +63,28 @@ def outcome(test: cst.BaseExpression, given: Mapping[str, object]) -> bool | Non
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=compared, comparator=right)]):
             return _compared(_value(left, given), type(compared), _value(right, given))
     value = _value(test, given)
-    return None if value is UNKNOWN else bool(value)
+    return None if value is UNKNOWN or value is COUNT else bool(value)
+
+
+def read_name(node: cst.CSTNode) -> str:
+    """The name by which `outcome` is given what a test reads: `n`, `args.n`, `self.args.n`, `getattr(args, "n", 0)`."""
+    match node:
+        case cst.Name(name):
+            return name
+        case cst.Attribute(value=owner, attr=cst.Name(name)):
+            return f"{around}.{name}" if (around := read_name(owner)) else ""
+        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(owner), cst.Arg(cst.SimpleString() as text), *_]) if (
+            around := read_name(owner)
+        ):
+            return f"{around}.{text.raw_value}"
+    return ""
 
 
 def _compared(left: object, compared: type[cst.CSTNode], right: object) -> bool | None:
     if UNKNOWN in (left, right):
         return None
+    if COUNT in (left, right):
+        return _counted(left, compared, right)
     if compared in _EQUALITY:
         is_same = left == right and (compared in _OF_VALUES or type(left) is type(right))
         return is_same is _EQUALITY[compared]
@@ -72,14 +98,24 @@ def _compared(left: object, compared: type[cst.CSTNode], right: object) -> bool 
     return None
 
 
+def _counted(left: object, compared: type[cst.CSTNode], right: object) -> bool | None:
+    """The outcome of a comparison with a number that is 0 or more, where it is the same for each of them."""
+    if left is not COUNT:
+        left, compared, right = right, _MIRRORED.get(compared, compared), left
+    if not isinstance(right, (int, float)) or compared not in _ORDER:
+        return None
+    smallest = _ORDER[compared](0, right)
+    return smallest if smallest is (compared in _GROWS) else None
+
+
 def _value(node: cst.BaseExpression, given: Mapping[str, object]) -> object:
     match node:
         case cst.Name("None" | "True" | "False"):
             return {"None": None, "True": True, "False": False}[node.value]
         case cst.Name(name):
             return given.get(name, UNKNOWN)
-        case cst.Attribute(value=cst.Name(owner), attr=cst.Name(name)):
-            return given.get(f"{owner}.{name}", UNKNOWN)
+        case cst.Attribute() | cst.Call():
+            return given.get(read_name(node), UNKNOWN)
         case cst.Integer() | cst.Float() | cst.SimpleString():
             return node.evaluated_value
         case cst.Tuple(elements=elements) | cst.List(elements=elements) | cst.Set(elements=elements):

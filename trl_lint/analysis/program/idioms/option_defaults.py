@@ -12,21 +12,24 @@ For example:
 
     parser.add_argument("--again", action="store_true")
     os.makedirs(path, exist_ok=args.again)                  false, unless a command gives the option
+
+    parser.add_argument("--rows", type=int, default=0)
+    if args.rows is not None: …                             true: 0 is not None
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.literal_tests import UNKNOWN, literal
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
 
 _ADDS = "add_argument"
-_NOTHING = frozenset({"False", "None"})
 _STORE = cst.SimpleString('"store"')
-# Without a default, an option with one of these actions is None or False until a command gives it.
-_UNSET_BY_DEFAULT = frozenset({"store", "store_true"})
+# What an option with one of these actions is until a command gives it, if it has no default.
+_UNSET_BY_ACTION = {"store": None, "store_true": False}
 
 
 def option_default(module: Module, read: cst.CSTNode | None) -> str | None:
@@ -44,16 +47,23 @@ def setting_default(module: Module, read: cst.CSTNode | None) -> str | None:
 
 
 def is_off(module: Module, test: cst.CSTNode | None) -> bool:
-    """Whether a test, `args.again` or `args.resume is not None`, is of an option that is off, or None, by default."""
+    """Whether a test, `args.again` or `args.resume is not None`, is of an option with which it is false by default."""
     match test:
         case cst.Comparison(
             left=cst.Attribute() as read,
             comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=cst.Name("None"))],
         ):
-            return read.attr.value in _off(module)
-        case cst.Attribute(attr=cst.Name(name)):
-            return name in _off(module)
+            values = off_values(module, read)
+            return bool(values) and all(each is None for each in values)
+        case cst.Attribute():
+            return bool(off_values(module, test))
     return False
+
+
+def off_values(module: Module, read: cst.Attribute) -> tuple[object, ...]:
+    """What an option is until a command gives it, for each time it is added: `None`, `False`, 0; empty if it is on."""
+    found = _unset(module).get(read.attr.value, ())
+    return () if UNKNOWN in found or any(found) else found
 
 
 def parameter_default(function: cst.CSTNode, read: cst.CSTNode | None) -> str | None:
@@ -78,20 +88,20 @@ def _fields(module: Module) -> dict[str, str]:
 
 
 @noted
-def _off(module: Module) -> frozenset[str]:
-    """The options that are off, or None, by default, by the name of the attribute, however often they are added."""
-    found: dict[str, bool] = {}
+def _unset(module: Module) -> dict[str, tuple[object, ...]]:
+    """What the options are until a command gives them, by the name of the attribute, for each time one is added."""
+    found: dict[str, tuple[object, ...]] = {}
     for call in of_class(module.tree, cst.Call):
         if last_name(call.func) == _ADDS:
             keywords = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
-            default = keywords.get("default")
-            is_left = "required" not in keywords and _text(keywords.get("action", _STORE)) in _UNSET_BY_DEFAULT
-            is_unset = is_left if default is None else isinstance(default, cst.Name) and default.value in _NOTHING
+            action = _UNSET_BY_ACTION.get(_text(keywords.get("action", _STORE)), UNKNOWN)
+            value = literal(module, keywords["default"]) if "default" in keywords else action
+            value = UNKNOWN if "required" in keywords else value
             for each in call.args:
                 if each.keyword is None and _text(each.value).startswith("--"):
                     name = _attribute(_text(each.value))
-                    found[name] = found.get(name, True) and is_unset
-    return frozenset(name for name, is_unset in found.items() if is_unset)
+                    found[name] = (*found.get(name, ()), value)
+    return found
 
 
 @noted

@@ -22,7 +22,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.blocks import last_statement
 from trl_lint.analysis.program.idioms.literal_tests import UNKNOWN, outcome
-from trl_lint.analysis.program.idioms.option_defaults import is_off, option_default
+from trl_lint.analysis.program.idioms.option_defaults import off_values, option_default
 from trl_lint.analysis.program.idioms.path_conditions import Condition, is_none_test, none_test_operand
 from trl_lint.analysis.program.syntax import below, children, holder_name, last_name, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
@@ -57,7 +57,7 @@ def given_to(program: Module) -> tuple[Mapping[str, str], ...]:
 
 def left_out(module: Module, commands: Collection[Mapping[str, str]]) -> frozenset[int]:
     """The ids of the nodes of a file that no command with these options is known to get to."""
-    own = ((each.node, frozenset(one.name for one in each.parameters)) for each in _called_by_command(module))
+    own = ((each.node, frozenset(one.name for one in each.parameters)) for each in called_by_command(module))
     unmet = (
         branch.inside
         for root, names in ((module.tree, frozenset[str]()), *own)
@@ -67,7 +67,7 @@ def left_out(module: Module, commands: Collection[Mapping[str, str]]) -> frozens
     return frozenset[int]().union(*unmet)
 
 
-def _called_by_command(module: Module) -> Iterator[FunctionInfo]:
+def called_by_command(module: Module) -> Iterator[FunctionInfo]:
     """The functions of a file whose parameters are options of the command: `@click.command()`, `fire.Fire(main)`."""
     calls = (each for each in of_class(module.tree, cst.Call) if last_name(each.func) in _COMMAND_LINES)
     called = {each.value.value for call in calls for each in call.args if isinstance(each.value, cst.Name)}
@@ -152,7 +152,13 @@ def _value(module: Module, option: cst.Attribute | cst.Name, given: Mapping[str,
     text = given.get(last_name(option))
     if text is None:
         default = option_default(module, option)
-        return default if default is not None else None if is_off(module, option) else UNKNOWN
+        return default if default is not None else _off_value(module, option)
     if not text or of_texts:
         return text or UNKNOWN
     return int(text) if text.isdecimal() else _WORDS.get(text.lower(), text)
+
+
+def _off_value(module: Module, option: cst.Attribute | cst.Name) -> object:
+    """What an option is that is off until a command gives it; UNKNOWN for another one."""
+    found = off_values(module, option) if isinstance(option, cst.Attribute) else ()
+    return found[0] if found and all(each == found[0] for each in found) else UNKNOWN
