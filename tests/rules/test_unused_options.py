@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from small_projects import found, written
 from started import by_default_in, findings_in
 
 SAVES = """\
@@ -364,3 +365,38 @@ def test_a_class_that_is_only_used_with_an_option(before, after, by_default, tmp
 def test_another_file_may_use_the_class(tmp_path):
     other = "from train import Keeper\n\nbuild(Keeper)\n"
     assert by_default_in(tmp_path, {"train.py": KEEPS, "run.sh": LAUNCH, "other.py": other}, "train.py")
+
+
+HELPS = """\
+def store(model):
+    open("config.json", "w").write(model.config)
+"""
+OTHER = {
+    "other.py": "from torch import distributed, load\nfrom helps import store\n\n"
+    "distributed.init_process_group()\nstore(load('a'))\n"
+}
+CALLS = SAVES.replace("import torch\n", "import torch\n\n{imports}\n").replace("{call}", "{call}\n    {after}")
+
+
+@pytest.mark.parametrize(
+    ("imports", "call", "after", "more", "by_default"),
+    [
+        ("from helps import store", "store(model)", "pass", {}, False),
+        ("import helps", "helps.store(model)", "pass", {}, False),
+        ("from helps import store", "store(model)", "store(model)", {}, True),
+        ("from helps import store, store as keep", "store(model)", "keep(model)", {}, True),
+        ("import helps", "helps.store(model)", 'getattr(helps, "store")(model)', {}, True),
+        (
+            "from helps import store",
+            "store(model)",
+            "pass",
+            OTHER,
+            True,
+        ),
+        ("from helps import store", "store(model)", "pass", {"other.py": "def store(rows):\n    pass\n"}, False),
+    ],
+)
+def test_a_function_of_another_file(imports, call, after, more, by_default, tmp_path):
+    text = CALLS.format(declared=DECLARED, test=TEST, imports=imports, call=call, after=after)
+    files = {"train.py": text, "helps.py": HELPS, "run.sh": LAUNCH, **more}
+    assert found(written(tmp_path, files)) == ([("helps.py", 2, "TRL008")] if by_default else [])

@@ -49,8 +49,8 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.program.syntax import self_attribute as attribute_of_self
 from trl_lint.fixes.support.scope import bound_targets
+from trl_lint.linter.execution.linted_programs import lints_program
 from trl_lint.linter.execution.not_run.installed_packages import may_be_installed
-from trl_lint.linter.execution.not_run.linted_programs import lints_program
 from trl_lint.linter.execution.single_branches import is_imported
 
 _CONSTRUCTOR = "__init__"

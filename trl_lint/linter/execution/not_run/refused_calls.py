@@ -23,7 +23,7 @@ from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.values import UNKNOWN
-from trl_lint.linter.execution.not_run.linted_programs import lints_program
+from trl_lint.linter.execution.linted_programs import lints_program
 
 
 def gets_refused_calls_only(project: Project, module: Module, node: cst.CSTNode) -> bool:

@@ -18,7 +18,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.knowledge.uncalled_methods import ONLY_ASKED_FOR, READS_SETTINGS, Asking
-from trl_lint.linter.execution.not_run.linted_programs import lints_program
+from trl_lint.linter.execution.linted_programs import lints_program
 
 # The setting is set, or the method called; code that only reads it (`if self.args.push_to_hub:`) does not count.
 _ASKED_FOR = rb"(?<!args\.)\b%b\b(?!\s*=\s*False\b)|(?<=args\.)%b\s*=(?!=|\s*False\b)"

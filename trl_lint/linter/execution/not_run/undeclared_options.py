@@ -21,7 +21,7 @@ from trl_lint.analysis.program.project.import_lines import linted_and_imported
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import assignments, definitions_around, last_name
-from trl_lint.linter.execution.not_run.linted_programs import lints_program
+from trl_lint.linter.execution.linted_programs import lints_program
 
 _PARSES = b"parse_args"
 # Code that may give the result of a parser attributes that the text does not name.
