@@ -400,3 +400,69 @@ def test_a_function_of_another_file(imports, call, after, more, by_default, tmp_
     text = CALLS.format(declared=DECLARED, test=TEST, imports=imports, call=call, after=after)
     files = {"train.py": text, "helps.py": HELPS, "run.sh": LAUNCH, **more}
     assert found(written(tmp_path, files)) == ([("helps.py", 2, "TRL008")] if by_default else [])
+
+
+READS = """\
+import torch
+
+def main(cfg):
+    torch.distributed.init_process_group("nccl")
+    model = train(cfg)
+    if {test}:
+        open("config.json", "w").write(model.config)
+
+if __name__ == "__main__":
+    main(read_settings())
+"""
+BY_NAME = "torchrun --nproc_per_node 8 train.py experiment=small\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "settings", "runs", "by_default"),
+    [
+        ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME, False),
+        ("cfg.train.save_config > 0", "train: {lr: 0.1, save_config: 0}\n", BY_NAME, False),
+        ("cfg.train.save_config is not None", "train:\n  save_config: null\n", BY_NAME, False),
+        ("cfg.train.save_config is not None", "train:\n  save_config: false\n", BY_NAME, True),
+        ("cfg.train.save_config", "train:\n  save_config: 3\n", BY_NAME, True),
+        ("cfg.train.save_config", "train:\n  save_config:\n    rows: 3\n", BY_NAME, True),
+        ("cfg.train.save_config", "train:\n  other: false\n", BY_NAME, True),
+        # Whatever else the command gives, no file shows that it is this option.
+        ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME.replace("small", '"$@"'), False),
+        ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME + "# train.save_config=true\n", True),
+        ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME + "# --save-config\n", True),
+        ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME + "# train.save_config True\n", True),
+        ("cfg.train.save_config", "train:\n  save_config: false\n", "torchrun other.py a=1\n", True),
+    ],
+)
+def test_settings_that_no_command_names(test, settings, runs, by_default, tmp_path):
+    files = {"train.py": READS.format(test=test), "conf/small.yaml": settings, "run.sh": runs}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "by_default"),
+    [
+        ("conf/large.yaml", "train:\n  save_config: rows\n", True),
+        ("conf/large.json", '{"train": {"save_config": true}}', True),
+        ("conf/large.py", "train = dict(lr=0.1, save_config=True)\n", True),
+        ("README.md", "Pass `train.save_config=true` to keep it.\n", True),
+        ("README.md", "`save_config: bool`: to keep it.\n", True),
+        ("conf/large.json", '{"train": {"save_config": false}}', False),
+        ("conf/large.py", "train = dict(lr=0.1, save_config=False)\n", False),
+        ("more.py", "import other\n\nother.save_config = True\n", False),
+    ],
+)
+def test_several_files_with_settings(name, content, by_default, tmp_path):
+    settings = "train:\n  save_config: false\n"
+    files = {"train.py": READS.format(test="cfg.train.save_config"), "conf/small.yaml": settings, "run.sh": BY_NAME}
+    assert by_default_in(tmp_path, files | {name: content}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("settings", "by_default"),
+    [("epochs: 3\nrows: 0\n", False), ("save_config: true\nrows: 0\n", True), ("", True)],
+)
+def test_a_command_with_any_settings(settings, by_default, tmp_path):
+    more = {"recipes/small.yaml": settings}
+    assert is_by_default(tmp_path, runs="torchrun train.py --config $SETTINGS\n", more=more) is by_default

@@ -12,6 +12,7 @@ place that shows it.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -59,15 +60,34 @@ class ShownEngine(NamedTuple):
         return f"see `{self.where}`" if self.where else "see the setting `engines`"
 
 
+@dataclass(frozen=True, slots=True)
+class SaidOptions:
+    """The options of which files of a project speak that are no code.
+
+    on: those that one of them turns on, or just mentions. off: the others, with their values. It is written as a
+    digest, as there may be thousands.
+    """
+
+    on: frozenset[str]
+    off: frozenset[tuple[str, object]]
+    digest: str
+
+    def values(self, option: str) -> tuple[object, ...]:
+        """What an option is in all files that speak of it; empty if none does, or if one of them turns it on."""
+        return tuple(value for name, value in self.off if name == option)
+
+
 class GivenOptions(NamedTuple):
     """The options that commands give to programs, by their names in code: `do_pred` for `--do-pred`.
 
     names: of all commands; None if no launcher starts one, or some may be unknown. launches: for each that starts
     several processes, the options with their values, "" where one is unknown; empty if some options may be unknown.
+    said: what settings, commands and documents of the project say, if launchers start these programs.
     """
 
     names: frozenset[str] | None = None
     launches: frozenset[frozenset[tuple[str, str]]] = frozenset()
+    said: SaidOptions | None = None
 
     def are_always(self, option: str, values: Collection[str], default: str = "") -> bool:
         """Whether an option has one of these values in all known launches of several processes, if there are some.

@@ -45,12 +45,14 @@ _BY_CLICK = {"is_flag": False, "multiple": (), "count": 0}
 _ASKED_FOR = frozenset({"envvar", "prompt", "required"})
 
 
-def unset_values(project: Project, module: Module, option: str) -> tuple[object, ...]:
+def unset_values(project: Project, module: Module, option: str, said: tuple[object, ...] = ()) -> tuple[object, ...]:
     """What the linted files and those that the module imports make of an option that no command gives.
 
-    Empty if none of them declares it, or one may make something unknown of it.
+    Empty if none of them declares it, or one may make something unknown of it. said: what settings make of it.
     """
-    return project.of_linted((unset_values, module.path, option), partial(_in_reach, project, module, option))
+    return project.of_linted(
+        (unset_values, module.path, option, said), partial(_in_reach, project, module, option, said)
+    )
 
 
 def own_default(module: Module, option: str) -> tuple[object, ...]:
@@ -63,13 +65,13 @@ def is_off(value: object) -> bool:
     return value is not UNKNOWN and (not value or (isinstance(value, (int, float)) and value < 0))
 
 
-def _in_reach(project: Project, module: Module, option: str) -> tuple[object, ...]:
+def _in_reach(project: Project, module: Module, option: str, said: tuple[object, ...]) -> tuple[object, ...]:
     reached = files_in_reach(project, module.path)
     if reached is None or not option:
         return ()
     name = option.encode()
     codes = [code for each in {*reached, *project.linted} if _may_name(code := project.code(each), name)]
-    declared = [value for code in codes for value in (*_added(code, name), *_of_fields(code, name))]
+    declared = [*said, *(value for code in codes for value in (*_added(code, name), *_of_fields(code, name)))]
     declared += [False] if option in OFF_BY_DEFAULT else []
     found = [*declared, *(value for code in codes for value in _assigned(code, name))]
     return () if not declared or UNKNOWN in found else tuple(found)

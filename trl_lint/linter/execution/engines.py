@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from trl_lint.domain.engines import EnginesInUse, GivenOptions, ShownEngine, TrainingEngine
+from trl_lint.domain.engines import EnginesInUse, GivenOptions, SaidOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
 from trl_lint.launch.judge.engines import Group, is_program, may_start_group
@@ -53,6 +53,7 @@ from trl_lint.linter.execution.project_scan import (
     started_on_several,
     with_scripts_followed,
 )
+from trl_lint.linter.execution.said_options import Said, said_by, said_in
 from trl_lint.linter.execution.scan_cache import ScanCache
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
@@ -150,11 +151,13 @@ class ProjectEngines:
         found: list[FileScan] = []
         importers: list[Importer] = []
         built: list[BuiltClasses] = []
+        said: list[Said] = []
 
         def visit(path: Path, content: bytes) -> None:
             name = path.relative_to(project).as_posix()
             shown, imports = self.looks.at(path, content)
             built.append(built_classes(path, content))
+            said.append(said_in(path, content))
             if not shown.is_silent:
                 found.append(FileScan(name, shown))
             if path.suffix == ".py":
@@ -172,7 +175,9 @@ class ProjectEngines:
         bare = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.bare), programs.code)
         by_code = ((each.name, ProgramStart(path)) for each in found for path in sorted(each.shown.spread))
         spread = StartsOfPrograms(by_code, programs.code)
-        return ProjectScan(tuple(found), is_whole, programs, launches, bare, spread, below, united(built))
+        return ProjectScan(
+            tuple(found), is_whole, programs, launches, bare, spread, below, united(built), said_by(said)
+        )
 
 
 def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[Importer]:
@@ -202,6 +207,8 @@ def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
 
 def _written(value: object) -> str:
     """A value as text that is the same in each process (the order of a set's members differs between processes)."""
+    if isinstance(value, SaidOptions):
+        return value.digest
     if isinstance(value, frozenset):
         return f"{{{', '.join(sorted(map(_written, value)))}}}"
     if is_dataclass(value):

@@ -5,6 +5,7 @@ For example:
     torchrun train.py --epochs 3 --push-to-hub        epochs, push_to_hub
     accelerate launch train.py --config sft.yaml      config, and what has a value in that file
     python train.py --epochs 1                        epochs; no launch of several processes, so its value is left out
+    torchrun train.py --config $SETTINGS              config, and what any file of the project turns on
 
     sft.yaml: epochs: 3
               push_to_hub: false                      not given: it is off
@@ -32,12 +33,15 @@ _LARGEST = 50_000
 def options_given(project: ProjectScan, programs: Collection[str], folder: Path) -> GivenOptions:
     """The options that commands give to these programs. folder: that of the project."""
     launches = project.launches.of(programs)
-    if not project.whole or not launches or _starts_unknown(project):
+    if not project.whole or not launches:
         return GivenOptions()
+    if _starts_unknown(project):
+        return GivenOptions(said=project.said)
     bare = frozenset[str]().union(*(start.options for _, start in project.bare.of(programs)))
-    known = [_known_options(folder, file, launch) for file, launch in launches]
+    known = [_known_options(project, folder, file, launch) for file, launch in launches]
     several = [options for (_, launch), options in zip(launches, known, strict=True) if not is_of_one(project, launch)]
-    return GivenOptions(_names(known, bare), frozenset(filter(None, several)) if all(several) else frozenset())
+    names = _names(known, bare)
+    return GivenOptions(names, frozenset(filter(None, several)) if all(several) else frozenset(), project.said)
 
 
 def _names(known: Sequence[_Options | None], bare: frozenset[str]) -> frozenset[str] | None:
@@ -51,7 +55,7 @@ def _starts_unknown(project: ProjectScan) -> bool:
     return any(not each.program and each.options != frozenset() for each in all_launches(project))
 
 
-def _known_options(folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
+def _known_options(project: ProjectScan, folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
     """The options of a launch in a file of the project; None if it gives none, or some may be unknown.
 
     A program that gets no options has them from elsewhere.
@@ -61,11 +65,17 @@ def _known_options(folder: Path, file: str, launch: LaunchEngines) -> _Options |
     found = set(launch.values)
     for name, value in launch.values:
         if SETTINGS_OPTION.fits(f"--{name}"):
-            settings = _settings(folder, PurePosixPath(file), value)
+            settings = _settings(folder, PurePosixPath(file), value) if value else _any_settings(project)
             if settings is None:
                 return None
             found |= settings
     return frozenset(found)
+
+
+def _any_settings(project: ProjectScan) -> _Options | None:
+    """What the settings of a project may give where a command names them by a variable; None if it has none."""
+    said = project.said
+    return None if said is None or not said.off else frozenset((each, "") for each in said.on)
 
 
 def _settings(folder: Path, file: PurePosixPath, named: str) -> _Options | None:

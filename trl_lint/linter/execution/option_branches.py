@@ -55,14 +55,19 @@ def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode)
 
 
 def _unused_values(project: Project, module: Module, option: str) -> Collection[object]:
-    """The values of an option that no command gives to the programs that a file is part of."""
-    given = module.engines().given_options.names
-    if given is None:
+    """The values of an option that no command gives to the programs that a file is part of.
+
+    Where some of their options may be unknown, settings of the project have to say that it is off.
+    """
+    given = module.engines().given_options
+    said = given.said.values(option) if given.said is not None else ()
+    if _is_of_launchers(option) or (given.names is None and not said):
         return ()
+    names = given.names or frozenset[str]()
     # A recipe that turns on an option of the library may be there, though no command is shown with it.
-    has_recipes = any(SETTINGS_OPTION.fits(f"--{each}") for each in given)
-    known = given if has_recipes else given | OFF_BY_DEFAULT
-    return () if option in known or _is_of_launchers(option) else unset_values(project, module, option)
+    has_recipes = any(SETTINGS_OPTION.fits(f"--{each}") for each in names)
+    known = names if has_recipes else names | OFF_BY_DEFAULT
+    return () if option in known else unset_values(project, module, option, said)
 
 
 def _is_of_launchers(option: str) -> bool:

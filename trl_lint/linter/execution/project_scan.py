@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from trl_lint.domain.engines import SaidOptions
 from trl_lint.launch.judge.built_classes import BuiltClasses
 from trl_lint.launch.judge.engines import FileEngines
 from trl_lint.launch.judge.scanned_files import JSON, YAML
@@ -35,6 +36,7 @@ class ProjectScan(NamedTuple):
         importers: The Python files and their imports.
         below: The programs that its launches name, as they name them, and that are in nested projects.
         built: The classes that its settings name.
+        said: What its files say of options that are no code.
         launches, bare: The starts of several processes, and of one with plain `python`, by the program that they name.
         spread: The starts of several processes by Python code.
     """
@@ -47,6 +49,7 @@ class ProjectScan(NamedTuple):
     spread: StartsOfPrograms[ProgramStart]
     below: frozenset[str] = frozenset()
     built: BuiltClasses = BuiltClasses()
+    said: SaidOptions | None = None
 
 
 def with_scripts_followed(files: Sequence[FileScan]) -> list[FileScan]:
