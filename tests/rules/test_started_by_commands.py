@@ -25,6 +25,7 @@ def main(argv=None):
     parser.add_argument("--out")
     parser.add_argument("--dry", action="store_true")
     parser.add_argument("--kind", default="whole")
+    parser.add_argument("--rows", type=int, default=0)
     args = parser.parse_args()
     config = json.load(open("config.json"))
     {lines}
@@ -67,11 +68,14 @@ def test_a_command_that_starts_several_processes_shows_them(command, expected, t
         (f"if args.fold > 0 and args.out is not None:\n        {SAVE}", True),
         (f"if not args.dry:\n        {SAVE}", True),
         (f'if args.kind != "part":\n        {SAVE}', True),
+        (f"if args.rows == 0:\n        {SAVE}", True),
+        (f"if args.dry is not None:\n        {SAVE}", True),  # it is False
         (f'if "cache" in config["data"]:\n        {SAVE}', True),
         # Another command may start one process for that.
         (f'if args.mode == "prepare":\n        {SAVE}', False),
         (f'if args.mode in ("prepare", "clean"):\n        {SAVE}', False),
         (f"if args.prepare:\n        {SAVE}", False),
+        (f"if args.rows > 0:\n        {SAVE}", False),
         (f'if args.mode != "prepare":\n        {SAVE}', False),  # its default is not known
         (f'if args.kind != "whole":\n        {SAVE}', False),
         (f"if args.fold and args.prepare:\n        {SAVE}", False),

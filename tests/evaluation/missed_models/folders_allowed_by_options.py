@@ -12,6 +12,7 @@ parser.add_argument("--again", action="store_true")
 parser.add_argument("--keep", action="store_false")
 parser.add_argument("--often", default=True)
 parser.add_argument("--folder", required=True)
+parser.add_argument("--rows", default=0, type=int)
 args = parser.parse_args()
 
 dist.init_process_group("nccl")
@@ -23,5 +24,8 @@ os.makedirs("e", exist_ok=not args.again)
 os.makedirs("f", exist_ok=args.often)
 os.makedirs("g", exist_ok=args.folder is not None)
 os.makedirs("h", exist_ok=args.unknown)
+os.makedirs("j", exist_ok=args.rows)  # expect: TRL008
+os.makedirs("k", exist_ok=args.rows is not None)
+os.makedirs("l", exist_ok=args.again is not None)
 if dist.get_rank() == 0:
     os.makedirs("i", exist_ok=args.again)
