@@ -276,7 +276,8 @@ WITH_SETTINGS = "accelerate launch train.py --config recipes/small.yaml\n"
     ],
 )
 def test_settings_that_commands_name(settings, by_default, tmp_path):
-    assert is_by_default(tmp_path, runs=WITH_SETTINGS, more={"recipes/small.yaml": settings}) is by_default
+    for runs in (WITH_SETTINGS, WITH_SETTINGS.replace("--config ", ""), WITH_SETTINGS.replace("--config", "--lr 3")):
+        assert is_by_default(tmp_path, runs=runs, more={"recipes/small.yaml": settings}) is by_default
 
 
 def test_settings_beside_a_script_in_a_folder(tmp_path):

@@ -45,7 +45,7 @@ def options_given(project: ProjectScan, programs: Collection[str], folder: Path)
 
 
 def _names(known: Sequence[_Options | None], bare: frozenset[str]) -> frozenset[str] | None:
-    if not all(known):
+    if None in known:
         return None
     return bare.union(*({name for name, _ in options or ()} for options in known))
 
@@ -58,17 +58,18 @@ def _starts_unknown(project: ProjectScan) -> bool:
 def _known_options(project: ProjectScan, folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
     """The options of a launch in a file of the project; None if it gives none, or some may be unknown.
 
-    A program that gets no options has them from elsewhere.
+    A program that gets no options has them from elsewhere, unless it gets settings: `train.py sft.yaml`.
     """
-    if not launch.options:
+    bare = launch.names - {launch.configuration, *(value for _, value in launch.values)}
+    if launch.options is None or not (launch.options or bare):
         return None
+    named = [*bare, *(value for name, value in launch.values if SETTINGS_OPTION.fits(f"--{name}"))]
     found = set(launch.values)
-    for name, value in launch.values:
-        if SETTINGS_OPTION.fits(f"--{name}"):
-            settings = _settings(folder, PurePosixPath(file), value) if value else _any_settings(project)
-            if settings is None:
-                return None
-            found |= settings
+    for each in named:
+        settings = _settings(folder, PurePosixPath(file), each) if each else _any_settings(project)
+        if settings is None:
+            return None
+        found |= settings
     return frozenset(found)
 
 
