@@ -1,4 +1,4 @@
-"""What ranks only race for, behind an option that is off and that no command gives, is not in the default set."""
+"""What does little harm, behind an option that is off and that no command gives, is not in the default set."""
 
 from __future__ import annotations
 
@@ -246,6 +246,12 @@ def test_fields_of_a_dataclass_are_options(default, by_default, tmp_path):
         "run.sh": LAUNCH,
     }
     assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+def test_a_run_of_each_rank_is_a_wrong_number(tmp_path):
+    text = "import wandb\n" + SAVES.format(declared=DECLARED, test=TEST, call='wandb.init(project="rows")')
+    for runs, by_default in ((LAUNCH, False), (LAUNCH.replace("3", "3 --save_config"), True)):
+        assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
 
 
 def test_a_crash_stays_in_the_default_set(tmp_path):

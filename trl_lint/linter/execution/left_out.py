@@ -26,8 +26,7 @@ def is_left_out(project: Project, module: Module, found: LocatedViolation, in_ce
     It is if every known launch of its code starts a single process, if the code is never run as shipped, or only on
     objects with a bare model.
     """
-    races = found.finding.consequence is Consequence.RACE
-    if never_runs(project, module, found.violation.node, races=races):
+    if never_runs(project, module, found.violation.node, mild=found.finding.consequence in _MILD):
         return True
     if all(is_of_bare_objects(project, each.violation) for each in found.parts):
         return True

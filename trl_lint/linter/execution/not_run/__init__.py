@@ -50,7 +50,7 @@ _QUESTIONS = (
 )
 
 
-def never_runs(project: Project, module: Module, node: cst.CSTNode, *, races: bool) -> bool:
-    """Whether the code at a node never runs. races: whether ranks only race there, should somebody run it."""
-    questions = (*_QUESTIONS, is_behind_unused_option) if races else _QUESTIONS
+def never_runs(project: Project, module: Module, node: cst.CSTNode, *, mild: bool) -> bool:
+    """Whether the code at a node never runs. mild: whether it would do little harm there, should somebody run it."""
+    questions = (*_QUESTIONS, is_behind_unused_option) if mild else _QUESTIONS
     return any(question(project, module, node) for question in questions)
