@@ -286,6 +286,12 @@ def test_settings_that_commands_name(settings, by_default, tmp_path):
         assert is_by_default(tmp_path, runs=runs, more={"recipes/small.yaml": settings}) is by_default
 
 
+@pytest.mark.parametrize(("settings", "by_default"), [("save_config: false\n", False), ("save_config: true\n", True)])
+def test_settings_after_an_option_of_any_name(settings, by_default, tmp_path):
+    runs = WITH_SETTINGS.replace("--config", "-c")
+    assert is_by_default(tmp_path, runs=runs, more={"recipes/small.yaml": settings}) is by_default
+
+
 def test_settings_beside_a_script_in_a_folder(tmp_path):
     files = {"recipes/small.yaml": "epochs: 3\n", "scripts/other/run.sh": WITH_SETTINGS}
     assert not is_by_default(tmp_path, more=files)

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from trl_lint.domain.engines import GivenOptions
 from trl_lint.knowledge.heuristics import SETTINGS_OPTION
+from trl_lint.launch.judge.scanned_files import YAML
 from trl_lint.launch.judge.starts import LaunchEngines
 from trl_lint.linter.execution.named_programs import parts_of
 from trl_lint.linter.execution.project_files import content_of
@@ -70,7 +71,9 @@ def _known_options(project: ProjectScan, folder: Path, file: str, launch: Launch
         if settings is None:
             return None
         found |= settings
-    return frozenset(found)
+    # By the name of the option, others may be data: `-c small.yml`. What they may give counts as given.
+    others = (value for _, value in launch.values if value.endswith(YAML) and value not in named)
+    return frozenset(found.union(*(_settings(folder, PurePosixPath(file), each) or () for each in others)))
 
 
 def _any_settings(project: ProjectScan) -> _Options | None:
