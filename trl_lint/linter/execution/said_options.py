@@ -22,7 +22,7 @@ from trl_lint.linter.store.cache import digest
 _LARGEST = 50_000
 _IS_CODE = re.compile(rb"^[ \t]*(?:class|def|from|import)\b", re.M)
 _GIVEN = re.compile(rb"(?<![\w-])--([A-Za-z][\w-]*)")
-_SAID = re.compile(rb"([A-Za-z_]\w*)[\"']?[ \t]*[:=](?=[ \t]*([^\s,;#(){}]*))")
+_SAID = re.compile(rb"(?<!\w)([A-Za-z_]\w*)[\"']?[ \t]*[:=](?=[ \t]*([^\s,;#(){}]*))")
 # As yacs reads commands: `TRAIN.SAVE_IMAGES True`.
 _APART = re.compile(rb"\.([A-Za-z_]\w*)[ \t]+(?:[Tt]rue\b|[\"']?\d)")
 _OFF: dict[bytes, object] = {
