@@ -15,6 +15,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -39,9 +40,8 @@ def options_given(project: ProjectScan, programs: Collection[str], folder: Path)
     if _starts_unknown(project):
         return GivenOptions(said=project.said)
     bare = frozenset[str]().union(*(start.options for _, start in project.bare.of(programs)))
-    known = [_known_options(project, folder, file, launch) for file, launch in launches]
-    several = [options for (_, launch), options in zip(launches, known, strict=True) if not is_of_one(project, launch)]
-    names = _names(known, bare)
+    names = _names([_options_of(project, folder, file, launch) for file, launch in launches], bare)
+    several = [_known_options(folder, *each) for each in launches if not is_of_one(project, each[1])]
     return GivenOptions(names, frozenset(filter(None, several)) if all(several) else frozenset(), project.said)
 
 
@@ -56,7 +56,28 @@ def _starts_unknown(project: ProjectScan) -> bool:
     return any(not each.program and each.options != frozenset() for each in all_launches(project))
 
 
-def _known_options(project: ProjectScan, folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
+def _options_of(project: ProjectScan, folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
+    """The options that a launch in a file of the project may give; None if there may be others.
+
+    Settings in a variable may be any of the project. A file after an option of another name may be data, but what it
+    has counts as given: `-c small.yml`.
+    """
+    any_settings = _any_settings(project) if any(_is_open(*each) for each in launch.values) else frozenset()
+    if any_settings is None:
+        return None
+    closed = replace(launch, values=frozenset(each for each in launch.values if not _is_open(*each)))
+    known = _known_options(folder, file, closed)
+    others = (value for _, value in launch.values if value.endswith(YAML))
+    given = (_settings(folder, PurePosixPath(file), each) or frozenset() for each in others)
+    return None if known is None else known.union(launch.values, any_settings, *given)
+
+
+def _is_open(option: str, value: str) -> bool:
+    """Whether an option names settings by a variable."""
+    return not value and SETTINGS_OPTION.fits(f"--{option}")
+
+
+def _known_options(folder: Path, file: str, launch: LaunchEngines) -> _Options | None:
     """The options of a launch in a file of the project; None if it gives none, or some may be unknown.
 
     A program that gets no options has them from elsewhere, unless it gets settings: `train.py sft.yaml`.
@@ -64,16 +85,13 @@ def _known_options(project: ProjectScan, folder: Path, file: str, launch: Launch
     bare = launch.names - {launch.configuration, *(value for _, value in launch.values)}
     if launch.options is None or not (launch.options or bare):
         return None
-    named = [*bare, *(value for name, value in launch.values if SETTINGS_OPTION.fits(f"--{name}"))]
     found = set(launch.values)
-    for each in named:
-        settings = _settings(folder, PurePosixPath(file), each) if each else _any_settings(project)
+    for each in [*bare, *(value for name, value in launch.values if SETTINGS_OPTION.fits(f"--{name}"))]:
+        settings = _settings(folder, PurePosixPath(file), each)
         if settings is None:
             return None
         found |= settings
-    # By the name of the option, others may be data: `-c small.yml`. What they may give counts as given.
-    others = (value for _, value in launch.values if value.endswith(YAML) and value not in named)
-    return frozenset(found.union(*(_settings(folder, PurePosixPath(file), each) or () for each in others)))
+    return frozenset(found)
 
 
 def _any_settings(project: ProjectScan) -> _Options | None:
