@@ -52,8 +52,10 @@ def test_the_options_of_a_command_are_settings(decorators, called, is_reported):
 
 FILLED_IN = """\
 import draccus
+import gin
 import pyrallis
 from accelerate import Accelerator
+from loguru import logger
 
 @{}
 def main(cfg):
@@ -66,7 +68,18 @@ main()
 
 @pytest.mark.parametrize(
     ("decorator", "is_reported"),
-    [("draccus.wrap()", True), ("pyrallis.wrap()", True), ("draccus.asks(0)", False), ("other.wrap()", False)],
+    [
+        ("draccus.wrap()", True),
+        ("pyrallis.wrap()", True),
+        ("draccus.asks(0)", False),
+        ("other.wrap()", False),
+        ("experiment.automain", True),
+        ("gin.configurable", True),
+        ('gin.configurable("main")', True),
+        ("gin.register", False),
+        ("logger.catch", True),
+        ("other.catch", False),
+    ],
 )
 def test_a_decorator_may_fill_in_the_settings(decorator, is_reported):
     assert bool(SNIPPETS.findings(FILLED_IN.format(decorator))) is is_reported
@@ -122,6 +135,122 @@ def test_a_decorator_in_sight_lets_all_ranks_in_where_it_always_calls(body, is_r
 def test_a_decorator_that_is_made_by_a_call():
     assert SNIPPETS.findings(DECORATED.format("pass", 'named("x")'))
     assert not SNIPPETS.findings(DECORATED.format("pass", 'somebodys("x")'))
+
+
+OF_CLASSES = """\
+from contextlib import ContextDecorator, contextmanager
+from accelerate import Accelerator, PartialState
+import torch.distributed as dist
+
+class Reported:
+    def __init__(self, where, always=True):
+        self.where = where
+        self.always = always
+
+    def __call__(self, f):
+        def inner(*args):
+            try:
+                return f(*args)
+            except Exception as error:
+                print(self.where, error)
+                raise
+        return inner
+
+class Placed:
+    def __call__(self, f):
+        def inner(*args):
+            print(dist.get_rank())
+            return f(*args)
+        return inner
+
+class Registered:
+    def __call__(self, f):
+        f.is_registered = True
+        return f
+
+class Guarded(Reported):
+    def __call__(self, f):
+        def inner(*args):
+            if self.always or PartialState().is_main_process:
+                return f(*args)
+        return inner
+
+class Clock(ContextDecorator):
+    def __enter__(self):
+        self.start = 0
+        return self
+
+    def __exit__(self, *error):
+        print(self.start)
+
+class Named(Clock):
+    def __call__(self, f):
+        self.name = f.__name__
+        return super().__call__(f)
+
+class Silent(Clock):
+    def __call__(self, f):
+        return print
+
+class First(ContextDecorator):
+    def __enter__(self):
+        if dist.get_rank() != 0:
+            dist.barrier()
+        return self
+
+    def __exit__(self, *error):
+        if dist.get_rank() == 0:
+            dist.barrier()
+
+@contextmanager
+def clock(name):
+    print("begin", name)
+    yield
+    print("end", name)
+
+@contextmanager
+def first(name):
+    if dist.get_rank() != 0:
+        dist.barrier()
+    yield
+    if dist.get_rank() == 0:
+        dist.barrier()
+
+@contextmanager
+def counted(name=None):
+    if name is None:
+        name = "all"
+    print(name)
+    yield
+
+@{}
+def main():
+    accelerator = Accelerator()
+    open("x", "w")
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_reported"),
+    [
+        ("counted()", True),
+        ('Reported("main")', True),
+        ("Placed()", False),
+        ("Registered()", True),
+        ('Guarded("main", False)', False),
+        ("Clock()", True),
+        ("Named()", True),
+        ("Silent()", False),
+        ("First()", False),
+        ('clock("main")', True),
+        ('first("main")', False),
+        ("Unknown()", False),
+    ],
+)
+def test_a_decorator_that_is_an_object_or_a_context_of_the_project(decorator, is_reported):
+    assert bool(SNIPPETS.findings(OF_CLASSES.format(decorator))) is is_reported
 
 
 HANDED_BACK = """\

@@ -175,7 +175,19 @@ MAKE_SETTINGS = frozenset({
 
 # Decorators that pass the settings of the command line to the function for arguments that its caller omits
 # (draccus/argparsing.py, pyrallis/argparsing.py).
-PASS_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
+_PASS_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
+# Decorators of libraries after which each call still runs the function, with more arguments from settings, with checks
+# of their types, or with notes of how long it takes or what goes wrong (fastargs/decorators.py; gin/config.py
+# `configurable`; detectron2/config/config.py; diffusers/configuration_utils.py; beartype/_decor/decormain.py;
+# fairseq/logging/metrics.py `aggregate`; typeguard/_decorators.py; jaxtyping/_decorator.py; loguru/_logger.py
+# `Logger.catch`; nvtx/nvtx.py; torch/autograd/profiler.py; torch/cuda/nvtx.py).
+CALL_ALWAYS = _PASS_SETTINGS | frozenset({
+    "beartype.beartype", "detectron2.config.configurable", "diffusers.configuration_utils.register_to_config",
+    "fairseq.logging.metrics.aggregate", "fairseq.metrics.aggregate", "fastargs.decorators.param",
+    "fastargs.decorators.section", "gin.configurable", "jaxtyping.jaxtyped", "loguru.logger.catch", "nvtx.annotate",
+    "torch.autograd.profiler.record_function", "torch.cuda.nvtx.range", "torch.profiler.record_function",
+    "typeguard.typechecked",
+})  # fmt: skip
 
 # Functions that call their argument with the options of the command line; it may be a function or a class.
 COMMAND_LINES = frozenset({
@@ -243,9 +255,13 @@ ADD_TO_CONTAINERS = frozenset({"add", "append", "extend", "insert", "setdefault"
 CHOOSES_BY_TYPE = frozenset({"singledispatch", "singledispatchmethod"})
 # Decorators that pass the function its first argument, which its callers omit (accelerate/utils/memory.py).
 PASS_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
+# Those of an experiment of sacred: one runs the function with its settings, the other fills them in.
+# Source: sacred/experiment.py `Experiment.automain`, sacred/config/captured_function.py
+_OF_SACRED = frozenset({"automain", "capture"})
 # Decorators that keep the result of a call, and return it from later calls with the same arguments without another run.
 KEEP_RESULTS = frozenset({"cache", "cached", "cached_property", "lru_cache"})
-HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | PASS_FIRST_ARGUMENT | frozenset({
+_OF_PROGRAMS = COMMAND_DECORATORS | _OF_COMMANDS | _OF_SACRED
+HARMLESS_DECORATORS = COMPILED_DECORATORS | _OF_PROGRAMS | PASS_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod", "contextmanager",
     "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad", "final", "inference_mode",
     "logging_redirect_tqdm", "lru_cache", "main", "no_grad", "on", "overload", "override", "profiling_decorator",

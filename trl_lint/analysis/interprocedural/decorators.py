@@ -7,6 +7,9 @@ For example:
     @draccus.wrap()                   all of them: it fills in the settings, and calls the function
     @timed                            all of them, if the source of `timed` is known and its wrapper always calls `f`
     @register("name")                 all of them, if its source returns `f` itself
+    @Reported("error")                all of them, if the method `__call__` of the class does one of these, and has no
+                                      word for the rank
+    @clock("train")                   all of them, if it is a context manager that lets no rank wait
     @for_each_image                   what its wrapper makes of one result per image is no mean over their pixels
     @lru_cache                        all of them, if it is called from one place only: a second call may not run it
     @somebody_elses                   not known
@@ -22,6 +25,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -38,7 +42,8 @@ from trl_lint.analysis.interprocedural.own_rank_decorators import (
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.idioms.single_places import is_run_from_one_place
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, last_name, names_in, of_class
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import ancestors, assignments, callee_of, is_super, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -46,13 +51,16 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
-from trl_lint.knowledge.python import CHOOSES_BY_TYPE, HARMLESS_DECORATORS, KEEP_RESULTS, PASS_SETTINGS, RANK_DECORATORS
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, is_rank_name
+from trl_lint.knowledge.python import CALL_ALWAYS, CHOOSES_BY_TYPE, HARMLESS_DECORATORS, KEEP_RESULTS, RANK_DECORATORS
 from trl_lint.knowledge.schema import Collective, Function
 
 # The names of collectives that exchange data, without their module.
 _COLLECTIVES = frozenset(
     row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier"
 )
+# The names of all collectives, and of what else makes ranks wait for each other.
+_WAITS = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective)) | {"wait"}
 # The names of the libraries' contexts that one rank runs before the others, without their module.
 _ORDERED_CONTEXTS = frozenset(
     row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Function) and row.first_rank
@@ -60,6 +68,18 @@ _ORDERED_CONTEXTS = frozenset(
 # Nodes that may skip a part of the expression or the statement.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
 _NUMERIC = frozenset({Kind.NUMBER, Kind.TENSOR})
+_CALL = "__call__"
+# What makes a function that yields once, and a class, decorators as well: the function runs inside the context.
+_CONTEXT = "contextmanager"
+_CONTEXT_CLASS = "contextlib.ContextDecorator"
+
+
+class _Applied(NamedTuple):
+    """What a decorator of the project does to a function. given: its name for the function. module: its file."""
+
+    node: cst.FunctionDef
+    given: str
+    module: Module
 
 
 def entered_by(frame: Frame, function: FunctionInfo) -> Control:
@@ -146,17 +166,35 @@ def _comprehension_of(root: cst.CSTNode, loop: cst.CompFor) -> cst.CSTNode:
 
 def _wrapper_of(frame: Frame, decorator: cst.BaseExpression) -> tuple[cst.FunctionDef, str] | None:
     """What a decorator of the project puts in the place of a function, and its name for the function."""
+    if last_name(callee_of(decorator)) in HARMLESS_DECORATORS:
+        return None
+    applied = _applied(_value_of(frame, decorator), decorator)
+    inner = None if applied is None else returned_function(applied.node)
+    return None if applied is None or inner is None else (inner, applied.given)
+
+
+def _value_of(frame: Frame, decorator: cst.BaseExpression) -> Value | None:
+    """What a decorator, or what is called to get it, is a name for."""
     target = callee_of(decorator)
-    if last_name(target) in HARMLESS_DECORATORS or not isinstance(target, (cst.Attribute, cst.Name)):
+    is_named = isinstance(target, (cst.Attribute, cst.Name))
+    return frame.engine.settle(expressions.evaluate(frame, target)) if is_named else None
+
+
+def _applied(value: Value | None, decorator: cst.BaseExpression) -> _Applied | None:
+    """The function of the project that gets the decorated one: `@timed`, what `@timed("a")` returns, or `__call__`."""
+    is_called = isinstance(decorator, cst.Call)
+    if isinstance(value, FunctionValue):
+        function, of_object = value.function, 0
+        node = returned_function(function.node) if is_called else function.node
+    elif isinstance(value, ClassValue) and is_called and (found := value.cls.find(_CALL)) is not None:
+        function, of_object = found, 1
+        node = function.node
+    else:
         return None
-    value = frame.engine.settle(expressions.evaluate(frame, target))
-    function = value.function.node if isinstance(value, FunctionValue) else None
-    if isinstance(decorator, cst.Call) and function is not None:
-        function = returned_function(function)
-    inner = returned_function(function) if isinstance(function, cst.FunctionDef) else None
-    if not isinstance(function, cst.FunctionDef) or inner is None or len(function.params.params) != 1:
+    parameters = node.params.params[of_object:] if isinstance(node, cst.FunctionDef) else ()
+    if not isinstance(node, cst.FunctionDef) or len(parameters) != 1:
         return None
-    return inner, function.params.params[0].name.value
+    return _Applied(node, parameters[0].name.value, function.module)
 
 
 def _changes_result(inner: cst.FunctionDef, name: str) -> bool:
@@ -182,21 +220,51 @@ def _calls(expression: cst.BaseExpression, name: str) -> bool:
 
 
 def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
-    target = callee_of(decorator)
-    if last_name(target) in HARMLESS_DECORATORS:
+    if last_name(callee_of(decorator)) in HARMLESS_DECORATORS:
         return True
-    if not isinstance(target, (cst.Attribute, cst.Name)):
-        return False
-    value = frame.engine.settle(expressions.evaluate(frame, target))
+    value = _value_of(frame, decorator)
     if isinstance(value, LibraryName):
-        return value.name in PASS_SETTINGS
-    function = value.function.node if isinstance(value, FunctionValue) else None
-    if isinstance(decorator, cst.Call) and function is not None:
-        function = returned_function(function)
-    if not isinstance(function, cst.FunctionDef) or not isinstance(value, FunctionValue):
+        return value.name in CALL_ALWAYS
+    if value is not None and _is_context(value, decorator):
+        return not any(map(_may_take_turns, _code_of_context(frame, decorator)))
+    applied = _applied(value, decorator)
+    if applied is None or (isinstance(value, ClassValue) and _has_word_for_rank(names_in(applied.node))):
         return False
-    is_always = _calls_always(function) and not _may_order(Frame(frame.engine, value.function.module), function)
-    return is_always or _hands_back(function)
+    is_always = _calls_always(applied) and not _may_order(Frame(frame.engine, applied.module), applied.node)
+    return is_always or _hands_back(applied)
+
+
+def _is_context(value: Value, decorator: cst.BaseExpression) -> bool:
+    """Whether a decorator is a context manager in sight, in which the function runs: `@clock()`.
+
+    A class may have its own `__call__` that does no more than ask its base for the decorated function.
+    """
+    if not isinstance(decorator, cst.Call):
+        return False
+    if isinstance(value, FunctionValue):
+        return value.function.decorators == {_CONTEXT}
+    if not isinstance(value, ClassValue) or _CONTEXT_CLASS not in value.cls.library_bases():
+        return False
+    applied = _applied(value, decorator)
+    own = [] if applied is None else [each.value for each in of_class(applied.node, cst.Return)]
+    is_left_to_base = value.cls.find(_CALL) is None or (bool(own) and all(map(_asks_base, own)))
+    return is_left_to_base and value.cls.find("__enter__") is not None
+
+
+def _may_take_turns(code: cst.CSTNode) -> bool:
+    """Whether code with conditions may let in one rank after the other: it has a word for the rank, or for waiting."""
+    words = names_in(code) if any(of_class(code, cst.If)) else set()
+    return not words.isdisjoint(_WAITS) or _has_word_for_rank(words)
+
+
+def _has_word_for_rank(words: set[str]) -> bool:
+    return any(is_rank_name(each) or MAY_ASK_FOR_RANK.fits(each) for each in words)
+
+
+def _asks_base(returned: cst.BaseExpression | None) -> bool:
+    """Whether it is `super().__call__(…)`."""
+    callee = returned.func if isinstance(returned, cst.Call) else None
+    return isinstance(callee, cst.Attribute) and callee.attr.value == _CALL and is_super(callee.value)
 
 
 def _may_order(frame: Frame, decorator: cst.FunctionDef) -> bool:
@@ -223,12 +291,9 @@ def _code_of_context(frame: Frame, context: cst.BaseExpression) -> Iterator[cst.
         yield enter.node
 
 
-def _hands_back(decorator: cst.FunctionDef) -> bool:
+def _hands_back(applied: _Applied) -> bool:
     """Whether a decorator returns the function that it is given, wherever it returns something."""
-    parameters = decorator.params.params
-    if len(parameters) != 1:
-        return False
-    name = parameters[0].name.value
+    decorator, name = applied.node, applied.given
     targets = (each for each, _ in assignments(decorator.body) if isinstance(each, (cst.Name, cst.Tuple)))
     bound = {each for target in targets for each in names_in(target)}
     bound |= {each.name.value for each in of_class(decorator.body, cst.FunctionDef)}
@@ -238,14 +303,13 @@ def _hands_back(decorator: cst.FunctionDef) -> bool:
     return name not in bound and bool(returned) and all(are_it)
 
 
-def _calls_always(decorator: cst.FunctionDef) -> bool:
+def _calls_always(applied: _Applied) -> bool:
     """Whether the function that a decorator returns calls the decorated one on all paths."""
-    parameters = decorator.params.params
-    inner = returned_function(decorator)
-    if inner is None or len(parameters) != 1:
+    inner = returned_function(applied.node)
+    if inner is None:
         return False
     decorators = {last_name(callee_of(each.decorator)) for each in inner.decorators}
-    return decorators <= HARMLESS_DECORATORS and _is_called(inner.body.body, parameters[0].name.value) is True
+    return decorators <= HARMLESS_DECORATORS and _is_called(inner.body.body, applied.given) is True
 
 
 def _is_called(block: Sequence[cst.CSTNode], name: str) -> bool | None:
