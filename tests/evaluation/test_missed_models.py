@@ -55,6 +55,24 @@ def test_an_heir_of_a_base_of_lightning_in_another_file_is_analysed(tmp_path: Pa
     ]
 
 
+def test_a_module_that_another_file_makes_is_made_by_each_process(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import pytorch_lightning as pl\nfrom task import Net, Task\n\nclass Executor:\n"
+        "    def __init__(self, args):\n        self.task = Task(Net())\n"
+        "        self.trainer = pl.Trainer(devices=args.devices)\n"
+    )
+    task = (
+        "import os\nimport pytorch_lightning as pl\nimport torch\n\nclass Net(torch.nn.Module):\n    pass\n\n"
+        "class Task(pl.LightningModule):\n    def __init__(self, net):\n        super().__init__()\n"
+        "        self.net = net\n        os.mkdir('out')\n\n    def training_step(self, batch):\n"
+        "        return self.net(batch).sum()\n"
+    )
+    (tmp_path / "task.py").write_text(task)
+    (tmp_path / "pyproject.toml").touch()
+    findings = api.check(tmp_path, Settings(root=tmp_path, preview=True))
+    assert [(finding.start.line, finding.code) for finding in findings] == [(12, "TRL008")]
+
+
 def test_a_forward_with_a_collective_of_an_imported_module_is_run(tmp_path: Path) -> None:
     (tmp_path / "distrib.py").write_text(
         "import torch.distributed as dist\n\ndef share(tensor):\n    dist.broadcast(tensor, src=0)\n"

@@ -284,7 +284,7 @@ class Engine(Runs):
                 yield self._enter_hook(cls, method, hooks[name])
                 yield from self._called_by_bases(cls, method)
             elif name == "__init__" and method.reached and not self.is_entry_class(cls):
-                continue
+                yield from run_by_all.runs_of_constructor(cls)
             elif name == "__init__":
                 summary = self._enter_with(method, cls, unseen_makers.arguments(self, cls, method))
                 summary.trace.builds = True

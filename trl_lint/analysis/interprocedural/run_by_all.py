@@ -3,7 +3,8 @@
 For example:
 
     class Saves(pl.Callback):
-        def __init__(self, folder): os.makedirs(folder)                run by all: each process makes its callbacks
+        def __init__(self, folder): os.makedirs(folder)                run by all: each process makes its callbacks,
+                                                                       modules and data modules
         def on_train_end(self, trainer, pl_module): ...                run by all: a hook
         def helper(self): ...                                          run by those who call it
 
@@ -37,15 +38,25 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
     if constructor is not None:
         _note_created(engine, cls, constructor)
     bases = cls.library_bases()
-    if lightning.is_callback(bases):
-        if creations.is_of_some_ranks(engine.project, cls):
-            return
-        if not creations.is_of_one_device(engine.project, cls):
-            _launch(_own_runs(cls, _MAKES))
+    if lightning.is_callback(bases) and creations.is_of_some_ranks(engine.project, cls):
+        return
+    is_made_by_each = lightning.is_callback(bases) or lightning.prepares_on_one(bases)
+    if is_made_by_each and not creations.is_of_one_device(engine.project, cls):
+        _launch(_own_runs(cls, _MAKES))
     if lightning.is_fabric(bases) and creations.asks_for_one_device(engine.project, cls):
         return
     for name in lightning.hooks_of(bases) | _of_old_release(engine, cls) | _of_runners(engine, cls):
         _launch(cls.methods[name].summaries.values() if name in cls.methods else _own_runs(cls, name))
+
+
+def runs_of_constructor(cls: ClassInfo) -> list[Summary]:
+    """The runs of the constructor of a module or a data module of Lightning, which each process makes, by other code.
+
+    That code need not show that there are several processes.
+    """
+    if not lightning.prepares_on_one(cls.library_bases()):
+        return []
+    return [run for run in _own_runs(cls, _MAKES) if run.is_current()]
 
 
 def _of_old_release(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:
