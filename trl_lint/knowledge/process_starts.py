@@ -53,6 +53,8 @@ _STRATEGIES = ("strategy", "accelerator", "distributed_backend", "plugins")
 # that start them for a function only.
 OF_PROCESSES = ("ddp", "deepspeed", "fsdp")
 ELSEWHERE = ("fork", "notebook", "spawn")
+# How the names of their classes end.
+ARE_STRATEGIES = ("Plugin", "Strategy")
 # With several devices and no strategy it takes "ddp"; before 2.0 "ddp_spawn". Where its package had such releases, the
 # name that tells them.
 # Source: pytorch_lightning 1.9.5 and 2.6.0, trainer/connectors/accelerator_connector.py `_choose_strategy`

@@ -10,6 +10,8 @@ What is known of runs:
     set_up(args)                          each process runs it, if `set_up` starts the group
     for fold in folds:                    the same, if `train` makes a trainer
         train(fold)
+    if args.train:                        the same, if that is all that `trainer_of` does
+        trainer_of(args).fit(model)
     if not dist.is_initialized():         each process runs it: it starts the group if there is none
         dist.init_process_group("nccl")
 """
@@ -25,6 +27,7 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.program.idioms.refused_starts import is_refused
+from trl_lint.analysis.program.idioms.result_uses import is_only_returned
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import callee_of, is_literal_none, is_main_guard, last_name
 from trl_lint.analysis.state.arguments import Arguments
@@ -87,7 +90,7 @@ class LaunchedFunctions(Observer["Frame"]):
             _note_all_ranks(frame, node, run.trace.start)
         if not run.trace.launched or _is_shown(frame) or is_test(frame.function):
             return
-        if _is_step_of(frame) or _is_set_up(frame, function, run, node):
+        if _is_step_of(frame) or _is_set_up(frame, function, run, node) or _is_maker(function, run.trace):
             frame.trace.launch(run.trace.start, node)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
@@ -160,6 +163,14 @@ def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.C
     """Whether a call starts the group for all ranks or none, and trains nothing: `if args.distributed: set_up()`."""
     by_rank = any(map(_divides_ranks, frame.memory.control.conditions))
     return not by_rank and job_flags.is_only_for_several(frame, function, node) and not _trains(run.trace)
+
+
+def _is_maker(function: FunctionInfo, trace: EventTrace) -> bool:
+    """Whether a helper does no more than make what shows that there are several processes, for whoever calls it.
+
+    For example, `return Trainer(strategy="ddp")`: to call it is to make one, under a condition as well.
+    """
+    return any(is_only_returned(function.node, each) for each in trace.shown_at.values())
 
 
 def _trains(trace: EventTrace) -> bool:

@@ -15,6 +15,8 @@ For example:
     Trainer(strategy=strategy)                       the same
     parser.add_argument("--strategy", default="ddp")
     Trainer(strategy=args.strategy)                  the same
+    def strategy_of(args): return DDPStrategy(find_unused_parameters=args.unused)
+    Trainer(**args.trainer)                          the same: the file makes a strategy of several, for its Trainer
     assert strategy is None or strategy == "ddp"
     Trainer(strategy=strategy)                       the same: the code allows for it
     Trainer(strategy="ddp_spawn")                    several, but not of the code around the call
@@ -30,16 +32,27 @@ import libcst as cst
 from trl_lint.analysis.program.blocks import last_statement
 from trl_lint.analysis.program.idioms.option_defaults import parameter_default, setting_default
 from trl_lint.analysis.program.idioms.path_conditions import branch_of
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import is_none
 from trl_lint.knowledge.backends import SEES_ONE_GPU
 from trl_lint.knowledge.lightning import BEFORE_2, FOR_SEVERAL, KNOWS_PROCESSES
-from trl_lint.knowledge.process_starts import BY_NUMBER, COUNT_DEVICES, ELSEWHERE, NAME_STRATEGY, OF_PROCESSES
+from trl_lint.knowledge.process_starts import (
+    ARE_STRATEGIES,
+    BY_NUMBER,
+    COUNT_DEVICES,
+    ELSEWHERE,
+    NAME_STRATEGY,
+    OF_PROCESSES,
+)
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
+
+_STRATEGY = "strategy"
 
 
 def starts_several(frame: Frame, name: str, args: Arguments) -> bool:
@@ -115,7 +128,21 @@ def _strategies(frame: Frame, args: Arguments, keyword: str) -> list[str]:
     expression = args.expression(keyword)
     default = setting_default(frame.module, expression) or parameter_default(frame.root, expression)
     chosen = (*_assigned(frame, expression), *_compared(frame, expression))
-    return [*([default.lower()] if default else ()), *(name for each in chosen for name in _named(each))]
+    made = _made(frame.module) if keyword == _STRATEGY and _is_out_of_sight(args) else ()
+    return [*([default.lower()] if default else ()), *made, *(name for each in chosen for name in _named(each))]
+
+
+def _is_out_of_sight(args: Arguments) -> bool:
+    """Whether the strategy is an attribute, what a call gives, or an entry of settings: `strategy=self.strategy`."""
+    expression = args.expression(_STRATEGY)
+    return args.double is not None if expression is None else isinstance(expression, (cst.Attribute, cst.Call))
+
+
+@noted
+def _made(module: Module) -> tuple[str, ...]:
+    """The names of the strategies that a file makes, for a Trainer as nothing else takes one: `DDPStrategy()`."""
+    called = (last_name(each.func) for each in of_class(module.tree, cst.Call))
+    return tuple(each.lower() for each in called if each.endswith(ARE_STRATEGIES))
 
 
 def _assigned(frame: Frame, expression: cst.BaseExpression | None) -> list[cst.BaseExpression]:
