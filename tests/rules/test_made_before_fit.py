@@ -160,6 +160,51 @@ def test_what_the_first_process_makes_is_only_reported_on_request(tmp_path):
     assert sorted(line for line, by_default in places if not by_default) == _lines(PROGRAM, "# on request")
 
 
+PARTS = """
+import os
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+
+
+def table_of(folder):
+    path = f"{folder}/table.npy"
+    if not os.path.exists(path):
+        np.save(path, np.zeros(3))  # on request
+    return np.load(path)
+
+
+class Data(pl.LightningDataModule):
+    def __init__(self, folder="data"):
+        super().__init__()
+        self.table = table_of(folder)
+        np.save("last.npy", self.table)  # reported
+
+    def setup(self, stage=None):
+        if not os.path.exists("rows.npy"):
+            np.save("rows.npy", self.table)  # reported
+
+
+class Task(pl.LightningModule):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        if not os.path.isfile("start.pt"):
+            torch.save(net.state_dict(), "start.pt")  # on request
+
+    def training_step(self, batch, batch_idx):
+        return self.net(batch).sum()
+"""
+
+
+def test_what_the_constructor_of_a_part_makes_is_there_before_the_others_are_started(tmp_path):
+    found = findings_in(tmp_path, {"parts.py": PARTS}, "parts.py")
+    places = [(each.start.line, finding.by_default) for finding in found for each in (finding, *finding.also)]
+    assert sorted(line for line, by_default in places if by_default) == _lines(PARTS, "# reported")
+    assert sorted(line for line, by_default in places if not by_default) == _lines(PARTS, "# on request")
+
+
 FOLDS = """
 import os
 

@@ -22,6 +22,7 @@ from trl_lint.analysis.program.definitions import creations, runners
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.state.event_trace import called_traces
+from trl_lint.analysis.transfer.processes import before_fits
 from trl_lint.knowledge import lightning
 from trl_lint.knowledge.python import RANK_DECORATORS
 
@@ -40,9 +41,12 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
     bases = cls.library_bases()
     if lightning.is_callback(bases) and creations.is_of_some_ranks(engine.project, cls):
         return
-    is_made_by_each = lightning.is_callback(bases) or lightning.prepares_on_one(bases)
-    if is_made_by_each and not creations.is_of_one_device(engine.project, cls):
+    is_part = lightning.prepares_on_one(bases)
+    if (is_part or lightning.is_callback(bases)) and not creations.is_of_one_device(engine.project, cls):
         _launch(_own_runs(cls, _MAKES))
+    if is_part and constructor is not None:
+        for run in _own_runs(cls, _MAKES):
+            before_fits.note_made(engine, constructor, run.trace)
     if lightning.is_fabric(bases) and creations.asks_for_one_device(engine.project, cls):
         return
     for name in lightning.hooks_of(bases) | _of_old_release(engine, cls) | _of_runners(engine, cls):

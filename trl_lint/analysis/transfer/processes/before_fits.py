@@ -14,7 +14,7 @@ For example:
     torchrun --nproc_per_node 4 …     all of them are started at once, and may get there
     Trainer(num_nodes=2)              so is the first one of each node
 
-A Fabric starts them in its `launch`.
+A Fabric starts them in its `launch`. What the constructor of a module or a data module makes is there by then, too.
 
 Source: lightning/fabric/strategies/launchers/subprocess_script.py `_SubprocessScriptLauncher.launch`
 """
@@ -51,8 +51,10 @@ from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.lightning import FABRIC, LAUNCHES, MAKE_TRAINERS, NODES, RUNS_OF_TRAINER, TRAINERS
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.analysis.state.interpreter import Interpreter
     from trl_lint.domain.values import Value
 
 
@@ -80,6 +82,16 @@ def note(frame: Frame, receiver: Value, name: str, call: cst.CSTNode) -> None:
     frame.module.trace.notes.of(BeforeFit).nodes |= found.nodes
     for node in early:
         frame.engine.note_stored(BeforeFit, frame.function, node)
+
+
+def note_made(engine: Interpreter, constructor: FunctionInfo, trace: EventTrace) -> None:
+    """What a program has its Trainer run is made before that: the nodes that a run of its constructor reaches."""
+    module = constructor.module
+    if module.trace is None:
+        return
+    for node in _reached_once(trace, None):
+        module.trace.notes.of(BeforeFit).nodes.add(id(node))
+        engine.note_stored(BeforeFit, constructor, node)
 
 
 def _turns_around(frame: Frame, call: cst.CSTNode) -> frozenset[int] | None:
