@@ -16,3 +16,20 @@ class OwnTrainer(Trainer):
             if key in others:
                 reveal_rank(part)  # revealed: same | local(data)
         return parts["loss"]
+
+
+class AddsOne(Trainer):
+    """Any of the keys that it does not name itself may be in the list."""
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        inputs["use_cache"] = False
+        passed = {key: part for key, part in inputs.items() if key in ("input_ids", "use_cache")}
+        reveal_rank(passed["input_ids"])  # revealed: shard
+        reveal_rank(passed["use_cache"])  # revealed: same
+        reveal_rank(model(**passed).logits)  # revealed: shard
+        own = {key: part for key, part in inputs.items() if key not in ("input_ids", "labels")}
+        reveal_rank(own["attention_mask"])  # revealed: shard
+        reveal_rank(own["use_cache"])  # revealed: same
+        others = {key: part for key, part in {"a": 1, "b": 2}.items() if key in ("b",)}
+        reveal_rank(model(**others).logits)  # revealed: same
+        return model(**own).loss

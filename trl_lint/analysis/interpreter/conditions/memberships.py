@@ -23,7 +23,7 @@ from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, ONE_PROCESS_FALSE, ONE_PROCESS_TRUE, GivenNumber, OnOneProcess
 from trl_lint.domain.derived import derived
-from trl_lint.domain.heap import WILDCARD, names_like
+from trl_lint.domain.heap import REST, WILDCARD, names_like
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import TupleValue, flag
 from trl_lint.domain.numbers import single_process_value, with_single_process_value
@@ -65,13 +65,14 @@ def _may_be_mapping(left: Value, right: Value) -> bool:
 def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
     """Whether a string is one of those in a list display: `key in ("loss", "entropy")`; MISSING if not known.
 
-    Or a key of a dict display, which it is not if none of them can be it: others may be put into a dict elsewhere.
+    Or a key of a dict display, which it is not if none of them can be it: others may be put into a dict elsewhere. The
+    key of all other entries of a dict (`REST`) may be any of them.
     """
     items = containers.positions_of(frame, right)
     consts = _keys(frame, right) if items is None else [item.const for item in items]
     if (
         consts is None
-        or left.const is MISSING
+        or left.const in (MISSING, REST)
         or not all(isinstance(each, str) and WILDCARD not in each for each in consts)
     ):
         return MISSING
