@@ -371,7 +371,7 @@ def test_a_decorator_that_lets_one_rank_in():
     assert shown(text, SNIPPETS.finding(text)) == "accelerator.gather(x)"
 
 
-@pytest.mark.parametrize("call", ["self.evaluate()", "self.train()"])
+@pytest.mark.parametrize("call", ["self.evaluate()", "self.hyperparameter_search(hp_space=space)", "self.train()"])
 def test_what_a_trainer_does_on_all_ranks(call):
     text = trainer(f"""
         def log(self, logs, start_time=None):

@@ -25,6 +25,16 @@ SAVE = MAIN + "    accelerator.save_state('x')"
 STATE_DICT = MAIN + "    torch.save(accelerator.get_state_dict(model), 'x')"
 SAVE_MODEL = "def log(self, logs, start_time=None):\n    if self.args.should_save:\n        self.save_model()"
 
+GENERATES = """\
+def evaluate(self, *args):
+    from trl.models.utils import unwrap_model_for_generation
+
+    if self.accelerator.is_main_process:
+        with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as model:
+            print(model.config)
+    return super().evaluate(*args)
+"""
+
 
 # --- which calls, under which engines ---------------------------------------------------------------------
 
@@ -75,6 +85,10 @@ def test_a_finding_names_the_call_and_the_engine():
         (loop("model.generate(batch['x'])"), set()),
         (loop("with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    if accelerator.is_main_process:\n"
               "        model.generate(batch['x'])"), set()),
+        # It gathers the parameters unless it is told not to; what is run inside then gathers them layer by layer.
+        (trainer(GENERATES), {"deepspeed-zero3"}),
+        (trainer(GENERATES.replace("accelerator)", "accelerator, gather_deepspeed3_params=False)")), set()),
+        (trainer(GENERATES.replace("is_main_process", "num_processes > 1")), set()),
         # The call that is a collective under each engine comes later, after the first has failed.
         (trainer("def save_model(self, output_dir=None):\n    if self.args.should_save:\n        try:\n"
                  "            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))\n"

@@ -371,6 +371,9 @@ _FUNCTIONS: tuple[Row, ...] = (
             "remove_callback", "store_flos",
         )
     ),
+    # The first rank chooses the values of each trial, and the others train with what it sends.
+    Function(name="transformers.Trainer.hyperparameter_search", source=f"{_TRAINER}.hyperparameter_search",
+             returns=UNKNOWN, synchronises=Synchronisation("train")),
     # It saves the model before it tests which rank uploads it.
     Function(name="transformers.Trainer.push_to_hub", source=f"{_TRAINER}.push_to_hub", returns=NOTHING,
              synchronises=SAVE),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trl_lint.domain import ranks
+from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.values import Value
 from trl_lint.findings import Consequence
 from trl_lint.knowledge import transformers
@@ -41,6 +42,7 @@ from trl_lint.knowledge.schema import (
     Row,
     Sink,
     Store,
+    Synchronisation,
     created,
     instance,
     items,
@@ -604,6 +606,11 @@ _ATTRIBUTES: tuple[Row, ...] = (
 
 # --- functions ----------------------------------------------------------------------------------------
 
+# Under ZeRO-3 it gathers the parameters, on entry and on exit, unless it is told not to.
+_GATHERS_WEIGHTS = Synchronisation(
+    "parameters", frozenset({TrainingEngine.DEEPSPEED_ZERO3}), allowed="gather_deepspeed3_params"
+)
+
 _FUNCTIONS: tuple[Row, ...] = (
     Function(name="trl.TrlParser.parse_args_and_config", source="scripts/utils.py::TrlParser.parse_args_and_config",
              returns="filled", switch=(1, "return_remaining_strings"), switched="filled and rest"),
@@ -671,7 +678,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns=SOME_MODEL),
     Function(name="trl.models.utils.unwrap_model_for_generation",
              source="models/utils.py::unwrap_model_for_generation", since="0.8.2", returns=SAME,
-             yields="for generation"),
+             yields="for generation", synchronises=_GATHERS_WEIGHTS),
     Function(name="trl.trainer.utils.create_model_from_path", source=f"{_UTILS}::create_model_from_path",
              since="0.24", returns=BARE_MODEL),
     # Profiling.

@@ -47,8 +47,9 @@ is started, only they and the settings they name count, for the program and what
 ignore, because they name others, give findings outside the default set.
 
 `get_state_dict`, `save_model` and running the model are collectives under FSDP and ZeRO-3, `save_state` under every
-stage of DeepSpeed. An unknown stage is assumed not to shard parameters. If no file shows the engine, use the setting
-`engines`. `state_dict()` of `FSDP(net)` is none in files that mention `LOCAL_STATE_DICT`, which gathers nothing.
+stage of DeepSpeed, and TRL's `unwrap_model_for_generation` under ZeRO-3. An unknown stage is assumed not to shard
+parameters. If no file shows the engine, use the setting `engines`. `state_dict()` of `FSDP(net)` is none in files that
+mention `LOCAL_STATE_DICT`, which gathers nothing.
 
 ## References
 - https://huggingface.co/docs/accelerate/usage_guides/fsdp#saving-and-loading
