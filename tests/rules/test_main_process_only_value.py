@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 import pytest
 from snippets import SETTINGS, Snippets, shown
 
-from trl_lint.findings import Applicability
+from trl_lint.findings import Applicability, Consequence
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
@@ -551,3 +551,55 @@ def test_a_unit_test_that_prepares_data_says_nothing_of_a_training(name, text, c
 @pytest.mark.parametrize("also", ["args.best", "(args.best or args.all)", "(args.best and not args.all)"])
 def test_a_condition_on_the_rank_and_others(also):
     assert SNIPPETS.findings(program(f"if rank == 0 and {also}:\n    best = 1.0\nprint(best)"))
+
+
+# --- a checkpoint to go on from ---------------------------------------------------------------------------
+
+RESUMES = """\
+import os
+
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from transformers.trainer_utils import get_last_checkpoint
+
+
+def main(args: TrainingArguments, model, rows):
+    trainer = Trainer(model=model, args=args, train_dataset=rows)
+    last = None
+    if trainer.is_world_process_zero() and os.path.isdir(args.output_dir):
+        last = get_last_checkpoint(args.output_dir)
+    trainer.train(resume_from_checkpoint=last)
+
+
+main(TrainingArguments("out"), AutoModelForCausalLM.from_pretrained("gpt2"), [1, 2])
+"""
+TESTED = "trainer.is_world_process_zero() and os.path.isdir(args.output_dir)"
+
+
+def test_a_checkpoint_that_one_rank_goes_on_from():
+    finding = SNIPPETS.finding(RESUMES)
+    assert shown(RESUMES, finding) == "last"
+    assert finding.message == (
+        f"`last` is None on ranks where `{TESTED[:57]}...` is false, and all ranks train from it: with several "
+        "processes, those without it begin with the first step, and in their last steps wait for the others, which "
+        "have fewer left"
+    )
+    assert finding.consequence is Consequence.DEADLOCK
+    assert finding.help == "look for the checkpoint on all ranks, or send what one has found: `broadcast_object_list`"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_reported"),
+    [
+        ("resume_from_checkpoint=last", "last", True),
+        ("resume_from_checkpoint=last", "resume_from_checkpoint=last or None", True),
+        ("resume_from_checkpoint=last", "resume_from_checkpoint=agreed(last)", False),
+        ("    trainer.train(", "    last = broadcast_object_list([last])[0]\n    trainer.train(", False),
+        ("    trainer.train(", "    if last is not None:\n        trainer.train(", False),
+        ("trainer.is_world_process_zero() and ", "", False),
+        ("trainer.train(resume_from_checkpoint=last)", "trainer.train()\n    print(last)", False),
+        ("    last = None\n", "    last = args.resume_from_checkpoint\n", False),
+    ],
+)
+def test_what_a_training_goes_on_from(old, new, is_reported):
+    assert old in RESUMES
+    assert bool(SNIPPETS.findings(RESUMES.replace(old, new))) is is_reported

@@ -399,7 +399,8 @@ class ValueLacked(Event):
     """A value that only some ranks have is used where other ranks run as well, which fail there.
 
     absence: which ranks lack it, and why. is_here: whether this function tests the rank itself. called: the call in
-    another file through which the others get here, if there is one.
+    another file through which the others get here, if there is one. resumes: whether it is the checkpoint that a
+    training goes on from, which begins on the others.
     """
 
     mentions = (mentions.STARTED, mentions.TELLS_RANKS_APART)
@@ -408,6 +409,7 @@ class ValueLacked(Event):
     absence: Absence
     is_here: bool = True
     called: Step | None = None
+    resumes: bool = False
     accelerator: str = ""
 
 

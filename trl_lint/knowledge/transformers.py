@@ -456,6 +456,8 @@ UNIQUE: dict[str, str] = {
 # The loop over the steps of a training, the method of Trainer that it calls for each, and the one in which the library
 # has this loop; the attribute that holds the model as it was given, which only that one wraps.
 TRAIN, TRAINING_STEP, INNER_LOOP, MODEL = "train", "transformers.Trainer.training_step", "_inner_training_loop", "model"
+# The argument by which a training goes on from a checkpoint; with None it begins with the first step.
+RESUMES = {"transformers.Trainer.train": (0, "resume_from_checkpoint")}
 # The methods that save a model: on each rank, and what the first one calls to write it, on the main process.
 SAVING, WRITING = "save_model", "_save"
 # The attribute that holds its settings, and the parameter of its constructor that they come from.

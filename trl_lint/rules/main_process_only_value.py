@@ -11,6 +11,7 @@ Reports names and attributes that some ranks do not have, where these ranks use 
   list is extended with or a network loads (`rows.extend(chosen)`, `net.load_state_dict(state)`);
 - an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
   over all elements, or by its number or key in the function that has the list or dict (`box[0]`, not yet broadcast);
+- a checkpoint that is None on some ranks, from which a Trainer goes on (`train(resume_from_checkpoint=last)`);
 - an item of a list that has only None in it on some ranks (`scores = [None] * count` in the other branch), which they
   go on with;
 - the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
@@ -90,7 +91,7 @@ from trl_lint.wording.shown_code import shown_source, source_of
 class MainProcessOnlyValue(Rule[ValueLacked]):
     code = "TRL017"
     name = "main-process-only-value"
-    consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING)
+    consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING, Consequence.DEADLOCK)
 
     def check(self, event: ValueLacked) -> Iterator[Violation]:
         if event.module.one_process:
@@ -104,10 +105,16 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
             message=_message(event, name),
             provenance=provenance,
             help=_help(event, name),
-            consequence=Consequence.WRONG_TRAINING if event.absence.instead is Instead.NONES else None,
+            consequence=_consequence(event),
             by_hand="the code does not show whether the other ranks need it",
             cause=(id(event.absence.bound.node), event.absence.bound.module.path),
         )
+
+
+def _consequence(event: ValueLacked) -> Consequence | None:
+    if event.resumes:
+        return Consequence.DEADLOCK
+    return Consequence.WRONG_TRAINING if event.absence.instead is Instead.NONES else None
 
 
 def _message(event: ValueLacked, name: str) -> str:
@@ -123,6 +130,11 @@ def _message(event: ValueLacked, name: str) -> str:
         return (
             f"`{name}` has only None in it on {where}, and all ranks use it: with several processes, those without "
             "values go on with None"
+        )
+    if event.resumes:
+        return (
+            f"`{name}` is None on {where}, and all ranks train from it: with several processes, those without it begin "
+            "with the first step, and in their last steps wait for the others, which have fewer left"
         )
     is_for_others = event.control.is_chosen_by_rank
     if absence.is_none:
@@ -144,6 +156,8 @@ def _help(event: ValueLacked, name: str) -> str:
     absence = event.absence
     if absence.test == PREPARES:
         return "define it in `setup`, which all processes run"
+    if event.resumes:
+        return "look for the checkpoint on all ranks, or send what one has found: `broadcast_object_list`"
     if absence.instead is Instead.NONES:
         return f"send it to all ranks before they use it: `{name} = broadcast_object_list({name})`"
     if absence.is_none:
