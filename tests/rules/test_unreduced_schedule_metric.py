@@ -169,3 +169,79 @@ def test_a_schedule_that_one_rank_steps_alone():
 )
 def test_whose_steps_are_made_by_all(body, is_reported):
     assert bool(SNIPPETS.findings(TRAINS + indent(body, " " * 8))) is is_reported
+
+
+# --- rates that are set by hand in the hooks of a Trainer -------------------------------------------------
+
+CALLBACK = """\
+from transformers import TrainerCallback
+
+class Guard(TrainerCallback):
+    def on_log(self, args, state, control, logs=None, optimizer=None, model=None, **kwargs):
+        loss = logs["loss"]
+"""
+LOWER = 'for group in optimizer.param_groups:\n    group["lr"] *= 0.5\n'
+
+
+def callback(body: str) -> str:
+    return CALLBACK + indent(body, " " * 8)
+
+
+def test_a_rate_that_some_ranks_set():
+    text = callback("if not state.is_world_process_zero:\n    return\n" + LOWER)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == 'group["lr"] *= 0.5'
+    assert finding.message == (
+        "each rank sets this learning rate by `not state.is_world_process_zero`, which differs between them: on "
+        "several GPUs the ranks train with different learning rates, and their models drift apart"
+    )
+    assert finding.consequence is Consequence.WRONG_TRAINING
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if state.is_world_process_zero:\n" + indent(LOWER, "    "),
+        "if state.is_local_process_zero and loss > 3:\n    optimizer.param_groups[0]['lr'] = 1e-5\n",
+        "import time\nif time.time() > self.end:\n" + indent(LOWER, "    "),
+    ],
+)
+def test_rates_of_some_ranks(body):
+    assert len(SNIPPETS.places(callback(body))) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LOWER,
+        "if loss > 3:\n" + indent(LOWER, "    "),
+        "if unknown(loss):\n" + indent(LOWER, "    "),
+        "if state.is_world_process_zero:\n    for group in optimizer.param_groups:\n        print(group['lr'])\n",
+        "if state.is_world_process_zero:\n    for row in self.rows:\n        row['lr'] = 1\n",
+        "if state.is_world_process_zero:\n    logs['lr'] = optimizer.param_groups[0]['lr']\n",
+        "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + LOWER,
+        "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + "self.broadcast(optimizer)\n",
+    ],
+)
+def test_rates_that_all_ranks_have(body):
+    assert SNIPPETS.places(callback(body)) == []
+
+
+def test_a_class_whose_methods_are_not_known_to_run_on_all_ranks():
+    text = callback("if state.is_world_process_zero:\n" + indent(LOWER, "    "))
+    assert SNIPPETS.places(text.replace("(TrainerCallback)", "")) == []
+
+
+@pytest.mark.parametrize(("value", "count"), [("loss.item()", 1), ("self.accelerator.gather(loss).mean().item()", 0)])
+def test_a_rate_by_the_loss_of_a_rank(value, count):
+    text = f"""\
+from transformers import Trainer
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        for group in self.optimizer.param_groups:
+            group["lr"] = 1e-4 / {value}
+        return loss
+"""
+    assert len(SNIPPETS.places(text)) == count

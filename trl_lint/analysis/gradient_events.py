@@ -77,3 +77,16 @@ class LoneScheduleStep(Event):
     node: Call
     condition: Step | None
     test: BaseExpression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateSet(Event):
+    """A method that all ranks call sets a learning rate by what differs between them.
+
+    test: the condition that decides which ranks set it; None if it is the value that differs. decided_by: why it does.
+    """
+
+    mentions = (mentions.LIBRARIES, mentions.SETS_RATES)
+
+    decided_by: Step | None
+    test: BaseExpression | None = None

@@ -103,6 +103,7 @@ SYNC_POINTS = either(
 PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
 ACCUMULATES = named([schedules.ACCUMULATES], ".{}(")
 STEPS = named([schedules.STEP], ".{}(")
+SETS_RATES = named([schedules.GROUPS], ".{}")
 PARAMETERS = named(models.PARAMETERS)
 CLIPS_BY_NORM = named(torch.CLIPS_BY_NORM)
 TELLS_TRAINER = named(control_flags.NAMES, ".{}")

@@ -76,3 +76,7 @@ METRIC_OF_STEP: Parameter = (0, "metrics")
 # The schedules of torch, and what may send the other ranks the rate that one of them has set.
 OF_TORCH = "torch.optim.lr_scheduler."
 SEND_RATES = frozenset({"broadcast", "broadcast_object_list"})
+# The groups of an optimizer's parameters, and the rate of each.
+GROUPS, RATE = "param_groups", "lr"
+# The classes whose methods all ranks call while they train.
+CALL_HOOKS = ("transformers.Trainer", "transformers.TrainerCallback")

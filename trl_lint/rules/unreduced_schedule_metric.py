@@ -4,7 +4,9 @@
 Reports `scheduler.step(metric)` of a `ReduceLROnPlateau` with a metric that is computed from this rank's own data: the
 loss of a validation that each rank runs on its share, the training loss of its batches; or with one that is reduced to
 one rank (`dist.reduce(loss, dst=0)`), as the others still have their own. And any schedule of torch that only the main
-process steps (`if rank == 0: scheduler.step()`), in a loop in which all ranks train.
+process steps (`if rank == 0: scheduler.step()`), in a loop in which all ranks train. Also a rate that a method of a
+`TrainerCallback` or of a Trainer's heir sets by hand (`group["lr"] *= 0.5`), on some ranks only (`if not
+state.is_world_process_zero: return`), or on each by its own data.
 
 ## Why is this bad?
 The schedule lowers the learning rate once the metric has not improved for some steps, and each process has a schedule
@@ -32,8 +34,9 @@ There is only a hint: whether the value is a mean, a sum or a ratio decides how 
 Only torch's `ReduceLROnPlateau` is known, not those of other libraries, nor schedules of the project. What Lightning
 monitors for such a schedule is not seen: there, log it with `sync_dist=True` (TRL003). Not reported: values that are
 unknown; a step that only some ranks make, unless the loop around it trains, and outside of their branch only, steps
-this schedule nowhere else and sends nothing to the others; unit tests. If the function has reduced something of the
-value before, in a way that is not understood, the finding is not in the default set.
+this schedule nowhere else and sends nothing to the others; a rate that the method sets in two places; unit tests. If
+the function has reduced something of the value before, in a way that is not understood, the finding is not in the
+default set.
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
@@ -44,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.gradient_events import LoneScheduleStep, ScheduleStepped
+from trl_lint.analysis.gradient_events import LoneScheduleStep, RateSet, ScheduleStepped
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
@@ -53,15 +56,31 @@ _ON_SEVERAL = "on several GPUs the ranks train with different learning rates, an
 _OWN = "`{}` is computed from this rank's own data"
 
 
-class UnreducedScheduleMetric(Rule[LoneScheduleStep | ScheduleStepped]):
+class UnreducedScheduleMetric(Rule[LoneScheduleStep | RateSet | ScheduleStepped]):
     code = "TRL028"
     name = "unreduced-schedule-metric"
     consequences = (Consequence.WRONG_TRAINING,)
     preview = True
 
-    def check(self, event: LoneScheduleStep | ScheduleStepped) -> Iterator[Violation]:
-        if not event.module.one_process:
+    def check(self, event: LoneScheduleStep | RateSet | ScheduleStepped) -> Iterator[Violation]:
+        if event.module.one_process:
+            return
+        if isinstance(event, RateSet):
+            yield _by_hand(event)
+        else:
             yield _alone(event) if isinstance(event, LoneScheduleStep) else _by_own_metric(event)
+
+
+def _by_hand(event: RateSet) -> Violation:
+    test = None if event.test is None else shown_source(event.module, event.test)
+    why = "by a value of its own" if test is None else f"by `{test}`, which differs between them"
+    how = "make the decision on all ranks, from what they share, or send them what one has decided: `broadcast`"
+    return Violation(
+        event=event,
+        message=f"each rank sets this learning rate {why}: {_ON_SEVERAL}",
+        provenance=event.decided_by,
+        help=how,
+    )
 
 
 def _alone(event: LoneScheduleStep) -> Violation:
