@@ -39,6 +39,7 @@ from trl_lint.knowledge import (
     python,
     ray_train,
     speechbrain,
+    thread_pools,
     tokenizers,
     torch,
     torch_distributed,
@@ -112,7 +113,7 @@ ROWS: tuple[Row, ...] = (
     *file_systems.ROWS, *hub.ROWS, *ignite.ROWS, *lightning.ROWS, *loggers.ROWS, *model_libraries.ROWS, *openmmlab.ROWS,
     *optuna.ROWS,
     *other_launchers.ROWS, *peft.ROWS, *python.ROWS, *ray_train.ROWS, *speechbrain.ROWS, *torch.ROWS,
-    *monai.ROWS, *torch_distributed.ROWS,
+    *monai.ROWS, *thread_pools.ROWS, *torch_distributed.ROWS,
     *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS, *written_objects.ROWS,
 )  # fmt: skip
 # Methods of trainers whose result a training step trains with, without their class.

@@ -45,6 +45,53 @@ def keeping_by_one(path):
     return reward
 
 
+def keeping_in(folder):
+    path = folder + "/rows.json"
+
+    def reward(completions, **others):
+        with open(path, "w") as file:  # expect: TRL008
+            json.dump(completions, file)
+        return [float(len(each)) for each in completions]
+
+    return reward
+
+
+def keeping_in_own(folder, rank):
+    path = f"{folder}/{rank}.json"
+
+    def reward(completions, **others):
+        with open(path, "w") as file:
+            json.dump(completions, file)
+        return [float(len(each)) for each in completions]
+
+    return reward
+
+
+def keeping_in_one_of(folder, own):
+    path = folder + "/rows.json"
+    if own:
+        path = f"{folder}/{PartialState().process_index}.json"
+
+    def reward(completions, **others):
+        with open(path, "w") as file:
+            json.dump(completions, file)
+        return [float(len(each)) for each in completions]
+
+    return reward
+
+
+def keeping_each(folders):
+    for folder in folders:
+        path = folder + "/rows.json"
+
+    def reward(completions, **others):
+        with open(path, "w") as file:
+            json.dump(completions, file)
+        return [float(len(each)) for each in completions]
+
+    return reward
+
+
 def keeping_if(path, keeps):
     def metrics(prediction):
         if keeps:
@@ -74,6 +121,11 @@ def main(args):
         keeping_own("own.json", state.process_index),
         keeping_own(f"own{state.process_index}.json", state.process_index),
         keeping_by_one("rows.json"),
+        keeping_in("rows"),
+        keeping_in("more_rows"),
+        keeping_in_own("rows", state.process_index),
+        keeping_in_one_of("rows", True),
+        keeping_each(["rows"]),
     ]
     GRPOTrainer(model="small", reward_funcs=rewards).train()
     Trainer(model="small", compute_metrics=keeping_if("metrics.json", True)).evaluate()

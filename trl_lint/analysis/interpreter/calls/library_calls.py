@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.calls import (
     row_transfers,
     special_calls,
     started_processes,
+    thread_pools,
 )
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
@@ -207,6 +208,9 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
     row = next((each for each in rows if isinstance(each, Sink)), rows[-1])
     for observe_row in frame.observers.row:
         observe_row(frame, row.name, row, args, node, receiver)
+    threaded = thread_pools.called(frame, row.name, args, node)
+    if threaded is not None:
+        return threaded
     if isinstance(row, Sink):
         return show(frame, row, args, node)
     if isinstance(row, Collective):
