@@ -17,6 +17,7 @@ For example:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 import libcst as cst
 
@@ -186,19 +187,22 @@ def _differs(frame: Frame, node: cst.CSTNode) -> bool:
 def truth_by_place(frame: Frame, value: Value) -> Value | None:
     """The truth of a container whose number of elements depends on the rank, as `len(…)` of it does; None for others.
 
-    It may hold on several ranks, or on all: it keeps none of them out for sure.
+    It may hold on several ranks, or on all: it keeps none of them out for sure. That of the elements that pass a test
+    of the rank's own data is false wherever none does.
 
     rows = []
     for i in range(rank, len(questions), size):
         rows.append(answer(questions[i]))
     if rows:
+    hard = [row for row, score in zip(batch, scores) if score < 0]
+    if hard:
     """
     if not isinstance(value, ContainerValue):
         return None
-    length = ranks.SAME
-    for cell in frame.memory.cells(value):
-        length = ranks.join(length, cell.length)
+    lengths = [cell.length for cell in frame.memory.cells(value)]
+    length = reduce(ranks.join, lengths, ranks.SAME)
+    if lengths and all(each.how == ranks.PICKED and each.origins == Origin.DATA for each in lengths):
+        return derived(Rank(State.LOCAL, Origin.DATA), Kind.NUMBER, value, dtype="bool")
     if not length.differs or Origin.RANK not in length.origins:
         return None
-    rank = Rank(State.LOCAL, length.origins, ranks.HAS_ROWS)
-    return derived(rank, Kind.NUMBER, value, dtype="bool")
+    return derived(Rank(State.LOCAL, length.origins, ranks.HAS_ROWS), Kind.NUMBER, value, dtype="bool")

@@ -83,9 +83,24 @@ def tests_numbers(
     """
     if any(differs(each) and any(id(part) in asking for part in below(each)) for each in operands(test)):
         return True
+    if _asks_for_selected(place.root, test):
+        return True
     if any(differs(each) and not _are_marks(place.root, each) for each in _tested_as_they_are(test)):
         return True
     return any(_shows_numbers(place, each, _MOST_STEPS) for each in operands(test) if differs(each))
+
+
+def _asks_for_selected(root: cst.CSTNode, test: cst.CSTNode) -> bool:
+    """Whether a condition only asks whether a list of elements that pass a test has any: `if hard:`, `if not hard:`.
+
+    The list itself, unlike its length, does not differ between ranks.
+    """
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return _asks_for_selected(root, inner)
+        case cst.Name():
+            return _is_selected(root, test)
+    return False
 
 
 def returns_numbers(place: CodePlace) -> bool:
