@@ -465,8 +465,11 @@ SETTINGS = "args"
 # The hooks whose result a backward pass starts from.
 LOSSES = frozenset({"compute_loss", "training_step"})
 
-# The constructor arguments of callbacks for a single trainer, by parameter.
-CONSTRUCTOR_OF_CALLBACK: dict[str, Value] = {"trainer": instance("transformers.Trainer")}
+# The constructor arguments of callbacks for a single trainer, by parameter: the trainer, or its accelerator.
+CONSTRUCTOR_OF_CALLBACK: dict[str, Value] = {
+    "accelerator": instance("accelerate.Accelerator"),
+    "trainer": instance("transformers.Trainer"),
+}
 
 # The constructor arguments of Trainer, and of trainers that derive from it, by parameter.
 CONSTRUCTOR: dict[str, Value] = {

@@ -2,6 +2,7 @@
 
 import time
 
+import torch
 from transformers import TrainerCallback
 
 
@@ -46,3 +47,16 @@ class Callback(TrainerCallback):
     def on_train_end(self, args, state, control, **kwargs):
         reveal_rank(self.seen)  # revealed: same
         reveal_rank(self.every)  # revealed: same
+
+
+class WithAccelerator(TrainerCallback):
+    def __init__(self, accelerator, reducer):
+        self.accelerator = accelerator
+        self.reducer = reducer
+
+    def on_step_end(self, args, state, control, **kwargs):
+        elapsed = torch.tensor(time.time(), device=self.accelerator.device)
+        reveal_rank(elapsed)  # revealed: local(clock)
+        reveal_rank(self.accelerator.reduce(elapsed))  # revealed: same
+        reveal_rank(self.accelerator.is_main_process)  # revealed: local(rank)
+        reveal_rank(self.reducer.reduce(elapsed))  # revealed: unknown
