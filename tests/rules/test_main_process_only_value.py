@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 import pytest
 from snippets import SETTINGS, Snippets, shown
 
+from trl_lint import api
 from trl_lint.findings import Applicability, Consequence
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
@@ -603,3 +604,55 @@ def test_a_checkpoint_that_one_rank_goes_on_from():
 def test_what_a_training_goes_on_from(old, new, is_reported):
     assert old in RESUMES
     assert bool(SNIPPETS.findings(RESUMES.replace(old, new))) is is_reported
+
+
+# --- what a search for hyper-parameters returns -----------------------------------------------------------
+
+SEARCH = """\
+from transformers import Trainer, TrainingArguments
+
+
+def main(make, space):
+    trainer = Trainer(model_init=make, args=TrainingArguments("out"), train_dataset=[1], eval_dataset=[1])
+    best = trainer.hyperparameter_search(hp_space=space)
+    trainer.args.learning_rate = best.hyperparameters["learning_rate"]
+    trainer.train()
+
+
+main(read(), read())
+"""
+BEST = 'trainer.args.learning_rate = best.hyperparameters["learning_rate"]'
+
+
+def test_the_others_do_not_get_the_best_run(tmp_path):
+    (tmp_path / "search.py").write_text(SEARCH)
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node 4 search.py\n")
+    (tmp_path / "pyproject.toml").touch()
+    findings = api.check(tmp_path, replace(SETTINGS, root=tmp_path))
+    assert [(each.code, shown(SEARCH, each)) for each in findings] == [("TRL017", "best")]
+    assert findings[0].message == (
+        "`best` is None on all ranks but the first, and all ranks use it: with several processes, those without it "
+        "fail here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        ("hp_space=space", "hp_space=space, backend='optuna'", 1),
+        ("hp_space=space", "hp_space=space, backend='ray'", 0),
+        ("hp_space=space", "hp_space=space, backend=chosen", 0),
+        ("hp_space=space", "hp_space=space, **others", 0),
+        (BEST, f"if best is not None:\n        {BEST}", 0),
+        (BEST, f"if best:\n        {BEST}", 0),
+        (BEST, f"if trainer.is_world_process_zero():\n        {BEST}", 0),
+        (BEST, f"best = share(best)\n    {BEST}", 0),
+        (BEST, "print(best)", 0),
+    ],
+)
+def test_which_searches_and_which_uses(old, new, count):
+    text = SEARCH.replace(old, new)
+    assert text != SEARCH
+    findings = SNIPPETS.findings(text)
+    assert len(findings) == count
+    assert not any(each.by_default for each in findings)  # nothing shows that there are several processes

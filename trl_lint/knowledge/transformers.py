@@ -458,6 +458,9 @@ UNIQUE: dict[str, str] = {
 TRAIN, TRAINING_STEP, INNER_LOOP, MODEL = "train", "transformers.Trainer.training_step", "_inner_training_loop", "model"
 # The argument by which a training goes on from a checkpoint; with None it begins with the first step.
 RESUMES = {"transformers.Trainer.train": (0, "resume_from_checkpoint")}
+# Methods whose result only the first rank gets, with the argument that chooses another backend, and that which does so.
+# Source: integrations/integration_utils.py `run_hp_search_optuna` (4.36 to 5.24); the default is Optuna if it is there.
+GIVEN_TO_FIRST = {"transformers.Trainer.hyperparameter_search": ((4, "backend"), "optuna")}
 # The methods that save a model: on each rank, and what the first one calls to write it, on the main process.
 SAVING, WRITING = "save_model", "_save"
 # The attribute that holds its settings, and the parameter of its constructor that they come from.

@@ -11,6 +11,7 @@ Reports names and attributes that some ranks do not have, where these ranks use 
   list is extended with or a network loads (`rows.extend(chosen)`, `net.load_state_dict(state)`);
 - an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
   over all elements, or by its number or key in the function that has the list or dict (`box[0]`, not yet broadcast);
+- what `Trainer.hyperparameter_search` returns, which is None on all ranks but the first (with Optuna);
 - a checkpoint that is None on some ranks, from which a Trainer goes on (`train(resume_from_checkpoint=last)`);
 - an item of a list that has only None in it on some ranks (`scores = [None] * count` in the other branch), which they
   go on with;
@@ -65,6 +66,9 @@ broadcast; and functions of which nothing shows that all ranks call them. Condit
 on a file that is there, and how far the training is do not count as checks; one on a file that is missing does, as the
 first rank may make it.
 
+What a search for hyper-parameters returns is in the default set only in a project that shows a launch of several
+processes.
+
 A flag that is set to True under a test of the rank, and to False elsewhere, is that test. A condition that combines the
 rank with something else by `or` may let all ranks in, so it is not followed. A value that a helper from outside the
 project may return as None is not known.
@@ -84,6 +88,7 @@ from trl_lint.domain.absence import Absence, Instead
 from trl_lint.domain.provenance import Step, steps
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.lightning import PREPARES
+from trl_lint.knowledge.transformers import GIVEN_TO_FIRST
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source, source_of
 
@@ -107,8 +112,14 @@ class MainProcessOnlyValue(Rule[ValueLacked]):
             help=_help(event, name),
             consequence=_consequence(event),
             by_hand="the code does not show whether the other ranks need it",
+            by_default=False if _is_mostly_of_one_process(event) else None,
             cause=(id(event.absence.bound.node), event.absence.bound.module.path),
         )
+
+
+def _is_mostly_of_one_process(event: ValueLacked) -> bool:
+    """Whether it is a search for hyper-parameters in a project that shows no launch of several processes."""
+    return event.absence.test in GIVEN_TO_FIRST and not event.module.engines().several_shown
 
 
 def _consequence(event: ValueLacked) -> Consequence | None:
@@ -146,6 +157,8 @@ def _message(event: ValueLacked, name: str) -> str:
 
 def _ranks(absence: Absence) -> str:
     """The ranks that the message begins with: those that have None, or those that have a value."""
+    if absence.test in GIVEN_TO_FIRST:
+        return "all ranks but the first"
     if absence.is_by_decorator:
         return f"ranks that `@{source_of(absence.condition)}` {'does not let' if absence.is_none else 'lets'} in"
     holds = absence.holds is not (absence.is_none or absence.instead is Instead.NONES)

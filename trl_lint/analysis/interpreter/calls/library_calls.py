@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter.calls import (
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
-from trl_lint.analysis.interpreter.objects import named_ranks, passed_models, registered_buffers
+from trl_lint.analysis.interpreter.objects import given_to_first, named_ranks, passed_models, registered_buffers
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -224,7 +224,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
         return row_transfers.constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
-        value = _returned(frame, spans, args, node)
+        value = given_to_first.result(frame, row.name, args, node, _returned(frame, spans, args, node))
         if isinstance(row, Function):
             if row.registers:
                 registered_hooks.register(frame, row, args)
