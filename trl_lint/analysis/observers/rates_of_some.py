@@ -1,14 +1,10 @@
 """Learning rates that a Trainer's hooks set on some ranks only, or on each rank by something of its own.
 
-Events of a `TrainerCallback`, which all ranks call:
+Events of a `TrainerCallback`, which all ranks call, with `group` of `optimizer.param_groups`:
 
-    if state.is_world_process_zero:
-        for group in optimizer.param_groups:
-            group["lr"] *= 0.5                    RateSet: the others go on with the rate that they have
-    if logs["loss"] > 3:
-        optimizer.param_groups[0]["lr"] = 1e-5    none: what the Trainer logs is the same on all ranks
-    for group in optimizer.param_groups:
-        group["lr"] = base / loss_of_rank         RateSet, by its value
+    if state.is_world_process_zero: group["lr"] *= 0.5    RateSet: the others go on with the rate that they have
+    if logs["loss"] > 3: group["lr"] *= 0.5               none: what the Trainer logs is the same on all ranks
+    group["lr"] = base / loss_of_rank                     RateSet, by its value
 
 None if the function sets a rate elsewhere, too, as in the other branch, or may send it to the others.
 """
