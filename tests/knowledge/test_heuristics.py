@@ -189,6 +189,24 @@ FIXTURES = TESTS.parent / "fixtures"
 Ask = Callable[[str, Path], Any]
 
 
+LOCAL_STEPS = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from mine import {0}
+
+def main(loader):
+    dist.init_process_group("nccl")
+    model = DDP(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        with model.no_sync():
+            model(x).sum().backward()
+        optimizer.step()
+    {0}(model)
+"""
+
+
 def diverges_by_default(text: str, folder: Path) -> int:
     """How many findings of TRL006 in a text are in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
@@ -1043,6 +1061,7 @@ CASES = {
         LOGITS.format("AutoModelForCausalLM, AutoTokenizer"),
         1,
     ),
+    "AVERAGES_WEIGHTS": Case(rule("TRL009"), LOCAL_STEPS.format("average_weights"), 0, LOCAL_STEPS.format("show"), 1),
     "COMPUTES_GRADIENTS": Case(rule("TRL014"), COUNTED, 1, COUNTED.replace(".backward(", ".evaluate("), 0),
     "SHOWS": Case(
         mended("TRL003", AT_ITS_BINDING),

@@ -1330,3 +1330,61 @@ def test_a_finding_names_the_module_that_a_method_belongs_to(step, says):
     )
     findings = SNIPPETS.findings(text)
     assert [each.message.partition(" the wrapper")[0] for each in findings] == [says] * bool(says)
+
+
+# --- `no_sync()` in the last backward pass of a step ------------------------------------------------------
+
+NOT_REDUCED = """import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(loader, net):
+    torch.distributed.init_process_group("nccl")
+    model = DDP(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for number, x in enumerate(loader):
+        with {context}:
+            model(x).sum().backward()
+        {step}
+"""
+IN_FOURTH = "if number % 4 == 3:\n            optimizer.step()"
+
+
+def test_a_step_with_gradients_that_are_kept_is_reported_at_the_call():
+    text = NOT_REDUCED.format(context="model.no_sync()", step="optimizer.step()")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "model.no_sync()"
+    assert finding.message == (
+        "`model.no_sync` is on in the last backward pass of each step: DDP does not reduce the gradients that "
+        "`optimizer.step` takes, and on several GPUs each rank trains its own model"
+    )
+    assert finding.help == (
+        "leave `model.no_sync` before the last backward pass of each step, which then reduces what has been added up"
+    )
+    assert finding.fix is not None and finding.fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize(
+    ("context", "step", "count"),
+    [
+        ("model.no_sync()", IN_FOURTH, 1),
+        ("model.no_sync()", "pass", 0),
+        ("model.no_sync()", "model(x).sum().backward()\n        optimizer.step()", 0),
+        ("model.no_sync()", "scaler(model(x).sum(), optimizer)\n        optimizer.step()", 1),
+        ("model.no_sync()", "scaler(loss, optimizer)\n        optimizer.step()", 0),
+        ("model.no_sync()", "schedule.step()", 0),
+        ("model.no_sync() if number % 4 != 3 else nullcontext()", IN_FOURTH, 0),
+        ("model.no_sync() if number % 4 == 3 else nullcontext()", IN_FOURTH, 1),
+        ("model.no_sync() if number % 4 == 3 else nullcontext()", "optimizer.step()", 0),  # one step in four
+        ("model.no_sync() if wanted() else nullcontext()", "optimizer.step()", 0),
+        ("model.join()", "optimizer.step()", 0),
+    ],
+)
+def test_a_step_is_reported_if_no_sync_is_known_to_be_on_right_before_it(context, step, count):
+    assert len(SNIPPETS.findings(NOT_REDUCED.format(context=context, step=step))) == count
+
+
+def test_no_sync_in_a_unit_test_is_not_reported(tmp_path):
+    text = NOT_REDUCED.format(context="model.no_sync()", step="optimizer.step()").replace("def main", "def test_it")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL009"),))
+    assert not linter.check(tmp_path / "test_ddp.py", text.encode())
+    assert linter.check(tmp_path / "ddp.py", text.encode())

@@ -90,3 +90,17 @@ class RateSet(Event):
 
     decided_by: Step | None
     test: BaseExpression | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradientsKept(Event):
+    """An optimizer steps right after a backward pass whose gradients a call of `no_sync()`, the node, keeps unreduced.
+
+    step: the call that takes the step, or that of a function which does.
+    """
+
+    mentions = (mentions.LIBRARIES, mentions.KEEPS_GRADIENTS)
+    anywhere = True  # the wrapper may be from another file
+
+    node: Call
+    step: Call

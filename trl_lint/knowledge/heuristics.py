@@ -777,6 +777,15 @@ COMPUTES_GRADIENTS = Guess(
     because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
     "last one may be cut",
 )
+AVERAGES_WEIGHTS = Guess(
+    group=GRADIENTS,
+    pattern=r"(?i)local_?sgd|diloco|gossip|(?:all_?)?reduce\((?:p|param|parameter)\b|reduce\(\w+\.(?:data|grad)\b"
+    r"|(?:averag(?:e|ing)|reduce|synchronize)_(?:all_)?(?:grad|model|param|weight)|sync_(?:model|param|weight)"
+    r"|(?:grad|model|param|weight)\w*_averag",
+    says="A file with such a name averages gradients or weights over the ranks itself, which `no_sync()` leaves to it.",
+    because="torch, distributed/algorithms/model_averaging: `PeriodicModelAverager.average_parameters` after steps "
+    "whose gradients stay local",
+)
 SCALES_A_LOSS = Guess(
     group=GRADIENTS,
     words=_one_of("scale"),

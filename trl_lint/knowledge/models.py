@@ -68,6 +68,9 @@ INNER_MODEL = "module"
 # Methods of wrappers that return context managers: in one, gradients are not reduced; in the other, the ranks may run
 # different numbers of steps (torch, nn/parallel/distributed.py).
 KEEPS_GRADIENTS = "no_sync"
+# Fabric's, which is passed the wrapper, and whether to do so (lightning/fabric/fabric.py `Fabric.no_backward_sync`).
+KEEPS_GRADIENTS_OF = "no_backward_sync"
+KEEPS_IF = "enabled"
 JOINS = "join"
 # The keyword of the latter that turns it off.
 ENABLED = "enable"

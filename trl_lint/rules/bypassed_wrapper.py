@@ -13,7 +13,9 @@ nothing calls the wrapper. It also reports
 - a `DistributedDataParallel(model)` whose result is discarded, also if a function of the project returns it, or is
   kept in an attribute of `self` that nothing calls, while the model in another attribute is called;
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
-- `accelerator.prepare([model, optimizer])`, which returns the list unchanged.
+- `accelerator.prepare([model, optimizer])`, which returns the list unchanged;
+- `with model.no_sync():` around the last backward pass before the model's optimizer takes a step, also if a condition
+  enters it just then (`no_sync() if last else nullcontext()`, `no_backward_sync(model, enabled=last)`).
 
 ## Why is this bad?
 DDP sets up gradient synchronisation in its own `forward`. If that is bypassed, nothing fails: each rank computes
@@ -61,7 +63,10 @@ These are not reported:
 - calls with what another wrapper, which is an attribute as well, has computed with gradients: it may be the one that
   is trained (`self.d.module(self.g(z))`);
 - functions that also call the wrapper themselves, calls after one of the wrapper whose result the same backward pass
-  starts from, and calls inside the wrapper's forward.
+  starts from, and calls inside the wrapper's forward;
+- a `no_sync()` that a condition enters, unless it is known to hold whenever the optimizer steps; one of another model
+  than the optimizer's (`with discriminator.no_sync():` in the generator's step), or where the code does not show whose
+  it is and runs several; and files that average gradients or weights themselves.
 
 Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
 not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward. Nor are
@@ -80,6 +85,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import ModelCalled, WrapperDropped
+from trl_lint.analysis.gradient_events import GradientsKept
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import DEEPSPEED
 from trl_lint.domain.provenance import Step
@@ -105,19 +111,24 @@ _IN_A_LIST = (
 _ONE_BY_ONE = "pass its elements one by one: `accelerator.prepare(*things)`"
 # What a forward of the wrapper prepares nothing in.
 _NOT_PREPARED = WITHOUT_GRADIENTS | {KEEPS_GRADIENTS, SETS_GRADIENTS}
+_LAST_REDUCES = "the code does not show how many batches a step is to have"
+_LEAVE_LAST = "leave `{}` before the last backward pass of each step, which then reduces what has been added up"
 _HELP = "call the wrapped model instead"
 _HELP_FOR_GIVEN = "pass the wrapped model instead"
 _HELP_FOR_PART = "call the wrapped model, and let its `forward` run the part that you need, for example by an argument"
 
 
-class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
+class BypassedWrapper(Rule[ModelCalled | WrapperDropped | GradientsKept]):
     code = "TRL009"
     name = "bypassed-wrapper"
     consequences = (Consequence.WRONG_TRAINING,)
 
-    def check(self, event: ModelCalled | WrapperDropped) -> Iterator[Violation]:
+    def check(self, event: ModelCalled | WrapperDropped | GradientsKept) -> Iterator[Violation]:
         if isinstance(event, WrapperDropped):
             yield _dropped(event)
+            return
+        if isinstance(event, GradientsKept):
+            yield _kept(event)
             return
         if not _is_bypass(event) or _is_dropped(event) or _goes_through_the_wrapper(event):
             return
@@ -161,6 +172,19 @@ def _dropped(event: WrapperDropped) -> Violation:
         ),
         help=_KEEP_EACH.format(called) if event.in_loop else _KEEP,
         by_hand=_WHERE_TO_KEEP,
+    )
+
+
+def _kept(event: GradientsKept) -> Violation:
+    called = shown_source(event.module, event.node.func)
+    return Violation(
+        event=event,
+        message=(
+            f"`{called}` is on in the last backward pass of each step: DDP does not reduce the gradients that "
+            f"`{shown_source(event.module, event.step.func)}` takes, and on several GPUs each rank trains its own model"
+        ),
+        help=_LEAVE_LAST.format(called),
+        by_hand=_LAST_REDUCES,
     )
 
 

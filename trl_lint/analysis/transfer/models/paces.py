@@ -3,6 +3,7 @@
 The control at a point:
 
     with ddp.no_sync(): ...               control.pace UNREDUCED inside: a backward pass reduces nothing
+    with fabric.no_backward_sync(ddp): ...    the same
     with ddp.join(): ...                  control.pace UNEVEN inside: ranks may run different numbers of steps
     ddp.require_backward_grad_sync = False    control.pace UNREDUCED from here on
 
@@ -26,7 +27,11 @@ from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import models
 
-_PACES = {models.KEEPS_GRADIENTS: Pace.UNREDUCED, models.JOINS: Pace.UNEVEN}
+_PACES = {
+    models.KEEPS_GRADIENTS: Pace.UNREDUCED,
+    models.KEEPS_GRADIENTS_OF: Pace.UNREDUCED,
+    models.JOINS: Pace.UNEVEN,
+}
 # What a wrapper may be; strings and threads have a `join` as well.
 _WRAPPERS = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.UNKNOWN})
 
@@ -39,6 +44,8 @@ def of_method(receiver: Value, name: str, args: Arguments, returned: Value) -> V
         return returned
     if pace is Pace.UNEVEN and (args.positional or args.keywords.get(models.ENABLED, returned).const is False):
         return returned
+    if models.KEEPS_IF in args.keywords and args.keywords[models.KEEPS_IF].const is not True:
+        return returned  # in some steps, it may do nothing
     return PaceSwitch(pace)
 
 

@@ -1,0 +1,107 @@
+"""Optimizer steps with gradients that no backward pass has reduced, as `no_sync()` was on in the last one.
+
+Events of a training step:
+
+    with model.no_sync():                                   GradientsKept, at the call
+        loss.backward()
+    optimizer.step()
+    with model.no_sync() if more else nullcontext():        none: the last of several batches reduces all
+        loss.backward()
+    if not more: optimizer.step()
+    with discriminator.no_sync():                           none: it is the other model that takes a step
+        generator_loss.backward()
+    optimizer_of_generator.step()
+
+There is none if the program averages gradients or weights itself, parameter by parameter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.gradient_events import GradientsKept
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
+from trl_lint.analysis.program.idioms.kept_gradients import kept_by, step_with
+from trl_lint.analysis.program.idioms.stepped_models import stepped, steps_model
+from trl_lint.analysis.program.syntax import innermost, last_name, of_class, self_attribute
+from trl_lint.analysis.state.callees import function_of
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.control import Pace
+from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.pace_switches import PaceSwitch
+from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, CALLED_LOSS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+
+
+class UnreducedSteps(Observer["Frame"]):
+    emits = frozenset({GradientsKept})
+
+    def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
+        kept = kept_by(frame.root, item)
+        statement = None if kept is None else innermost(frame.root, item, cst.With)
+        if kept is None or statement is None or not _keeps(frame, kept.call) or is_test(frame.function):
+            return
+
+        def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
+            called = _called(frame, callee)
+            return None if called is None else called.node
+
+        step = step_with(frame.root, statement, kept, code_of)
+        if step is None or not _is_of_model(frame, step, kept.model):
+            return
+        if not AVERAGES_WEIGHTS.found_in(frame.module.code) and not reduces_gradients(frame.root, code_of):
+            frame.emit(GradientsKept, kept.call, step=step)
+
+
+def _keeps(frame: Frame, call: cst.Call) -> bool:
+    """Whether a call is that of a wrapper, an Accelerator or Fabric, and not of a method of the project."""
+    value = frame.known_value(call)
+    return value is None or not isinstance(value, PaceSwitch) or value.pace is Pace.UNREDUCED
+
+
+def _called(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
+    name = self_attribute(callee)
+    return frame.cls.find(name) if name and frame.cls is not None else function_of(frame, callee)
+
+
+def _is_of_model(frame: Frame, step: cst.Call, model: cst.BaseExpression) -> bool:
+    """Whether the optimizer steps the model whose gradients are kept, or it is the only one that the code runs."""
+    optimizer = stepped(step)
+    if optimizer is not None:
+        code = frame.root if isinstance(optimizer, cst.Name) else frame.module.tree
+        known = steps_model(code, optimizer, model)
+        if known is not None:
+            return known
+    return not _runs_another(frame, model)
+
+
+def _runs_another(frame: Frame, model: cst.BaseExpression) -> bool:
+    """Whether the function calls a parameter, or an attribute that is no method, which may be another wrapper."""
+    called = {last_name(each.func): each.func for each in of_class(frame.root, cst.Call)}
+    return any(
+        not callee.deep_equals(model) and not CALLED_LOSS.fits(name) and _may_be_wrapper(frame, callee)
+        for name, callee in called.items()
+    )
+
+
+def _may_be_wrapper(frame: Frame, callee: cst.BaseExpression) -> bool:
+    function = frame.function
+    given = () if function is None else [each.name for each in function.parameters]
+    name = self_attribute(callee)
+    if not (isinstance(callee, cst.Name) and callee.value in given) and not name:
+        return False
+    if name and _called(frame, callee) is not None:
+        return False
+    value = frame.cls.attribute(name) if name and frame.cls is not None else frame.known_value(callee)
+    wrapping = None if value is None else wrapping_of(value)
+    return wrapping is None or not wrapping.is_bare
+
+
+OBSERVER = UnreducedSteps()

@@ -1,0 +1,167 @@
+"""Optimizer steps right after a backward pass whose gradients `no_sync()` keeps from being reduced.
+
+    with model.no_sync():                                   the step takes gradients of this rank's own
+        loss.backward()
+    optimizer.step()
+    with model.no_sync() if more else nullcontext():        it does not: it comes after the last batch of several
+        loss.backward()
+    if not more: optimizer.step()
+    with model.no_sync() if last else nullcontext():        it does: the other way round
+        loss.backward()
+    if last: optimizer.step()
+    for index in range(count):                              nor here, as it is off in the last turn
+        with model.no_sync() if index < count - 1 else nullcontext():
+            loss.backward()
+    optimizer.step()
+
+DDP reduces what has been added up once a backward pass runs outside of `no_sync()`. So it is the last one before a step
+that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.last_turns import holds_in_last_turn
+from trl_lint.analysis.program.idioms.path_conditions import Condition, are_in_opposite_branches, ifs_around
+from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path, is_implied
+from trl_lint.analysis.program.idioms.stepped_models import is_step
+from trl_lint.analysis.program.syntax import (
+    LOOPS,
+    ancestors,
+    keyword_value,
+    last_name,
+    of_class,
+    precedes,
+    resolved,
+)
+from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
+from trl_lint.knowledge.models import KEEPS_GRADIENTS, KEEPS_GRADIENTS_OF, KEEPS_IF
+
+# Returns the code of the function that a callee is, if its source is available.
+CodeOf = Callable[[cst.BaseExpression], "cst.CSTNode | None"]
+
+
+class Kept(NamedTuple):
+    """A call of `no_sync()`, and the test by whose outcome it is entered; None if it always is."""
+
+    call: cst.Call
+    when: Condition | None
+
+    @property
+    def model(self) -> cst.BaseExpression:
+        """The wrapper: what is passed to an Accelerator or Fabric, or the owner of the method."""
+        callee = self.call.func
+        owner = callee.value if isinstance(callee, cst.Attribute) else callee
+        return self.call.args[0].value if self.call.args else owner
+
+
+def kept_by(root: cst.CSTNode, item: cst.BaseExpression) -> Kept | None:
+    """What a `with` statement enters, if that keeps gradients: `model.no_sync() if more else nullcontext()`."""
+    match item:
+        case cst.Call() if last_name(item.func) in (KEEPS_GRADIENTS, KEEPS_GRADIENTS_OF):
+            enabled = keyword_value(item, KEEPS_IF)
+            if enabled is None or (isinstance(enabled, cst.Name) and enabled.value == "True"):
+                return Kept(item, None)
+            return Kept(item, Condition(_meant(root, enabled), True))
+        case cst.IfExp(test=test, body=body, orelse=orelse):
+            for holds, each in ((True, body), (False, orelse)):
+                found = kept_by(root, each)
+                if found is not None and found.when is None:
+                    return Kept(found.call, Condition(_meant(root, test), holds))
+        case cst.Name() if (value := resolved(root, item)) is not item and isinstance(value, cst.IfExp):
+            return kept_by(root, value)
+    return None
+
+
+def step_with(root: cst.CSTNode, statement: cst.With, kept: Kept, code_of: CodeOf) -> cst.Call | None:
+    """The step that an optimizer takes with what the last backward pass in a `with` statement has left unreduced.
+
+    The step may be in a function that is called in the statement.
+    """
+    backwards = [each for each in of_class(statement.body, cst.Call) if _may_run_backward(each, code_of)]
+    if not backwards:
+        return None
+    last = backwards[-1]
+    if kept.when is None and _takes_whole_step(code_of(last.func)):
+        return last
+    for call in (each for each in of_class(root, cst.Call) if each is not last and precedes(root, last, each)):
+        if is_step(root, call):
+            return call if _is_reached_from(root, statement, kept, call) else None
+        if _may_run_backward(call, code_of):
+            return None
+    return None
+
+
+def _is_backward(call: cst.Call) -> bool:
+    return "backward" in last_name(call.func)
+
+
+def _takes_whole_step(code: cst.CSTNode | None) -> bool:
+    """Whether a function runs a backward pass, and an optimizer steps after it."""
+    if code is None:
+        return False
+    calls = of_class(code, cst.Call)
+    backward = next((each for each in calls if _is_backward(each)), None)
+    return backward is not None and any(is_step(code, each) and precedes(code, backward, each) for each in calls)
+
+
+def _may_run_backward(call: cst.Call, code_of: CodeOf) -> bool:
+    """Whether a call runs a backward pass, as far as its name or its code says: `scaler(loss, optimizer)` may."""
+    passed = [last_name(each.value) for each in call.args]
+    if _is_backward(call) or (any(map(OPTIMIZER_OBJECT.fits, passed)) and any("loss" in each for each in passed)):
+        return True
+    code = code_of(call.func)
+    return code is not None and any(map(_is_backward, of_class(code, cst.Call)))
+
+
+def _is_reached_from(root: cst.CSTNode, statement: cst.With, kept: Kept, step: cst.Call) -> bool:
+    """Whether a step comes after each run of a `with` statement that keeps gradients, or after the last of a loop."""
+    if _functions_around(root, statement) != _functions_around(root, step):
+        return False
+    around = {id(branch) for branch, _ in ifs_around(root, step)}
+    if any(id(branch) not in around for branch, _ in ifs_around(root, statement)):
+        return False
+    if are_in_opposite_branches(root, statement, step):
+        return False
+    rounds = [each for each in _loops_around(root, statement) if each not in _loops_around(root, step)]
+    if kept.when is None:
+        return True
+    if rounds:
+        return len(rounds) == 1 and isinstance(rounds[0], cst.For) and holds_in_last_turn(rounds[0], kept.when)
+    known = [part for each in constraints_on_path(root, step) for part in _parts(root, each)]
+    return all(is_implied(part, known) for part in _parts(root, kept.when))
+
+
+def _parts(root: cst.CSTNode, known: Condition) -> Iterator[Condition]:
+    """What a condition says, without `not` and `and`, and with what names stand for."""
+    match known.test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=denied):
+            yield from _parts(root, Condition(denied, not known.holds))
+        case cst.BooleanOperation(left=left, operator=operator, right=right) if (
+            isinstance(operator, cst.And) is known.holds
+        ):
+            for each in (left, right):
+                yield from _parts(root, Condition(each, known.holds))
+        case test if (meant := _meant(root, test)) is not test:
+            yield from _parts(root, Condition(meant, known.holds))
+        case _:
+            yield known
+
+
+def _meant(root: cst.CSTNode, test: cst.BaseExpression) -> cst.BaseExpression:
+    """What a name stands for in a test: the one value that the innermost loop gives it, or else the function."""
+    around = (each.body for each in reversed(_loops_around(root, test)))
+    found = (resolved(scope, test) for scope in (*around, root))
+    return next((each for each in found if each is not test), test)
+
+
+def _functions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+    return [each for each in ancestors(root, node) if isinstance(each, (cst.FunctionDef, cst.Lambda))]
+
+
+def _loops_around(root: cst.CSTNode, node: cst.CSTNode) -> list[cst.For | cst.While]:
+    return [each for each in ancestors(root, node) if isinstance(each, LOOPS)]
