@@ -207,6 +207,33 @@ def main(loader):
 """
 
 
+BESIDE = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+def make(net):
+    {0} = list(net.parameters())
+    return {0}
+
+def main(loader):
+    dist.init_process_group("nccl")
+    one, other = Net(), DDP(Net())
+    make(one)
+    optimizer = torch.optim.SGD(one.parameters(), lr=0.1)
+    optimizer_of_other = torch.optim.SGD(other.parameters(), lr=0.1)
+    for x in loader:
+        one(x).sum().backward()
+        optimizer.step()
+        other(x).sum().backward()
+        optimizer_of_other.step()
+"""
+
+
 def diverges_by_default(text: str, folder: Path) -> int:
     """How many findings of TRL006 in a text are in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
@@ -1061,6 +1088,7 @@ CASES = {
         LOGITS.format("AutoModelForCausalLM, AutoTokenizer"),
         1,
     ),
+    "MAY_WRAP": Case(rule("TRL009"), BESIDE.format("wrap_in_place"), 0, BESIDE.format("set_up"), 1),
     "AVERAGES_WEIGHTS": Case(rule("TRL009"), LOCAL_STEPS.format("average_weights"), 0, LOCAL_STEPS.format("show"), 1),
     "COMPUTES_GRADIENTS": Case(rule("TRL014"), COUNTED, 1, COUNTED.replace(".backward(", ".evaluate("), 0),
     "SHOWS": Case(

@@ -104,3 +104,16 @@ class GradientsKept(Event):
 
     node: Call
     step: Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedBare(Event):
+    """The forward, at the node, of a model that is trained without a wrapper, in a loop that trains another with it.
+
+    other: the callee of a forward of that one.
+    """
+
+    mentions = (mentions.LIBRARIES, mentions.WRAPPED, mentions.STEPS)
+
+    node: Call
+    other: BaseExpression

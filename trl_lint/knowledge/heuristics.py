@@ -777,6 +777,14 @@ COMPUTES_GRADIENTS = Guess(
     because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
     "last one may be cut",
 )
+MAY_WRAP = Guess(
+    group=GRADIENTS,
+    pattern=r"(?i)wrap|ddp|distrib|prepare|reduce|gather|broadcast|sync(?!batchnorm)|rank|world|shard|^dist$",
+    says="A function that is passed a model, or the class of the model, may wrap it, reduce its gradients, or give "
+    "each rank a part of it if its code has such a name.",
+    because="deepinsight/insightface, partial_fc_v2.py: a head whose classes are dealt to the ranks, beside a backbone "
+    "in DistributedDataParallel",
+)
 AVERAGES_WEIGHTS = Guess(
     group=GRADIENTS,
     pattern=r"(?i)local_?sgd|diloco|gossip|(?:all_?)?reduce\((?:p|param|parameter)\b|reduce\(\w+\.(?:data|grad)\b"

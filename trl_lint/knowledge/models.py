@@ -291,3 +291,8 @@ PIPELINE_MODELS = frozenset({
 def is_layer(name: str) -> bool:
     """Whether a class, by its canonical name, is one of torch's own layers or lists of layers."""
     return name.startswith(LAYERS) and name not in TENSORS_BESIDE_LAYERS
+
+
+# Functions (or modules of them) and methods that are passed a model and neither wrap it nor keep it for others.
+LEAVE_BARE = ("copy", "isinstance", "len", "print", "torch.compile", "torch.nn.SyncBatchNorm", "torch.nn.utils")
+LEAVE_BARE_METHODS = frozenset({"accumulate", "unwrap_model"})

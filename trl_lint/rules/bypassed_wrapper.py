@@ -15,7 +15,9 @@ nothing calls the wrapper. It also reports
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
 - `accelerator.prepare([model, optimizer])`, which returns the list unchanged;
 - `with model.no_sync():` around the last backward pass before the model's optimizer takes a step, also if a condition
-  enters it just then (`no_sync() if last else nullcontext()`, `no_backward_sync(model, enabled=last)`).
+  enters it just then (`no_sync() if last else nullcontext()`, `no_backward_sync(model, enabled=last)`);
+- a model that the same function makes and never wraps, with an optimizer that steps in the loop in which that of
+  another, wrapped model does: a discriminator beside `generator = DDP(generator)`.
 
 ## Why is this bad?
 DDP sets up gradient synchronisation in its own `forward`. If that is bypassed, nothing fails: each rank computes
@@ -66,7 +68,9 @@ These are not reported:
   starts from, and calls inside the wrapper's forward;
 - a `no_sync()` that a condition enters, unless it is known to hold whenever the optimizer steps; one of another model
   than the optimizer's (`with discriminator.no_sync():` in the generator's step), or where the code does not show whose
-  it is and runs several; and files that average gradients or weights themselves.
+  it is and runs several; and files that average gradients or weights themselves;
+- models without a wrapper that are passed to anything that may wrap them or reduce their gradients, kept in an object
+  or a list, or of a class whose code, or arguments, know of ranks: each may have a part of its own.
 
 Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
 not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward. Nor are
@@ -85,7 +89,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import ModelCalled, WrapperDropped
-from trl_lint.analysis.gradient_events import GradientsKept
+from trl_lint.analysis.gradient_events import GradientsKept, TrainedBare
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import DEEPSPEED
 from trl_lint.domain.provenance import Step
@@ -118,17 +122,20 @@ _HELP_FOR_GIVEN = "pass the wrapped model instead"
 _HELP_FOR_PART = "call the wrapped model, and let its `forward` run the part that you need, for example by an argument"
 
 
-class BypassedWrapper(Rule[ModelCalled | WrapperDropped | GradientsKept]):
+class BypassedWrapper(Rule[ModelCalled | WrapperDropped | GradientsKept | TrainedBare]):
     code = "TRL009"
     name = "bypassed-wrapper"
     consequences = (Consequence.WRONG_TRAINING,)
 
-    def check(self, event: ModelCalled | WrapperDropped | GradientsKept) -> Iterator[Violation]:
+    def check(self, event: ModelCalled | WrapperDropped | GradientsKept | TrainedBare) -> Iterator[Violation]:
         if isinstance(event, WrapperDropped):
             yield _dropped(event)
             return
         if isinstance(event, GradientsKept):
             yield _kept(event)
+            return
+        if isinstance(event, TrainedBare):
+            yield _bare(event)
             return
         if not _is_bypass(event) or _is_dropped(event) or _goes_through_the_wrapper(event):
             return
@@ -185,6 +192,19 @@ def _kept(event: GradientsKept) -> Violation:
         ),
         help=_LEAVE_LAST.format(called),
         by_hand=_LAST_REDUCES,
+    )
+
+
+def _bare(event: TrainedBare) -> Violation:
+    model, other = (shown_source(event.module, each) for each in (event.node.func, event.other))
+    return Violation(
+        event=event,
+        message=(
+            f"`{model}` is trained without a wrapper, beside `{other}`, which has one: nothing reduces its gradients, "
+            "and on several GPUs each rank trains its own model"
+        ),
+        help=f"wrap `{model}` as well",
+        by_hand=_WHERE_TO_KEEP,
     )
 
 

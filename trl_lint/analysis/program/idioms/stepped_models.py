@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assignments, holder_name, last_name, names_in, of_class, used_names
+from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class, used_names
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
@@ -42,7 +42,7 @@ def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.Bas
 
 def _parameters_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The models whose parameters an optimizer is made of."""
-    for target, value in assignments(root):
+    for target, value in assigned_parts(root):
         if target.deep_equals(optimizer):
             for call in of_class(value, cst.Call):
                 if isinstance(call.func, cst.Attribute) and call.func.attr.value in GIVES_PARAMETERS:
@@ -51,6 +51,6 @@ def _parameters_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator
 
 def _names_of(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
     """The last part of a model's name, and the names of what code wraps as it."""
-    wrapped = [value for target, value in assignments(root) if target.deep_equals(model)]
+    wrapped = [value for target, value in assigned_parts(root) if target.deep_equals(model)]
     inside = (each.args[0].value for each in wrapped if isinstance(each, cst.Call) and each.args)
     return {last_name(model), holder_name(model)}.difference({"", "self"}).union(*map(used_names, inside))

@@ -1,0 +1,169 @@
+"""Models that are trained without a wrapper, in a loop that trains another one with it.
+
+Events of a function that makes both models, and an optimizer for each:
+
+    generator = DDP(Generator())
+    discriminator = Discriminator()
+    for x in loader:
+        discriminator(x).mean().backward()      TrainedBare: nothing reduces its gradients
+        optimizer_d.step()
+        generator(x).mean().backward()
+        optimizer_g.step()
+
+There is none if the model may be wrapped or reduced elsewhere: if it is passed to anything but what is known to leave
+it as it is, kept in an object or a list, or of a class that knows the rank (each rank has a part of its own).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.gradient_events import TrainedBare
+from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
+from trl_lint.analysis.program.idioms.stepped_models import is_step, stepped, steps_model
+from trl_lint.analysis.program.syntax import (
+    LOOPS,
+    ancestors,
+    assigned_parts,
+    names_in,
+    of_class,
+    used_names,
+    value_names,
+)
+from trl_lint.analysis.state.callees import function_of, library_function_of
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.control import Uniformity
+from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Wrapping
+from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, MAY_WRAP
+from trl_lint.knowledge.models import LEAVE_BARE, LEAVE_BARE_METHODS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
+    from trl_lint.domain.values import Value
+
+
+class _Call(NamedTuple):
+    """A forward with gradients of a model that a name stands for."""
+
+    node: cst.Call
+    name: str
+    cls: ClassInfo | None
+
+
+class Forwards:
+    """The forwards in a run of a function: of bare models, and of wrapped ones."""
+
+    def __init__(self) -> None:
+        self.bare: dict[int, _Call] = {}
+        self.wrapped: dict[int, _Call] = {}
+
+
+class BareBesideWrapped(Observer["Frame"]):
+    emits = frozenset({TrainedBare})
+
+    def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
+        control = frame.memory.control
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or not control.grad or not model.grad:
+            return
+        if control.uniformity is Uniformity.DIVERGENT:
+            return
+        call = _Call(node, node.func.value, class_of(model))
+        if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
+            frame.notes.of(Forwards).wrapped[id(node)] = call
+        elif model.wrapping is Wrapping.BARE and call.cls is not None:
+            frame.notes.of(Forwards).bare[id(node)] = call
+
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        forwards = frame.notes.of(Forwards)
+        if not forwards.bare or not forwards.wrapped or is_test(frame.function):
+            return
+        for name in sorted({each.name for each in forwards.bare.values()}):
+            calls = [each for each in forwards.bare.values() if each.name == name]
+            others = [each for each in forwards.wrapped.values() if each.name != name]
+            first = next((each for each in calls if _is_trained(frame, each)), None)
+            beside = None if first is None else next((each for each in others if _is_beside(frame, first, each)), None)
+            if first is not None and beside is not None and _stays_bare(frame, first):
+                frame.emit(TrainedBare, first.node, other=beside.node.func)
+
+
+def _is_trained(frame: Frame, call: _Call) -> bool:
+    """Whether an optimizer of this very model steps in the loop of a forward."""
+    loop = _outermost_loop(frame, call.node)
+    steps = () if loop is None else (each for each in of_class(loop, cst.Call) if is_step(frame.root, each))
+    optimizers = (stepped(each) for each in steps)
+    return any(each is not None and steps_model(frame.root, each, call.node.func) for each in optimizers)
+
+
+def _is_beside(frame: Frame, call: _Call, other: _Call) -> bool:
+    """Whether another model is trained in the same loop."""
+    loop = _outermost_loop(frame, call.node)
+    return loop is not None and loop is _outermost_loop(frame, other.node) and _is_trained(frame, other)
+
+
+def _outermost_loop(frame: Frame, node: cst.CSTNode) -> cst.CSTNode | None:
+    return next((each for each in ancestors(frame.root, node) if isinstance(each, LOOPS)), None)
+
+
+def _stays_bare(frame: Frame, call: _Call) -> bool:
+    """Whether nothing is known that may wrap a model, or reduce its gradients, in the function that makes it."""
+    made = [value for target, value in assigned_parts(frame.root) if _is_name(target, call.name)]
+    lineage = () if call.cls is None else call.cls.project_lineage()
+    if not made or any(MAY_WRAP.fits(name) for each in lineage for name in names_in(each.node)):
+        return False
+    if any(_is_of_a_rank(each) for each in made) or AVERAGES_WEIGHTS.found_in(frame.module.code):
+        return False
+
+    def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
+        called = function_of(frame, callee)
+        return None if called is None else called.node
+
+    uses = (each for each in value_names(frame.root) if each.value == call.name)
+    return all(_leaves_bare(frame, each) for each in uses) and not reduces_gradients(frame.root, code_of)
+
+
+def _is_name(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _is_of_a_rank(made: cst.BaseExpression) -> bool:
+    """Whether a model is made with something that depends on the rank: `Head(classes, rank=rank)`."""
+    innermost = made
+    while isinstance(innermost, cst.Call) and isinstance(innermost.func, cst.Attribute):
+        if not isinstance(innermost.func.value, cst.Call):
+            break
+        innermost = innermost.func.value  # what is moved: `Net(width).to(local_rank)`
+    return any(map(MAY_WRAP.fits, used_names(innermost)))
+
+
+def _leaves_bare(frame: Frame, use: cst.Name) -> bool:
+    """Whether a use of a model is none that may wrap it, keep it, or pass it on to what may."""
+    if any(target is use for target, _ in assigned_parts(frame.root)):
+        return True
+    parent = ancestors(frame.root, use)[-1]
+    match parent:
+        case cst.Attribute(value=value) | cst.Call(func=value) if value is use:
+            return True
+        case cst.Arg():
+            call = ancestors(frame.root, parent)[-1]
+            return isinstance(call, cst.Call) and _is_harmless(frame, call)
+    return False
+
+
+def _is_harmless(frame: Frame, call: cst.Call) -> bool:
+    function = function_of(frame, call.func)
+    if function is not None:
+        return not any(map(MAY_WRAP.fits, names_in(function.node)))
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value in LEAVE_BARE_METHODS:
+        return True
+    name = library_function_of(frame, call.func)
+    return any(name == each or name.startswith(f"{each}.") for each in LEAVE_BARE)
+
+
+OBSERVER = BareBesideWrapped()
