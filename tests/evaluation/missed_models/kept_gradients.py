@@ -139,6 +139,16 @@ def step_of_either(generator, discriminator, optimizer, x):
     optimizer.step()
 
 
+def of_something_else(model, x):
+    """What is trained are the prompts of this rank's rows."""
+    with model.no_sync():
+        prompt = torch.zeros_like(x).requires_grad_(True)
+        optimizer = torch.optim.SGD([prompt], lr=0.1)
+        for _ in range(10):
+            model(x + prompt).sum().backward()
+            optimizer.step()
+
+
 def main(loader, model, optimizer, generator, discriminator):
     dist.init_process_group("nccl")
     in_each_batch(loader)
@@ -146,4 +156,5 @@ def main(loader, model, optimizer, generator, discriminator):
     in_the_last_part(loader, 4)
     for x in loader:
         step_of_unknown(DDP(model), optimizer, x)
+        of_something_else(DDP(model), x)
         step_of_either(DDP(generator), DDP(discriminator), optimizer, x)

@@ -30,23 +30,28 @@ def is_step(root: cst.CSTNode, call: cst.Call) -> bool:
     """Whether a call is the step of an optimizer, by its name or by what the code makes it of."""
     optimizer = stepped(call)
     return optimizer is not None and (
-        OPTIMIZER_OBJECT.fits(last_name(optimizer)) or any(True for _ in _parameters_of(root, optimizer))
+        OPTIMIZER_OBJECT.fits(last_name(optimizer))
+        or any(any(True for _ in _owners_in(value)) for value in _made_of(root, optimizer))
     )
 
 
 def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.BaseExpression) -> bool | None:
-    """Whether an optimizer steps a model; None if the code (a function, or a module) does not say what it steps."""
-    owners = {name for each in _parameters_of(root, optimizer) for name in names_in(each)}
-    return bool(owners & _names_of(root, model)) if owners else None
+    """Whether an optimizer steps a model; None if the code (a function, or a module) does not make the optimizer."""
+    values = list(_made_of(root, optimizer))
+    owners = {name for value in values for each in _owners_in(value) for name in names_in(each)}
+    named = owners or {name for value in values for name in used_names(value)}
+    return bool(named & _names_of(root, model)) if values else None
 
 
-def _parameters_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The models whose parameters an optimizer is made of."""
-    for target, value in assigned_parts(root):
-        if target.deep_equals(optimizer):
-            for call in of_class(value, cst.Call):
-                if isinstance(call.func, cst.Attribute) and call.func.attr.value in GIVES_PARAMETERS:
-                    yield call.func.value
+def _made_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    return (value for target, value in assigned_parts(root) if target.deep_equals(optimizer))
+
+
+def _owners_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The models whose parameters an expression asks for."""
+    for call in of_class(value, cst.Call):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in GIVES_PARAMETERS:
+            yield call.func.value
 
 
 def _names_of(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
