@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
 
 
-class _Call(NamedTuple):
+class _OneForward(NamedTuple):
     """A forward with gradients of a model that a name stands for."""
 
     node: cst.Call
@@ -57,12 +57,12 @@ class _Call(NamedTuple):
     cls: ClassInfo | None
 
 
-class Forwards:
+class ForwardsInLoops:
     """The forwards in a run of a function: of bare models, and of wrapped ones."""
 
     def __init__(self) -> None:
-        self.bare: dict[int, _Call] = {}
-        self.wrapped: dict[int, _Call] = {}
+        self.bare: dict[int, _OneForward] = {}
+        self.wrapped: dict[int, _OneForward] = {}
 
 
 class BareBesideWrapped(Observer["Frame"]):
@@ -74,14 +74,14 @@ class BareBesideWrapped(Observer["Frame"]):
             return
         if control.uniformity is Uniformity.DIVERGENT:
             return
-        call = _Call(node, node.func.value, class_of(model))
+        call = _OneForward(node, node.func.value, class_of(model))
         if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
-            frame.notes.of(Forwards).wrapped[id(node)] = call
+            frame.notes.of(ForwardsInLoops).wrapped[id(node)] = call
         elif model.wrapping is Wrapping.BARE and call.cls is not None:
-            frame.notes.of(Forwards).bare[id(node)] = call
+            frame.notes.of(ForwardsInLoops).bare[id(node)] = call
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
-        forwards = frame.notes.of(Forwards)
+        forwards = frame.notes.of(ForwardsInLoops)
         if not forwards.bare or not forwards.wrapped or is_test(frame.function):
             return
         for name in sorted({each.name for each in forwards.bare.values()}):
@@ -93,7 +93,7 @@ class BareBesideWrapped(Observer["Frame"]):
                 frame.emit(TrainedBare, first.node, other=beside.node.func)
 
 
-def _is_trained(frame: Frame, call: _Call) -> bool:
+def _is_trained(frame: Frame, call: _OneForward) -> bool:
     """Whether an optimizer of this very model steps in the loop of a forward."""
     loop = _outermost_loop(frame, call.node)
     steps = () if loop is None else (each for each in of_class(loop, cst.Call) if is_step(frame.root, each))
@@ -101,7 +101,7 @@ def _is_trained(frame: Frame, call: _Call) -> bool:
     return any(each is not None and steps_model(frame.root, each, call.node.func) for each in optimizers)
 
 
-def _is_beside(frame: Frame, call: _Call, other: _Call) -> bool:
+def _is_beside(frame: Frame, call: _OneForward, other: _OneForward) -> bool:
     """Whether another model is trained in the same loop."""
     loop = _outermost_loop(frame, call.node)
     return loop is not None and loop is _outermost_loop(frame, other.node) and _is_trained(frame, other)
@@ -111,7 +111,7 @@ def _outermost_loop(frame: Frame, node: cst.CSTNode) -> cst.CSTNode | None:
     return next((each for each in ancestors(frame.root, node) if isinstance(each, LOOPS)), None)
 
 
-def _stays_bare(frame: Frame, call: _Call) -> bool:
+def _stays_bare(frame: Frame, call: _OneForward) -> bool:
     """Whether nothing is known that may wrap a model, or reduce its gradients, in the function that makes it."""
     made = [value for target, value in assigned_parts(frame.root) if _is_name(target, call.name)]
     lineage = () if call.cls is None else call.cls.project_lineage()
