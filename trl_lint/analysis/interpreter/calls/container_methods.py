@@ -13,6 +13,7 @@ from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike, is
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_totals
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -34,6 +35,7 @@ def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.C
     if not args.positional:
         return NONE
     value = present_on_some.once_kept(frame, args.positional[-1], args.expression(-1))
+    value = own_totals.added_in(frame, args.expression(-1), value)
     length = _division(frame, node)
     stored = frame.is_stored(receiver)
     if stored:

@@ -26,6 +26,7 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.syntax import declares
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import own_totals
 from trl_lint.domain.constants import World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import with_element
@@ -116,6 +117,7 @@ def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
 def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
     old = evaluate(frame, node.target)
     right = present_on_some.used(frame, node.value, evaluate(frame, node.value))
+    right = own_totals.added_in(frame, node.value, right) if isinstance(node.operator, cst.AddAssign) else right
     old = present_on_some.used(frame, node.target, old)
     if isinstance(old, ContainerValue) and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
         _grow(frame, old, right)
