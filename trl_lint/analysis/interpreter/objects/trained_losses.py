@@ -9,7 +9,8 @@
     loss, accuracy = criterion(x, y)          unknown, if the forward of the project's `criterion` gathers
     loss = engine.compute(batch)              unknown, if the loaders here give each rank all rows in one order
 
-Only a value of which nothing else is known is concerned, where gradients are on and a model is or may be wrapped.
+Only a value of which nothing else is known is concerned, or no more than that something in it is drawn at random, where
+gradients are on and a model is or may be wrapped.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from trl_lint.analysis.transfer.models import exchanging_models
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import TensorValue
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import EXCHANGES, MAY_REDUCE
 
@@ -51,7 +53,8 @@ def as_start(frame: Frame, loss: cst.BaseExpression, value: Value) -> Value:
 
 
 def _may_be_loss(frame: Frame, value: Value) -> bool:
-    return value.rank == ranks.UNKNOWN and value.kind in _KINDS and frame.memory.control.grad
+    is_open = value.rank == ranks.UNKNOWN or (value.rank.differs and value.rank.origins == Origin.RNG)
+    return is_open and value.kind in _KINDS and frame.memory.control.grad
 
 
 def _of_this_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> Value:
@@ -63,6 +66,8 @@ def _of_this_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> Value
     if whole_loaders.gives_all_rows(frame):
         return value
     step = frame.step(node, "the model is trained with `{}`, of which each rank has its own")
+    if value.rank.differs:
+        return value.replace(rank=ranks.LOCAL, provenance=step)
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)
 
 
