@@ -1,14 +1,13 @@
 """Models that are trained without a wrapper, in a loop that trains another one with it.
 
-Events of a function that makes both models, and an optimizer for each:
+Events of a function with `generator = DDP(Generator())`, and one loop that steps an optimizer of each model:
 
-    generator = DDP(Generator())
     discriminator = Discriminator()
-    for x in loader:
-        discriminator(x).mean().backward()      TrainedBare: nothing reduces its gradients
-        optimizer_d.step()
-        generator(x).mean().backward()
-        optimizer_g.step()
+    discriminator(x).mean()                     TrainedBare: nothing reduces its gradients
+    discriminator = DDP(Discriminator())
+    discriminator(x).mean()                     none
+    nets = [generator, Discriminator()]
+    nets[1](x).mean()                           none: what has the list may wrap it
 
 There is none if the model may be wrapped or reduced elsewhere: if it is passed to anything but what is known to leave
 it as it is, kept in an object or a list, or of a class that knows the rank (each rank has a part of its own).
