@@ -56,6 +56,23 @@ class Several(Trainer):
         meters = {name: Meter() for name in ("loss", "accuracy")}
         meters["loss"].update(loss.item())
         reveal_rank(meters["accuracy"].avg)  # revealed: local(data)
+        losses, reduced, unused = [Meter() for _ in range(3)]
+        losses.update(loss.item())
+        reduced.update(self.accelerator.gather(loss).mean().item())
+        reveal_rank(losses.avg)  # revealed: local(data)
+        reveal_rank(reduced.avg)  # revealed: same
+        reveal_rank(unused.avg)  # revealed: same
+        for meter in (losses, reduced, unused):
+            meter.reset()
+        first, second = (Meter(length=length) for length in range(self.args.debug))
+        first.update(loss.item())
+        reveal_rank(second.avg)  # revealed: same
+        both = [Meter() for _ in range(2)]
+        both[0].update(loss.item())
+        reveal_rank(both[1].avg)  # revealed: local(data)
+        one, *others = [Meter() for _ in range(3)]
+        one.update(loss.item())
+        reveal_rank(others[0].avg)  # revealed: local(data)
         return loss
 
 

@@ -13,6 +13,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.conditions.wrapping_tests import tests_presence
 from trl_lint.analysis.interpreter.objects import aliases, assignment, evaluated_batches, present_on_some
+from trl_lint.analysis.program.idioms.unpacked_turns import turns
 from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -20,7 +21,7 @@ from trl_lint.analysis.transfer.data import drawn_places, own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
-from trl_lint.domain.kinds import IterableValue, TupleValue
+from trl_lint.domain.kinds import IterableValue, NumberValue, TupleValue
 from trl_lint.domain.model_roles import may_be_model
 from trl_lint.domain.values import Kind, Value
 
@@ -82,7 +83,8 @@ def _with_entry(
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
     """A list, set or generator comprehension: one element that represents all.
 
-    Over models and names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) each element is kept.
+    Over models and names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) each element is kept, and so is
+    each that is unpacked: `losses, scores = [Meter() for _ in range(2)]`.
     """
     saved = dict(frame.memory.names)
     iterable = _iterated(frame, node.for_in)
@@ -144,15 +146,19 @@ def _keeps_all(node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> bool:
 def _unrolled_elements(
     frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value
 ) -> list[Value] | None:
-    """The elements of a comprehension over a few models or names, one per item; None for all other comprehensions.
+    """The elements of a comprehension over a few models or names, one per item, or of one over a range that is
+    unpacked; None for all other comprehensions.
 
     An item for which the outcome of a presence test is unknown counts as present.
     """
     loop = node.for_in
     if isinstance(node, cst.SetComp) or loop.inner_for_in is not None:
         return None
-    items = containers.positions_of(frame, iterable)
-    if items is None or len(items) > _MOST or not (any(map(may_be_model, items)) or all(map(_is_name, items))):
+    numbers = _numbers_of_turns(frame, node)
+    items = numbers or containers.positions_of(frame, iterable)
+    if items is None or len(items) > _MOST:
+        return None
+    if not (numbers or any(map(may_be_model, items)) or all(map(_is_name, items))):
         return None
     results: list[Value] = []
     outside = frame.unroll_index
@@ -177,6 +183,13 @@ _MOST = 8
 
 def _is_name(value: Value) -> bool:
     return isinstance(value.const, str)
+
+
+def _numbers_of_turns(frame: Frame, node: cst.CSTNode) -> tuple[Value, ...]:
+    """The numbers that a comprehension goes over whose elements the current statement unpacks."""
+    is_unpacked = getattr(frame.statement, "value", None) is node
+    numbers = range(turns(frame.statement)) if is_unpacked else ()
+    return tuple(NumberValue(ranks.SAME, const=each, scalar=True, dtype="int") for each in numbers)
 
 
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:

@@ -21,6 +21,7 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.definitions.own_loaders import adds_nothing
 from trl_lint.analysis.program.definitions.run_arguments import runs_an_argument
 from trl_lint.analysis.program.definitions.self_trained import trains_itself
+from trl_lint.analysis.program.idioms.unpacked_turns import turns
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
@@ -94,12 +95,14 @@ def _instantiate(
 def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
     """Where an object is created, and by which object, if that is itself distinguished: `self.loss = Meter()`.
 
-    A function that trains in some calls, and evaluates in others with gradients off, makes another meter in these.
+    A function that trains in some calls, and evaluates in others with gradients off, makes another meter in these. In
+    `losses, scores = [Meter() for _ in range(2)]` each turn makes one for another name.
     """
     creator, is_off = frame.cls, not frame.memory.control.grad
+    place: Hashable = (id(node), frame.unroll_index) if turns(frame.statement) else id(node)
     if creator is None or creator is creator.origin:
-        return (id(node), is_off) if is_off else id(node)
-    return id(node), id(creator), is_off
+        return (place, is_off) if is_off else place
+    return place, id(creator), is_off
 
 
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
