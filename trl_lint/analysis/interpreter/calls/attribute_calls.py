@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.interpreter.objects import attributes, chosen_names, own_wrappers, settings_objects
+from trl_lint.analysis.interpreter.objects import attributes, chosen_names, given_fields, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel
 from trl_lint.analysis.state.arguments import Arguments
@@ -78,6 +78,8 @@ def assign(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if isinstance(receiver, ProjectInstance) and isinstance(name.const, str):
         if WILDCARD not in name.const:
             frame.write_attribute(receiver.cls, name.const, value)
+    elif isinstance(name.const, str) and WILDCARD not in name.const and given_fields.may_be_set(frame, receiver):
+        given_fields.assign_by_name(frame, node, name.const, value)
     elif isinstance(receiver, ProjectInstance):
         settings_objects.keep_by_any_name(frame, receiver.cls, value)
     return NONE

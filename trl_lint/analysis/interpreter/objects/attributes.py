@@ -147,7 +147,7 @@ def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNo
     owner = last_name(node.value) if isinstance(node, cst.Attribute) else ""
     if name in _NAMES_OF_CLASSES and owner == "__class__":
         return SAME
-    assigned = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
+    assigned = given_fields.read(frame, node, name) if kind is Kind.UNKNOWN else None
     if assigned is not None:
         return assigned
     unique = library.unique_method(name)
@@ -274,7 +274,7 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
             if receiver.name in DICTS_OF_ATTRIBUTES:
                 is_rank = heuristics.is_rank_name(name)
                 other = named_ranks.named_rank(frame, name) if is_rank else settings.attribute_of(receiver, name)
-                return given_fields.read(frame, node) or other
+                return given_fields.read(frame, node, name) or other
             if receiver.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
             of_module = engine_models.attribute(receiver, name)

@@ -3,6 +3,7 @@ that says whether there are several, a string that all ranks share, or a number 
 
     args.rank = int(os.environ["RANK"])
     torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
+    setattr(args, "ddp.rank", args.rank)         so is getattr(args, "ddp.rank", 0)
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
     args.factor = dist.get_world_size()          the number of processes
     args.several = args.factor > 1               true where there are several processes
@@ -116,6 +117,26 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         frame.memory.names.pop(field, None)
 
 
+def assign_by_name(frame: Frame, call: cst.CSTNode, field: str, value: Value) -> None:
+    """`setattr(args, "rank", value)`: only the rank is kept."""
+    owner = _owner(call)
+    if not isinstance(owner, cst.Name):
+        return
+    if _is_of_rank(value):
+        frame.notes.of(Fields).owners.add(owner.value)
+        frame.memory.names[f"{owner.value}.{field}"] = value
+    elif f"{owner.value}.{field}" in frame.memory.names:
+        frame.memory.names[f"{owner.value}.{field}"] = UNKNOWN
+
+
+def _owner(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The object of which an attribute is read or set, by its name as well: `getattr(args, "rank")`."""
+    match node:
+        case cst.Attribute(value=owner) | cst.Call(func=cst.Name("getattr" | "setattr"), args=[cst.Arg(owner), *_]):
+            return owner
+    return None
+
+
 def may_go(value: Value) -> bool:
     """Whether what is known of a field goes with the object into other functions.
 
@@ -205,11 +226,11 @@ def _is_shared_text(value: Value) -> bool:
     return value.rank.is_uniform or isinstance(source_step(value.provenance), SharedName)
 
 
-def read(frame: Frame, node: cst.CSTNode) -> Value | None:
+def read(frame: Frame, node: cst.CSTNode, field: str) -> Value | None:
     """The value assigned to a field, if known."""
-    if not isinstance(node, cst.Attribute):
+    owner = _owner(node)
+    if owner is None:
         return None
-    owner, field = node.value, node.attr.value
     if isinstance(owner, cst.Name):
         known = frame.memory.names.get(f"{owner.value}.{field}")
         return None if known is not None and known.is_unknown and WORLD_FIELD.fits(field) else known
