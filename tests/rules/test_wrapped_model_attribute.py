@@ -53,6 +53,45 @@ def test_a_call_has_a_help_of_its_own():
     assert with_result.help == f"{finding.help}, but never for a forward whose gradients are needed"
 
 
+SKIPPED = """\
+for batch in loader:
+    try:
+        score = model.score(batch)
+    except Exception as error:
+        print(f"skipped: {error}")
+        continue
+    print(score)
+"""
+# Code that expects that the attribute is missing, or does something else instead.
+EXPECTED = (
+    ("print(f", "score = model(batch)  # "),
+    ("        continue\n", "        return\n"),
+    ("        continue\n", "        score = None\n"),
+    ('        print(f"skipped: {error}")\n', ""),
+    ("Exception as", "AttributeError as"),
+    ("Exception as", "(AttributeError, TypeError) as"),
+    ("print(f", "if batch: print(f"),
+    ("        continue\n", ""),
+)
+
+
+def test_a_loop_that_skips_each_turn_does_not_expect_the_error():
+    finding = SNIPPETS.finding(typed(SKIPPED))
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.message == (
+        "`.score` is called on `model`, a wrapped model: AttributeError under DDP and DataParallel, which is caught, "
+        "so that each turn of the loop is skipped"
+    )
+    last = SKIPPED.replace("        continue\n    print(score)\n", "")
+    assert SNIPPETS.finding(typed(last)).message == finding.message
+
+
+@pytest.mark.parametrize(("old", "new"), EXPECTED)
+def test_an_error_that_may_be_expected_is_right(old, new):
+    assert old in SKIPPED
+    assert SNIPPETS.findings(typed(SKIPPED.replace(old, new))) == []
+
+
 def test_outside_of_a_class_there_is_no_init_to_read_it_in():
     help_ = SNIPPETS.finding(typed("x = model.depth")).help
     assert help_ == "unwrap it first (`accelerator.unwrap_model(model).depth`), or read it before the model is wrapped"

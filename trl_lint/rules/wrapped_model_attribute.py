@@ -54,7 +54,8 @@ The fix never writes `model = model.module`, because a forward through the bare 
 These are correct and not reported:
 
 - `self.model` of a `transformers.Trainer`, which is the bare model, unless the trainer assigns it from `prepare`;
-- reads guarded by `hasattr` with an alternative, `getattr` with a default, or `except AttributeError`;
+- reads guarded by `hasattr` with an alternative, `getattr` with a default, or `except AttributeError`, or `except
+  Exception`, unless that only shows the error and goes on with the next turn of a loop;
 - attributes of `nn.Module` and of the wrapper, `_orig_mod` of `torch.compile`, attributes that the wrapping code sets
   on the wrapper (`model.hyp = hyp`) or on its class (`type(model).hyp = hyp`), and reads on one branch of a test whose
   other branch uses `.module`;
@@ -192,17 +193,30 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
         evaluated = is_evaluated(event.model)
         in_one = evaluated or name in NOT_OF_DATA_PARALLEL
         where = f"{'' if in_one else 'DDP and '}DataParallel{_ENGINE.get(name, '')}"
+        is_caught = _is_caught(event)
         is_left_out = _is_handed_on(event, likely=True) or (evaluated and event.module.engines().always_several)
         yield Violation(
             event=event,
-            message=f"`.{name}` is {verb} `{model}`, a wrapped model: AttributeError under {where}",
+            message=f"`.{name}` is {verb} `{model}`, a wrapped model: AttributeError under {where}{_CAUGHT[is_caught]}",
             provenance=event.model.provenance,
             help=_help(event, bare),
+            consequence=Consequence.WRONG_TRAINING if is_caught else None,
             by_default=False if is_left_out else None,
             in_doubt=evaluated,  # what is also read in a training fails under DDP as well
             # Calls are mended alike, by one bare model; each attribute that is read has a fix of its own.
             cause=(id(event.function), event.module.path, model, event.called or name),
         )
+
+
+def _is_caught(event: AttributeRead) -> bool:
+    """Whether the loop around catches the error and goes on, so that nothing fails."""
+    from trl_lint.analysis.program.idioms.handled_errors import is_caught
+
+    root = event.function.node if event.function is not None else event.module.tree
+    return is_caught(root, event.node, ("BaseException", "Exception"))
+
+
+_CAUGHT = {False: "", True: ", which is caught, so that each turn of the loop is skipped"}
 
 
 def _help(event: AttributeRead, bare: str) -> str:

@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.control_flow.branches import run_body
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.blocks import raises_again
 from trl_lint.analysis.program.definitions.objects import ClassValue
-from trl_lint.analysis.program.idioms.handled_errors import catches
+from trl_lint.analysis.program.idioms.handled_errors import catches, skips_turn
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import below, identifiers, last_name
 from trl_lint.analysis.state.frame import Frame
@@ -50,7 +50,7 @@ def _run_parts(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     if not all(map(_keeps_ranks_together, node.handlers)):
         # A rank on which an exception is raised leaves the body and continues after the `try`.
         frame.memory.control = before.control.under(_may_be_left(frame, node))
-    catches_attribute_error = any(map(_catches_attribute_error, node.handlers))
+    catches_attribute_error = any(_catches_attribute_error(frame, node, each) for each in node.handlers)
     frame.attribute_error_depth += catches_attribute_error
     start, exits, inside = len(frame.sync_points), len(frame.exits), frame.memory.control
     through = run_body(frame, node.body)
@@ -216,7 +216,13 @@ def _has_forward(cls: cst.ClassDef) -> bool:
     return any(isinstance(each, cst.FunctionDef) and each.name.value == "forward" for each in cls.body.body)
 
 
-def _catches_attribute_error(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether the code goes on without a missing attribute, or names that error itself."""
+def _catches_attribute_error(
+    frame: Frame, tried: cst.CSTNode, handler: cst.ExceptHandler | cst.ExceptStarHandler
+) -> bool:
+    """Whether the code goes on without a missing attribute, or names that error itself.
+
+    A loop that shows any error of a turn and goes on with the next one does not expect that it comes in every turn.
+    """
     names = () if handler.type is None else identifiers(handler.type)
-    return "AttributeError" in names or (catches(handler, _ANYTHING) and not raises_again(handler))
+    is_any = catches(handler, _ANYTHING) and not raises_again(handler)
+    return "AttributeError" in names or (is_any and not skips_turn(frame.root, tried, handler))

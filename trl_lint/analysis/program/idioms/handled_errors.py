@@ -15,7 +15,16 @@ from collections.abc import Collection
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import raises_again
-from trl_lint.analysis.program.syntax import below, identifiers, inwards, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    callee_of,
+    identifiers,
+    inwards,
+    last_name,
+    names_in,
+    of_class,
+)
 from trl_lint.knowledge.python import NO_MEMORY
 
 # What a call raises when another process has done the same to a file before, and what is raised for nothing else.
@@ -49,6 +58,39 @@ def is_caught(root: cst.CSTNode, node: cst.CSTNode, names: Collection[str]) -> b
         for outer, inner in inwards(root, node)
         if isinstance(outer, (cst.Try, cst.TryStar))
     )
+
+
+def skips_turn(root: cst.CSTNode, tried: cst.CSTNode, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether an `except` clause for any error shows it and goes on with the next turn of the loop around its `try`.
+
+    It is meant for a turn that fails, such as an unreadable batch: with an error in every turn the loop does nothing.
+    """
+    if handler.type is None or last_name(handler.type) not in _ANYTHING:
+        return False
+    if not all(isinstance(each, cst.SimpleStatementLine) for each in handler.body.body):
+        return False
+    loop = _turn_of(root, tried)
+    if loop is None:
+        return False
+    lines = [line for each in handler.body.body if isinstance(each, cst.SimpleStatementLine) for line in each.body]
+    shown = [each for each in lines if isinstance(each, cst.Expr)]
+    others = [each for each in lines if not isinstance(each, (cst.Expr, cst.Import, cst.ImportFrom, cst.Pass))]
+    goes_on = all(isinstance(each, cst.Continue) for each in others) and (others or loop.body[-1] is tried)
+    return bool(goes_on and shown) and all(last_name(callee_of(each.value)) in _SHOW for each in shown)
+
+
+def _turn_of(root: cst.CSTNode, tried: cst.CSTNode) -> cst.IndentedBlock | None:
+    """The body of a loop, if a `try` is a statement of it and not of a block in it."""
+    match ancestors(root, tried)[-2:]:
+        case (cst.For() | cst.While(), cst.IndentedBlock() as body):
+            return body
+    return None
+
+
+_ANYTHING = frozenset({"BaseException", "Exception"})
+_SHOW = frozenset({
+    "critical", "debug", "error", "exception", "info", "print", "print_exc", "print_exception", "warn", "warning",
+})  # fmt: skip
 
 
 def expects_second_try(root: cst.CSTNode, node: cst.CSTNode) -> bool:
