@@ -318,6 +318,38 @@ def test_what_all_ranks_have_or_may_have(body):
     assert SNIPPETS.findings(program(body)) == []
 
 
+RESUMED = """\
+best = 1.0 if rank == 0 else None
+if args.auto_resume:
+    found = max(os.listdir(args.folder), key=os.path.getmtime)
+    if found:
+        args.model.resume = found
+if args.model.resume:
+    best.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_told"),
+    [
+        ("", "", True),
+        ("if args.model.resume:", "if args.show and args.model.resume:", True),
+        ("if args.model.resume:", "if rank == 0 and args.model.resume:", False),
+        ("if args.model.resume:", "if asked() and args.model.resume:", False),
+        ("if args.model.resume:", "if not args.model.resume:", False),
+        ("if found:", "if rank == 0:", False),
+        ("if args.auto_resume:", "if asked():", False),
+        ("    if found:", "    for found in asked():", False),
+        ("os.listdir(args.folder)", "os.listdir(f'{args.folder}/{rank}')", False),
+        ("= found", "= asked()", False),
+        ("best =", "args.model.resume = rank == 0\nbest =", False),
+    ],
+)
+def test_a_setting_that_is_replaced_by_what_all_ranks_find(old, new, is_told):
+    assert old in RESUMED
+    assert bool(SNIPPETS.findings(program(RESUMED.replace(old, new)))) is is_told
+
+
 def test_a_name_of_the_module_is_read_by_a_function_that_all_run():
     text = (
         "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    log = open('x')\n\n\n"

@@ -23,7 +23,7 @@ from trl_lint.analysis.program.idioms.handled_errors import catches, is_caught
 from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, ifs_around, is_kept, parts_of
 from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.processes import wide_conditions
+from trl_lint.analysis.transfer.processes import replaced_settings, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.control import Control
@@ -56,7 +56,7 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bo
         return True
     if wide_conditions.is_no_guard(condition) or wide_conditions.depends_on_progress(frame, condition):
         return True
-    if wide_conditions.is_tried(condition):
+    if wide_conditions.is_tried(condition) or replaced_settings.asks_settings(frame, condition):
         return True
     return wide_conditions.is_of_rank_local_data(condition) or _is_of_shared_file(frame, condition)
 
