@@ -703,6 +703,42 @@ def test_a_helper_uses_the_group_that_the_program_has_started(start: str, speaks
     assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
 
 
+STARTS_OTHERS = """\
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from helper import total
+
+def work(rank, backend):
+    dist.init_process_group({}, rank=rank, world_size=2)
+    print(total(1.0))
+
+def other(rank):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+
+if __name__ == "__main__":
+    mp.spawn({}, args=("nccl",), nprocs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "function", "speaks"),
+    [
+        ('"nccl"', "work", True),
+        ("backend", "work", True),
+        ('"gloo"', "work", False),
+        ("unknown()", "work", False),
+        ('"nccl"', "unknown()", False),
+    ],
+)
+def test_a_helper_uses_the_group_that_each_process_of_a_program_starts(
+    backend: str, function: str, speaks: bool, tmp_path: Path
+):
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "train.py").write_text(STARTS_OTHERS.format(backend, function))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
+
+
 SUMS = """\
 import torch
 import torch.distributed as dist

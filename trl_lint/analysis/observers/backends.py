@@ -85,10 +85,14 @@ class BackendChoice(Observer["Frame"]):
             _note(frame, base, args)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """A collective in a helper uses the process group that the program has started, or the Trainer that runs it."""
+        """A collective in a helper uses the process group that the program has started, or the Trainer that runs it.
+
+        Each of the processes that a program starts may start it: `mp.spawn(train)`.
+        """
         if not any(isinstance(each, _USE_GROUP) for each in events):
             return events
-        runs = [trace.notes.of(Backends) for trace in called_traces(program)]
+        started = (program, *program.started)
+        runs = [trace.notes.of(Backends) for each in started for trace in called_traces(each)]
         if any(each.takes_cpu for each in runs):
             return events
         if not (any(each.moves_gpu for each in runs) or _is_run_by_library(program.module)):
