@@ -304,6 +304,12 @@ class ShardingAccelerator(LibraryInstance):
     __slots__ = ()
 
 
+class SamplerForOne(LibraryInstance):
+    """A DistributedSampler that is told of one process: whoever makes it is given all rows."""
+
+    __slots__ = ()
+
+
 class PureObject(InstanceValue):
     """A callable object that only computes: a data collator, a tokenizer, a label smoother."""
 

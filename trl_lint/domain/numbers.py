@@ -31,6 +31,15 @@ def with_source(source: Value, result: Value) -> Value:
     return result.with_parts(source) if isinstance(result, NumberListValue) else result
 
 
+def is_one(value: Value | None) -> bool:
+    """Whether a value is the number 1, and not the flag that equals it.
+
+    >>> is_one(NumberValue(const=1)), is_one(NumberValue(const=True)), is_one(None)
+    (True, False, False)
+    """
+    return value is not None and type(value.const) is int and value.const == 1
+
+
 def largest(values: Sequence[Value]) -> object:
     """The constant of the largest of some numbers, if it is the number of processes: `max(1, world_size)`.
 

@@ -42,6 +42,7 @@ from trl_lint.analysis.state.event_trace import EventTrace, called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.kinds import is_none
+from trl_lint.domain.numbers import is_one
 from trl_lint.domain.provenance import Step
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING
@@ -96,8 +97,8 @@ class ProgramStarts(Observer["Frame"]):
         """Code that a program reaches in other files runs as the program does."""
         runs = called_traces(program)
         facts = [each.notes.of(StartFacts) for each in runs]
-        is_one = any(each.one_process for each in facts) or any(map(_is_one_by_option, runs))
-        if is_one or (program.started and all(map(_is_of_group_of_one, program.started))):
+        is_single = any(each.one_process for each in facts) or any(map(_is_one_by_option, runs))
+        if is_single or (program.started and all(map(_is_of_group_of_one, program.started))):
             return [each for each in events if type(each) not in _OF_SEVERAL]
         if not any(each.starts for each in facts):
             return events
@@ -186,9 +187,7 @@ def _is_group_of_one(frame: Frame, args: Arguments) -> bool:
 
     A program may try it several times, on one port after the other.
     """
-    size = args.keywords.get("world_size")
-    is_one = size is not None and type(size.const) is int and size.const == 1
-    if not is_one or not all(map(_is_attempt, frame.memory.control.conditions)):
+    if not is_one(args.keywords.get("world_size")) or not all(map(_is_attempt, frame.memory.control.conditions)):
         return False
     return not _is_of_this_run(frame, args.expression("world_size"))
 

@@ -46,6 +46,7 @@ from trl_lint.domain.kinds import (
     ModelRole,
     ModelValue,
     PreparedObject,
+    SamplerForOne,
     ShardingAccelerator,
     TupleValue,
     class_name_of,
@@ -394,16 +395,14 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         for refine in frame.domains.created:
             loader = refine(frame, (row.name,), args, node, loader)
         return loader
-    if row.name == DISTRIBUTED_SAMPLER and not own_shares.are_for_all(args):
-        return created.replace(rank=ranks.UNKNOWN)
-    return created
+    return own_shares.told_of_ranks(args, created) if row.name == DISTRIBUTED_SAMPLER else created
 
 
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     key = "sampler" if "sampler" in args.keywords else "batch_sampler"
     sampler = args.expression(key)
-    is_of_all = not _is_for_one_kind(frame, sampler) and not deals_to_one(frame.root, sampler)
+    is_of_all = not _is_for_one_kind(frame, sampler) and not deals_to_one(frame.root, sampler, frame.value_of)
     is_sharded = is_of_all and shards(frame, args.keywords.get(key))
     taken = None if is_sharded else own_shares.batch_of(frame, args)
     is_sharded = is_sharded or taken is not None
@@ -421,7 +420,8 @@ def shards(frame: Frame, sampler: Value | None) -> bool:
         cls = sampler.cls
         is_sharing = any(map(is_sharing_sampler, cls.library_bases()))
         return is_sharing or deals_itself(frame, cls) or goes_through_own(frame, cls) or draws_its_own(frame, cls)
-    return library_name_of(sampler) == DISTRIBUTED_SAMPLER or own_shares.is_picked_by_rank(frame, sampler)
+    is_torchs = library_name_of(sampler) == DISTRIBUTED_SAMPLER and not isinstance(sampler, SamplerForOne)
+    return is_torchs or own_shares.is_picked_by_rank(frame, sampler)
 
 
 def _is_for_one_kind(frame: Frame, sampler: cst.BaseExpression | None) -> bool:

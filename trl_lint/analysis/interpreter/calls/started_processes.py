@@ -24,6 +24,7 @@ from trl_lint.analysis.state.given_functions import GivenFunction
 from trl_lint.analysis.transfer.processes.world_sizes import as_world_size
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, PartialCall
+from trl_lint.domain.numbers import is_one
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
@@ -43,7 +44,7 @@ def launch(frame: Frame, launcher: ProcessLauncher, args: Arguments, node: cst.C
     """Have a function run in one process per rank. receiver: what the launcher is a method of, if anything."""
     position, _ = launcher.function
     given = args.positional[position + 1 :] if launcher.arguments is None else _items(args.get(*launcher.arguments))
-    is_one = launcher.processes is not None and _is_one(args.get(*launcher.processes))
+    starts_one = launcher.processes is not None and is_one(args.get(*launcher.processes))
     first: Value | None = None
     match launcher.gets:
         case Gets.RANK:
@@ -53,12 +54,7 @@ def launch(frame: Frame, launcher: ProcessLauncher, args: Arguments, node: cst.C
         case Gets.FIRST:
             first = args.positional[0] if args.positional else UNKNOWN
     values = (*(() if first is None else (first,)), *map(_read_before, given))
-    _enter(frame, args.get(*launcher.function), values, several=not is_one)
-
-
-def _is_one(count: Value | None) -> bool:
-    """Whether a launcher is told to start one process, which is the first one of its node."""
-    return count is not None and type(count.const) is int and count.const == 1
+    _enter(frame, args.get(*launcher.function), values, several=not starts_one)
 
 
 def _launched(launcher: ProcessLauncher, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -11,6 +11,7 @@ from trl_lint.analysis.program.syntax import identifiers, last_name, of_class, p
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, GivenNumber
+from trl_lint.domain.numbers import is_one
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import (
     MAY_ASK_FOR_RANK,
@@ -52,7 +53,7 @@ def _is_no_rank(frame: Frame, expression: cst.BaseExpression, value: Value) -> b
 def _is_field_of_world(expression: cst.BaseExpression, value: Value) -> bool:
     """Whether `args.world_size` is the number of processes: an unknown number, or 1 until the launcher's is known."""
     is_open = value.const is MISSING and value.kind in (Kind.NUMBER, Kind.UNKNOWN)
-    if value.rank.differs or not (is_open or (type(value.const) is int and value.const == 1)):
+    if value.rank.differs or not (is_open or is_one(value)):
         return False
     match expression:
         case cst.Attribute(attr=cst.Name(name)):

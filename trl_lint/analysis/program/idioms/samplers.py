@@ -35,6 +35,7 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import assigned_parts, assignments, of_class, resolved, self_attribute
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import LoaderValue, is_none
+from trl_lint.domain.numbers import is_one
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.schema import LOADED_BATCH, LOADER
@@ -65,13 +66,15 @@ def _is_open(value: Value) -> bool:
     return value.is_unknown
 
 
-def deals_to_one(root: cst.CSTNode, sampler: cst.BaseExpression | None) -> bool:
+def deals_to_one(
+    root: cst.CSTNode, sampler: cst.BaseExpression | None, value_of: Callable[[cst.BaseExpression], Value]
+) -> bool:
     """Whether a sampler is told of one process only: `DistributedSampler(rows, num_replicas=1, rank=0)`."""
     call = None if sampler is None else resolved(root, sampler)
     if not isinstance(call, cst.Call):
         return False
     given = (each.value for each in call.args if each.keyword and each.keyword.value == RANKS_OF_SAMPLER[1])
-    return any(isinstance(each, cst.Integer) and each.value == "1" for each in given)
+    return any(is_one(value_of(each)) for each in given)
 
 
 # The value that an expression has in a method; None if it is not known.

@@ -32,14 +32,15 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import IterableValue, LoaderValue, is_none
+from trl_lint.domain.kinds import IterableValue, LoaderValue, SamplerForOne, is_none
+from trl_lint.domain.numbers import is_one
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.schema import LOADED_BATCH
 from trl_lint.knowledge.sharing_loaders import shares_itself
-from trl_lint.knowledge.torch_distributed import RANKS_OF_SAMPLER, ROWS_OF_LOADER
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER, ROWS_OF_LOADER
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -217,6 +218,14 @@ def are_for_all(args: Arguments, place: int = RANKS_OF_SAMPLER[0]) -> bool:
     """Whether a sampler with these arguments deals to all ranks. place: that of the parameter for their number."""
     size = args.get(place, RANKS_OF_SAMPLER[1])
     return args.star is None and args.double is None and (size is None or is_none(size) or size.const is WORLD_SIZE)
+
+
+def told_of_ranks(args: Arguments, sampler: Value) -> Value:
+    """A DistributedSampler that is told this: of how many ranks, or of one process, to which it gives all rows."""
+    size = args.get(*RANKS_OF_SAMPLER)
+    if size is not None and is_one(size):
+        return SamplerForOne(DISTRIBUTED_SAMPLER).with_facts_of(sampler.replace(rank=ranks.UNKNOWN))
+    return sampler if are_for_all(args) else sampler.replace(rank=ranks.UNKNOWN)
 
 
 def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:

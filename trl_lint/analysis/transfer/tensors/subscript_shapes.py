@@ -35,6 +35,7 @@ from trl_lint.analysis.transfer.tensors.tensor_sizes import (
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, SizesValue, role_of, shape_of
+from trl_lint.domain.numbers import is_one
 from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape
 from trl_lint.domain.values import Kind, Value
 
@@ -314,7 +315,7 @@ def _is_shift(lower: Value | None, upper: Value | None) -> bool:
     """`[:-1]` or `[1:]`."""
     if lower is None:
         return upper is not None and type(upper.const) is int and upper.const == -1
-    return upper is None and type(lower.const) is int and lower.const == 1
+    return upper is None and is_one(lower)
 
 
 def _factors_of_length(root: cst.CSTNode, index: cst.Slice) -> Sequence[cst.BaseExpression]:

@@ -28,7 +28,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import NumberValue, TensorValue
-from trl_lint.domain.numbers import with_source
+from trl_lint.domain.numbers import is_one, with_source
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
@@ -102,11 +102,9 @@ def _common_dtype(values: Sequence[Value]) -> str:
 def _filled(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A tensor filled with one value: even if its length is rank-local, the number is the same everywhere."""
     dtype = "" if "dtype" in keywords else row.dtype.of("")
-    is_one = row.shape is ShapeTransfer.SIZES and all(
-        type(size.const) is int and size.const == 1 for size in spread(args)
-    )
+    has_one = row.shape is ShapeTransfer.SIZES and all(map(is_one, spread(args)))
     rank = ranks.ZERO if row.rank is RankTransfer.ZEROS else ranks.SAME
-    return TensorValue(rank, dtype=dtype, scalar=is_one)
+    return TensorValue(rank, dtype=dtype, scalar=has_one)
 
 
 def _full(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
