@@ -16,7 +16,17 @@ from trl_lint.analysis.interprocedural.summaries import Summary
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 
 # What callers have noted in the trace of a run.
-_NOTED = ("launched", "of_all_ranks", "shown_at", "entered_by_each", "start", "trains", "builds", "steps")
+_NOTED = (
+    "launched",
+    "of_all_ranks",
+    "of_some_ranks",
+    "shown_at",
+    "entered_by_each",
+    "start",
+    "trains",
+    "builds",
+    "steps",
+)
 
 
 def to_repeat(cls: ClassInfo) -> list[tuple[FunctionInfo, Any, Summary]]:

@@ -123,13 +123,23 @@ _Apart: TypeAlias = dict[int, frozenset[int]]
 
 def _launched(roots: Iterable[EventTrace]) -> tuple[dict[int, Step | None], _Apart]:
     """See `launched`; and what never runs in a process that gets to a place that shows that there are several."""
-    starts = [trace for trace in _all_of(roots) if trace.launched or trace.of_all_ranks]
+    starts = _starts(_all_of(roots))
     found: dict[int, Step | None] = {}
     excluded = ((id(trace), never_run_beside(trace)) for trace in starts)
     apart = {name: nodes for name, nodes in excluded if nodes}
     for in_kernel in (False, True):
         _follow([trace for trace in starts if trace.in_kernel is in_kernel], found, apart, in_kernel)
     return found, apart
+
+
+def _starts(every: Sequence[EventTrace]) -> list[EventTrace]:
+    """The runs that show themselves that each process gets there.
+
+    That ranks synchronise in a function shows nothing if a caller lets only some of them in, as the others answer
+    elsewhere: `if rank == 0: lead()` with `else: follow()`. Another caller may be for one process.
+    """
+    divided = {id(trace.function) for trace in every if trace.of_some_ranks and trace.function is not None}
+    return [each for each in every if each.launched or (each.of_all_ranks and id(each.function) not in divided)]
 
 
 def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: _Apart, in_kernel: bool) -> None:

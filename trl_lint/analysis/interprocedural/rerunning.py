@@ -37,7 +37,7 @@ from trl_lint.domain.sync_points import SyncPoint
 # The attributes of a summary that others use, apart from what the run does to objects.
 _COMPARED = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
 # The same for its trace.
-_COMPARED_IN_TRACE = ("of_all_ranks", "launched", "shows", "backward", "notes")
+_COMPARED_IN_TRACE = ("of_all_ranks", "of_some_ranks", "launched", "shows", "backward", "notes")
 # The attributes of a trace that the walk itself sets: those that enter the function set the rest.
 _WALKED = ("events", "calls", "shown_at", "stepping")
 _Key: TypeAlias = tuple[Hashable, ...]

@@ -3,7 +3,7 @@
 What is known of runs:
 
     accelerator = Accelerator()           each process runs the function, and what it calls
-    dist.barrier()                        all ranks run it, as they meet in it
+    dist.barrier()                        all ranks run it, as they meet in it, but see `reachability.py`
     comm.synchronize()                    the same, if that does nothing but wait for all ranks
     if rank == 0:                         the same, as only code for several processes asks
         save()
@@ -70,7 +70,8 @@ class LaunchedFunctions(Observer["Frame"]):
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """Each rank runs a collective of all ranks, or the others would wait for ever."""
         if all(is_none(args.get(*group)) for group in row.groups):
-            _note_all_ranks(frame, node, Step(frame.module, node, "all processes meet here"))
+            is_entered = _note_all_ranks(frame, node, Step(frame.module, node, "all processes meet here"))
+            frame.trace.of_some_ranks |= not is_entered
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         """Code that tests the rank is run by several processes."""
@@ -88,13 +89,18 @@ class LaunchedFunctions(Observer["Frame"]):
         is_of_class = function.cls is not None and function.cls is frame.cls
         if is_for_all and (is_of_class or _only_waits(frame, run, node)):
             _note_all_ranks(frame, node, run.trace.start)
+        frame.trace.of_some_ranks |= is_of_class and run.trace.of_some_ranks
         if not run.trace.launched or _is_shown(frame) or is_test(frame.function):
             return
         if _is_step_of(frame) or _is_set_up(frame, function, run, node) or _is_maker(function, run.trace):
             frame.trace.launch(run.trace.start, node)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
-        """A command may start several processes that run a program, which is asked once all runs are known."""
+        """A command may start several processes that run a program, which is asked once all runs are known.
+
+        Whether only some ranks synchronise is known here: a condition of its own lets in those that it tests for.
+        """
+        frame.trace.of_some_ranks &= any(map(_divides_ranks, before.conditions))
         commands = [each for each in frame.module.functions if each.is_command]
         if frame.function is None or commands == [frame.function]:
             frame.trace.program = frame.root
@@ -123,17 +129,19 @@ def _is_shown(frame: Frame) -> bool:
     return frame.trace.launched and not never_run_beside(frame.trace)
 
 
-def _note_all_ranks(frame: Frame, node: cst.CSTNode, shown: Step | None, test: Step | None = None) -> None:
+def _note_all_ranks(frame: Frame, node: cst.CSTNode, shown: Step | None, test: Step | None = None) -> bool:
     """All ranks synchronise here, or a condition tests the rank: each runs this function, unless only some get here.
 
     node: the place. shown: what shows it. test: the condition that tests the rank, which has already excluded some of
-    them.
+    them. Returns whether each runs it.
     """
     conditions = (each for each in frame.memory.control.conditions if test is None or each.provenance is not test)
-    if not any(map(_divides_ranks, conditions)):
-        frame.trace.of_all_ranks = True
-        frame.trace.shown_at[id(node)] = node
-        frame.trace.start = frame.trace.start or shown
+    if any(map(_divides_ranks, conditions)):
+        return False
+    frame.trace.of_all_ranks = True
+    frame.trace.shown_at[id(node)] = node
+    frame.trace.start = frame.trace.start or shown
+    return True
 
 
 def _tests_rank(frame: Frame, branch: Branch) -> bool:

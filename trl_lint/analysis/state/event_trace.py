@@ -44,6 +44,7 @@ class EventTrace:
     start: Step | None = None  # the place that shows this, or `of_all_ranks`, if it is known
     program: CSTNode | None = None  # the body of a file, or the only function of it that a command line calls
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
+    of_some_ranks: bool = False  # whether ranks synchronise in it where its caller lets only some in: others answer
     shown_at: dict[int, CSTNode] = field(default_factory=dict)  # where it shows this itself, by id
     entered_by_each: bool = False  # whether it is known before it begins
     shows: bool = False  # whether it passes anything to a sink, itself or in what it calls
@@ -51,6 +52,7 @@ class EventTrace:
     trains: bool = False  # whether it is a hook that a library runs for its training step
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     name: str = ""  # that of the function
+    function: FunctionInfo | None = None  # None for the body of a file
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library passes it the batches of a prepared loader, to train on
     places: dict[Edge, Step] = field(default_factory=dict)  # where it calls functions of another file
@@ -95,6 +97,7 @@ def trace_of(module: Module, function: FunctionInfo | None) -> EventTrace:
     """The empty trace of a function, or of the body of a module."""
     return EventTrace(
         name="" if function is None else function.name,
+        function=function,
         in_kernel=notebooks.is_run_by_kernel(module, function),
         module=module,
         in_driver=_is_in_driver(module, function),
