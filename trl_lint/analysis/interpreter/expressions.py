@@ -11,6 +11,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import displays
 from trl_lint.analysis.interpreter.calls import calls
 from trl_lint.analysis.interpreter.conditions import (
+    chosen_texts,
     defaults,
     engine_plugins,
     flags_of_tests,
@@ -382,8 +383,8 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         note_held((one, frame.memory.heap), (other, frame.memory.heap), before)
     joined = defaults.of_choice(node, one, other) or wrapping_tests.either_model(frame, node.test, one, other)
     joined = joined or reduced_branches.of_choice(frame, node.test, test, one, other)
-    uniform_if_plain = containers.uniform_if_plain
-    joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
+    plain = containers.uniform_if_plain(frame, one, other), containers.uniform_if_plain(frame, other, one)
+    joined = joined or chosen_texts.note(frame, results, test.rank, join(*plain, test.rank))
     joined = flags_of_tests.chosen(frame, node.test, (one, other), joined)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)
 

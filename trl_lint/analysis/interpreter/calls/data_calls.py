@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import container_methods
+from trl_lint.analysis.interpreter.conditions import chosen_texts
 from trl_lint.analysis.interpreter.objects import assignment, kept_tensors, model_outputs
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state.arguments import Arguments
@@ -21,6 +22,8 @@ from trl_lint.knowledge.torch_ops import Operation, RankTransfer
 
 def call(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a tensor, or of data of unknown class."""
+    if (chosen := chosen_texts.begins(frame, receiver, name, args.positional)) is not None:
+        return chosen
     row = torch_ops.of_method(name)
     if row.rank is RankTransfer.NOTHING:
         return NONE

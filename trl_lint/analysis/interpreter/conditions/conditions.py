@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import (
+    chosen_texts,
     emptiness_tests,
     launcher_texts,
     memberships,
@@ -187,6 +188,8 @@ def _both_hold(a: Value, b: Value) -> Value:
 def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     if WORLD_KIND in (left.const, right.const):
         return _kind_of_run(left, operator, right)
+    if (chosen := chosen_texts.compared(frame, left, operator, right)) is not None:
+        return chosen
     kind_of_test = type(operator)
     if (known := launcher_texts.compared_with_number(frame, left, kind_of_test, right)) is not None:
         return known

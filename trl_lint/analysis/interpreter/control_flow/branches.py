@@ -9,6 +9,7 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import (
+    chosen_texts,
     defaults,
     engine_plugins,
     flags_of_tests,
@@ -72,7 +73,7 @@ class BranchEnd:
         narrowed, of_self: The names that its condition narrows, and the attributes.
         data_sets: The data sets at its start, if the condition is on the rank.
         only_raises: Whether it ends the job without a synchronisation point before.
-        names: The names at its end, if the condition differs between ranks; `memory` is that after both branches later.
+        names: The names at its end; `memory` is that after both branches later.
         attributes: The attributes at its end, if the condition is on the rank.
     """
 
@@ -187,9 +188,8 @@ def _run_branch(
     if division.rank.is_by_rank:
         restore_after_branch(before.names, frame.memory.names)
     memory, only_raises = frame.memory, not through and start == end
-    names = memory.names.copy() if division.rank.differs else {}
     attributes = memory.attributes.copy() if division.rank.is_by_rank else {}
-    return BranchEnd(through, memory, *end, narrowed, of_self, sets, only_raises, names, attributes)
+    return BranchEnd(through, memory, *end, narrowed, of_self, sets, only_raises, memory.names.copy(), attributes)
 
 
 def _none_on_some_ranks(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
@@ -247,6 +247,7 @@ def _note_differing(
     _note_set(frame, set_on_some, division)
     shared_unless_none.note(frame, absent, (taken.names, skipped.names))
     if taken.through and skipped.through:
+        chosen_texts.note_after(frame, (taken.names, skipped.names), division.rank)
         chosen_numbers.note_after(frame, before, (taken.names, skipped.names), division)
         numbers_by_rank.note_changed(frame, before, taken.memory, skipped.memory, division, set_on_some)
         of_objects = (taken.attributes, skipped.attributes)
