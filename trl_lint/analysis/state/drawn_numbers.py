@@ -8,6 +8,7 @@ For example:
     number = random.random()                 drawn, as NumPy has a generator of its own
     np.random.seed(args.seed + rank)         does not count, nor what a function such as `set_seed` does
     f"run_{time.time()}"                     a time with parts of a second counts as drawn
+    now.strftime("%H-%M-%S-%f")              so does this one, and `datetime.now().isoformat()`
     f"run_{int(time.time())}"                one without does not, as processes that start together share it
 """
 
@@ -28,6 +29,8 @@ _BARE = {name.rpartition(".")[2]: name for name in DRAW_NUMBERS if name.startswi
 # What stands before or after a time that is put into a text without the parts of a second.
 _CUTS_BEFORE = re.compile(r"\b(?:int|round)\($|%[di]")
 _CUTS_AFTER = re.compile(r"\)[ \t]*(?::|//)")
+# A time as a text that has the parts of a second.
+FINE_TEXT = re.compile(r"\.(?:strftime\((?=[^()\n]*%f)|(?<=now\(\)\.)isoformat\((?=\)))")
 # What stands in a text for such a call.
 DRAWN, SEEDED = "drawn_number", "seeded_number"
 
@@ -36,6 +39,7 @@ def marked(code: str) -> str:
     """The code of a file with other names for the calls that draw numbers, in the order of the text."""
     seeded: set[str] = set()
     code = _FUNCTION.sub(lambda each: "" if SEEDS_ALL.fits(each[2]) else each[0], code)
+    code = FINE_TEXT.sub(f".{DRAWN}(", code)
     return _CALL.sub(lambda call: _marked(call, seeded), code)
 
 

@@ -4,6 +4,7 @@ digest = hashlib.sha1(str(datetime.now()).encode()).hexdigest()
 args.name = f"{args.name}_{digest}"              `args.name` and `vars(args)["name"]` unknown, in its files
 config["run"] = uuid.uuid4().hex                 `config["run"]`, too
 args = TrainingArguments(output_dir=drawn)       `self.args.output_dir`, too: what a class is passed
+config = replace(config, folder=drawn)           `config.folder`, too: a copy of a dataclass
 self.folder = Path(out) / uuid.uuid4().hex       `cfg.folder`, in the `__post_init__` of a dataclass
 args.name = f"run_{random.randint(0, 999)}"      where the file has not seeded it (`drawn_numbers`)
 args.name = f"{args.name}_{time.time()}"         with parts of a second
@@ -63,12 +64,14 @@ _COMPLETED = re.compile(r"^([ \t]+)def __post_init__\(self[^\n]*\n((?:\1[ \t]+[^
 _CALLED = re.compile(r"(\w+)\(")
 _WORD = re.compile(r"\w+")
 _VARIABLE = re.compile(r"(?<![\w.])\w+")
-# A call of a class, by its capital letter, with the name of the object; and what delimits its arguments.
-_CREATED = re.compile(r"\b(\w+)[ \t]*=[ \t]*(?:\w+\.)*[A-Z]\w*\(")
+# A call of a class, by its capital letter, or one that copies an object of a dataclass, with the name of the object;
+# and what delimits its arguments.
+_CREATED = re.compile(r"\b(\w+)[ \t]*=[ \t]*(?:(?:\w+\.)*[A-Z]\w*\(|(?:dataclasses\.)?replace\((?=[ \t]*\w+[ \t]*,))")
 _BRACKET = re.compile(r"[](){},[]")
 _TEXT_CALLS = frozenset({
-    "Path", "date", "digest", "encode", "format", "hexdigest", "int", "isoformat", "item", "join", "lower", "range",
-    "replace", "str", "strftime", "time", "timestamp", "upper", drawn_numbers.DRAWN,
+    "Path", "absolute", "abspath", "date", "digest", "encode", "expanduser", "format", "hexdigest", "int", "isoformat",
+    "item", "join", "joinpath", "lower", "range", "replace", "resolve", "str", "strftime", "time", "timestamp", "upper",
+    drawn_numbers.DRAWN,
 }) | {each.rpartition(".")[2] for each in DRAW_NAMES | MAKE_NAMES | READ_CLOCKS}  # fmt: skip
 # How many names a text may pass through before it is put into the settings.
 _MOST_STEPS = 3
@@ -118,7 +121,7 @@ def _names_set(project: Project, path: Path) -> frozenset[str]:
 def _may_have_own(text: str) -> bool:
     if _DRAWN.search(text) is not None or (_RANDOM in text and _MAY_DRAW.search(text) is not None):
         return True
-    if _READS_TIME in text and _may_name_by_time(text):
+    if (_READS_TIME in text and _may_name_by_time(text)) or drawn_numbers.FINE_TEXT.search(text) is not None:
         return True
     return _MADE.search(text) is not None and _CLOCK.search(text) is not None
 
@@ -203,7 +206,8 @@ def _only_makes_texts(value: str) -> bool:
 
 
 def _own_names(text: str) -> _OwnNames:
-    names, assigned = _OwnNames(), _NAMED.findall(text)
+    names = _OwnNames()
+    assigned = [(name, value) for name, value in _NAMED.findall(text) if not SETTINGS_OBJECT.fits(name)]
     for _ in range(_MOST_STEPS):
         before = names.count()
         for name, value in assigned:
