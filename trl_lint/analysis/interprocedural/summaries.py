@@ -20,6 +20,7 @@ from trl_lint.analysis.interprocedural import (
     early_returns,
     passed_fields,
     returned_arguments,
+    sampled_returns,
     shared_calls,
     stored_containers,
     wrapped_returns,
@@ -229,7 +230,7 @@ class Runs(Definitions):
             memory = state if memory is None else memory.merge(state)
         result = early_returns.with_early_returns(frame, result, divided)
         result = early_returns.with_none_on_some(frame, result, divided)
-        result = wrapped_returns.with_wrapped_way(frame, result)
+        result = sampled_returns.with_sampled_way(frame, wrapped_returns.with_wrapped_way(frame, result))
         result = absences.of_returned(frame, entry, result)
         result = decorators.result_for_callers(frame, function, result, before, decorated)
         if memory is not None:

@@ -23,13 +23,18 @@ def with_wrapped_way(frame: Frame, result: Value) -> Value:
     values = [value for value, _ in frame.returned]
     if len(values) != 2 or not any(each.wrapping in WRAPPED_ON_SOME_WAY for each in values):
         return result
-    returns = [each for each in frame.exits if isinstance(each, cst.Return)]
-    fork = _deciding(frame.root, *returns) if len(returns) == len(values) else None
+    fork = deciding(frame)
     if fork is None:
         return result
     branch, is_first = fork
     yes, no = values if is_first else values[::-1]
     return either_model(frame, branch.test, yes, no) or result
+
+
+def deciding(frame: Frame) -> tuple[cst.If, bool] | None:
+    """The `if` that alone decides which of two ways out is taken, and whether its body has the first; or None."""
+    returns = [each for each in frame.exits if isinstance(each, cst.Return)]
+    return _deciding(frame.root, *returns) if len(returns) == len(frame.returned) == 2 else None
 
 
 def _deciding(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> tuple[cst.If, bool] | None:

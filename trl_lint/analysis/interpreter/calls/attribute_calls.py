@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes, chosen_names, given_fields, own_wrappers, settings_objects
 from trl_lint.analysis.interpreter.operations import dict_constructors
@@ -10,6 +10,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance, Proje
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
@@ -17,9 +18,6 @@ from trl_lint.domain.kinds import NONE, BasePrefix
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 
 def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -54,8 +52,9 @@ def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if isinstance(value, BasePrefix):
             return value
         if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
-            return join(value, default)
-    return value
+            value = join(value, default)
+    asked = job_flags.flag_of(node) if isinstance(node, cst.Call) else None
+    return job_flags.with_job_flags(frame, asked, value) if isinstance(asked, cst.Attribute) else value
 
 
 def is_without_wrapper(frame: Frame, model: Value) -> bool:

@@ -24,7 +24,7 @@ from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.loader_samplers import NoSampler
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.heuristics import JOB_SETTING
+from trl_lint.knowledge.heuristics import DISTRIBUTED_SETTING, JOB_SETTING
 
 
 def divided(
@@ -50,7 +50,7 @@ def _shards(value: Value) -> bool:
 
 def _is_of_job(frame: Frame, part: cst.BaseExpression) -> bool:
     """Whether a part of a condition is on how the job runs, or on a setting that does not say what a loader is for."""
-    if any(map(JOB_SETTING.fits, identifiers(part))):
+    if any(JOB_SETTING.fits(each) or DISTRIBUTED_SETTING.fits(each) for each in identifiers(part)):
         return True
     arguments = set() if frame.function is None else {each.name for each in frame.function.parameters}
     if not isinstance(part, cst.Comparison) or not arguments.isdisjoint(_compared(part)):

@@ -121,13 +121,13 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
 
 def is_true_for_several(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition is known to hold if there are several processes, as its flags are now."""
-    test = flag_of(test)
+    value, test = frame.known_value(test), flag_of(test)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _is_of_one(frame, test.expression)
     if isinstance(test, cst.BooleanOperation):
         parts = (is_true_for_several(frame, each) for each in (test.left, test.right))
         return any(parts) if isinstance(test.operator, cst.Or) else all(parts)
-    value = frame.known_value(test)
+    value = frame.known_value(test) or value
     if value is None or not isinstance(test, (cst.Attribute, cst.Name, cst.Comparison)):
         return False
     if isinstance(test, cst.Comparison):
@@ -268,12 +268,17 @@ def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
 
 
 def flag_of(test: cst.BaseExpression) -> cst.BaseExpression:
-    """The flag that a condition compares: `parallel` of `parallel == True` and `bool(parallel) is True`."""
+    """The flag that a condition asks for: `parallel` of `parallel == True` and `bool(parallel) is True`.
+
+    `args.parallel` of `getattr(args, "parallel", False)`.
+    """
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Equal() | cst.Is(), cst.Name("True"))]):
             return flag_of(left)
         case cst.Call(cst.Name("bool"), [cst.Arg(flag, keyword=None, star="")]):
             return flag_of(flag)
+        case cst.Call(cst.Name("getattr"), [cst.Arg(owner), cst.Arg(cst.SimpleString() as name), *_]):
+            return cst.Attribute(owner, cst.Name(name.raw_value))
     return test
 
 
