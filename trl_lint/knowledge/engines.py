@@ -101,8 +101,11 @@ TRAINS_ON_SEVERAL = re.compile(
     rb"\bTrainer\((?:[^()#]|\([^()]*\))*?\bdevices[ \t]*="
     rb"(?!\s*(?:[\"']?[01][\"']?\s*[,)]|\[\s*\d+\s*\]|None\b|[\"']?auto\b))"
 )
-# What starts processes in code that imports Lightning.
-STARTS_OF_LIGHTNING = re.compile(rb"\b(?:\w*Trainer|Fabric|\w*CLI)\b|\.(?:fit|launch|test|validate)\(")
+# What starts processes in the cells of a notebook that imports Lightning. There a Fabric starts several only for a
+# function: its `launch()` without one raises, unless there is one device (lightning/fabric/fabric.py `Fabric.launch`).
+STARTS_OF_LIGHTNING = re.compile(
+    rb"\b(?:\w*Trainer|\w*CLI)\b|\bclass\s+\w+\([^()]*\bFabric\b|\.(?:fit|test|validate)\(|\.launch\((?!\s*\))"
+)
 # The last line of every match of SPAWNS contains one of these; searching for them is many times faster.
 SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",
