@@ -20,6 +20,7 @@ from trl_lint.analysis.interpreter.conditions import (
     none_tests,
     own_tests,
     reduced_branches,
+    started_or_none,
     unwrapped_beside,
     version_tests,
     wrapped_beside,
@@ -385,6 +386,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     joined = joined or reduced_branches.of_choice(frame, node.test, test, one, other)
     plain = containers.uniform_if_plain(frame, one, other), containers.uniform_if_plain(frame, other, one)
     joined = joined or chosen_texts.note(frame, results, test.rank, join(*plain, test.rank))
+    joined = started_or_none.of_choice(frame, node, one, other, joined)
     joined = flags_of_tests.chosen(frame, node.test, (one, other), joined)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)
 

@@ -20,6 +20,7 @@ from trl_lint.analysis.interpreter.conditions import (
     own_tests,
     refused_runs,
     shared_unless_none,
+    started_or_none,
     switched_off,
     unwrapped_beside,
     wrapped_beside,
@@ -248,6 +249,7 @@ def _note_differing(
     shared_unless_none.note(frame, absent, (taken.names, skipped.names))
     if taken.through and skipped.through:
         chosen_texts.note_after(frame, (taken.names, skipped.names), division.rank)
+        started_or_none.note(frame, node, taken.memory, skipped.memory)
         chosen_numbers.note_after(frame, before, (taken.names, skipped.names), division)
         numbers_by_rank.note_changed(frame, before, taken.memory, skipped.memory, division, set_on_some)
         of_objects = (taken.attributes, skipped.attributes)
