@@ -28,4 +28,6 @@ REQUIRED_VARIABLES = frozenset({
 })
 # Of these, the ones that torchrun and the launchers built on it set, all three of them.
 SET_BY_TORCHRUN = frozenset({"LOCAL_RANK", "RANK", "WORLD_SIZE"})
+# And the one of these from which torch takes how many processes there are.
+NUMBER_OF_PROCESSES = "WORLD_SIZE"
 # fmt: on

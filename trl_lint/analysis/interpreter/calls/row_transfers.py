@@ -29,6 +29,7 @@ from trl_lint.analysis.transfer.data.seeded_samplers import draws_its_own
 from trl_lint.analysis.transfer.models import engine_models, trained_apart, wrapped_models
 from trl_lint.analysis.transfer.models.refused_wrappers import is_refused
 from trl_lint.analysis.transfer.models.wrapper_options import made_by_ddp
+from trl_lint.analysis.transfer.processes import own_worlds
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import CREATED, MISSING, PRESENT, WORLD_SIZE
@@ -372,6 +373,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
             if row.name != ACCELERATOR:
                 is_alone = isinstance(node, cst.Call) and row.name in ALONE and has_one_device(node)
                 return LibraryInstance(ALONE[row.name] if is_alone else row.name).replace(const=PRESENT)
+            if own_worlds.is_made_for_some(frame):
+                return UNKNOWN
             is_sharded = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
             return (ShardingAccelerator if is_sharded else LibraryInstance)(row.name).replace(const=CREATED)
         return transferred(frame, created, args, node, row.name)
