@@ -28,6 +28,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     given_parameters,
     is_callback,
     is_from_overridden_hook,
+    is_left_to_own_loop,
     is_replaced_hook,
     logged_part,
 )
@@ -280,7 +281,7 @@ class Engine(Runs):
         late: list[FunctionInfo] = []
         for name in order:
             method = cls.methods[name]
-            if name in hooks:
+            if name in hooks and not is_left_to_own_loop(cls, name):
                 yield self._enter_hook(cls, method, hooks[name])
                 yield from self._called_by_bases(cls, method)
             elif name == "__init__" and method.reached and not self.is_entry_class(cls):

@@ -16,6 +16,7 @@ For example:
         def train(self):                            an override that does not call that of the base
             for batch in self.batches: self.training_step(self.model, batch)
         def training_step(self, model, inputs): ... gets the bare model only, from `train`
+        def evaluate(self): ...                     by `train` only, if that calls it
 
     class Whole(Trainer):
         def evaluate(self, rows):                   overrides of all that passes a loader to `prediction_loop`
@@ -105,13 +106,31 @@ def _hands_own_model(cls: ClassInfo, hook: str) -> bool:
 
     Only the loop of the library wraps the model. A class that sets `self.model` may have wrapped it by itself.
     """
-    loop = cls.find(TRAIN)
-    if loop is None or not is_replaced_hook(loop) or INNER_LOOP in names_in(loop.node) or _runs_loop_of_base(loop):
+    loop = _own_loop(cls)
+    if loop is None:
         return False
-    calls = [call for call in of_class(loop.node, cst.Call) if self_attribute(call.func) == hook]
+    calls = _calls_in(loop, hook)
     models = [resolved(loop.node, call.args[0].value) if call.args else None for call in calls]
     is_set = any(MODEL in base.assigned() for base in cls.project_lineage())
     return bool(calls) and not is_set and all(each is not None and self_attribute(each) == MODEL for each in models)
+
+
+def is_left_to_own_loop(cls: ClassInfo, hook: str) -> bool:
+    """Whether it is an evaluation that the library never starts, as `train` is replaced by a loop that does."""
+    loop = _own_loop(cls) if hook == EVALUATE else None
+    return loop is not None and bool(_calls_in(loop, hook))
+
+
+def _own_loop(cls: ClassInfo) -> FunctionInfo | None:
+    """The method that replaces the training loop of the library; None if that one runs, too."""
+    loop = cls.find(TRAIN)
+    if loop is None or not is_replaced_hook(loop) or INNER_LOOP in names_in(loop.node) or _runs_loop_of_base(loop):
+        return None
+    return loop
+
+
+def _calls_in(method: FunctionInfo, name: str) -> list[cst.Call]:
+    return [call for call in of_class(method.node, cst.Call) if self_attribute(call.func) == name]
 
 
 def _runs_loop_of_base(loop: FunctionInfo) -> bool:
