@@ -19,6 +19,7 @@ FILES = {
     "zero3.json": '{"zero_optimization": {"stage": 3}}',
     "train.py": '"""python train.py"""\nimport a\nfrom d import e\nspawn(e)\nif __name__ == "__main__":\n    f()\n',
     "engine.py": 'deepspeed.initialize(net, config={"zero_optimization": {"stage": 1}})\n',
+    "named.py": 'TrainingArguments("out", deepspeed="zero3.json")\n',
     "plain.py": "x = 1\n",
     "accelerate.yaml": "distributed_type: FSDP\nnum_processes: 8\n",
     "task.yaml": "task:\n  _target_: tasks.Training\n",

@@ -132,6 +132,7 @@ def test_elsewhere_it_is_a_hint(name):
 
 
 STAGE_3 = '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": 1}\n'
+MAIN = '\nif __name__ == "__main__":\n    print("done")\n'
 OF_TRAINER = """\
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
@@ -152,6 +153,36 @@ trainer.model.save_pretrained("out")
 def test_a_launch_says_which_engine_shards(tmp_path, launch, by_default):
     files = {"train.py": OF_TRAINER, "ds.json": STAGE_3, "pyproject.toml": ""}
     written(tmp_path, files | ({"run.sh": launch + "\n"} if launch else {}))
+    found = api.check(tmp_path, Settings(select=("TRL027",)))
+    assert [each.by_default for each in found] == by_default
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"other.py": 'run(TrainingArguments("out", deepspeed="conf/ds.json"))\n'}, []),
+        ({"other.py": 'run(TrainingArguments("out", deepspeed="conf/other.json"))\n'}, [False]),
+        ({"other.py": 'from train import trainer\n\nrun(deepspeed="conf/ds.json")\n'}, [False]),
+        ({"settings.py": 'run(deepspeed="conf/ds.json")\n'}, [False]),
+        (
+            {
+                "other.py": 'run(TrainingArguments("out", deepspeed="conf/ds.json"))\n',
+                "run.sh": "accelerate launch --use_deepspeed --deepspeed_config_file conf/ds.json train.py\n",
+            },
+            [True],
+        ),
+    ],
+    ids=[
+        "named by another program",
+        "another file is named",
+        "by a program that imports it",
+        "by what no program runs",
+        "a launch names it",
+    ],
+)
+def test_settings_that_another_program_names_are_its_own(tmp_path, files, by_default):
+    files = {name: text + MAIN * (name == "other.py") for name, text in files.items()}
+    written(tmp_path, {"train.py": OF_TRAINER + MAIN, "conf/ds.json": STAGE_3, "pyproject.toml": "", **files})
     found = api.check(tmp_path, Settings(select=("TRL027",)))
     assert [each.by_default for each in found] == by_default
 

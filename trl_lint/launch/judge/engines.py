@@ -83,7 +83,7 @@ class FileEngines:
         spawns: Whether code creates processes itself, so that bare python starts several.
         spawns_ranks: Whether these are certainly the ranks of a job.
         one_process: Whether Accelerate's settings in it are for one process, None if it has none.
-        names: The DeepSpeed settings files that Accelerate's settings name.
+        names: The DeepSpeed settings files that Accelerate's settings name, or code.
         group: What code does about process groups.
         wraps: Whether code wraps a model in DistributedDataParallel, which raises where there is no group.
         built: The unqualified names of the modules whose classes settings have hydra build.
@@ -127,6 +127,8 @@ class FileEngines:
 _NOTHING = FileEngines()
 # The key by which Accelerate's settings refer to DeepSpeed's settings file.
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
+# And the keywords by which code names it: of TrainingArguments, DeepSpeed's `initialize` and Accelerate's plugin.
+_DEEPSPEED_FILE_IN_CODE = re.compile(rb"""\b(?:deepspeed|config|hf_ds_config)\s*=\s*["']([^\s"']+\.json)["']""")
 _STARTS_ANY_GROUP = re.compile(STARTS_ANY_GROUP)
 _LOCAL_ADDRESS = re.compile(LOCAL_ADDRESS)
 _COUNTS_NODES = re.compile(COUNTS_NODES)
@@ -159,7 +161,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         behind = spawn_options(running) if ranks else frozenset[str]()
         shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
         wraps = WRAPS_IN_DDP.search(data) is not None
-        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off, wraps=wraps)
+        named = _named_settings(_DEEPSPEED_FILE_IN_CODE, data) if JSON.encode() in data else frozenset[str]()
+        return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off, wraps=wraps, names=named)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
         return FileEngines(launches=launches, bare=bare)
@@ -171,9 +174,13 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)))
     launches, bare = _shown_starts(path, data) if is_start or LAUNCHES.search(data) else ((), frozenset())
     outside_launches = _in_order(_signs(IN_CONFIGURATION, data))
-    named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
+    named = _named_settings(_DEEPSPEED_FILE, data)
     found = FileEngines(outside_launches, launches, bare=bare, one_process=one_process, names=named)
     return replace(found, built=built)
+
+
+def _named_settings(how: re.Pattern[bytes], data: bytes) -> frozenset[str]:
+    return frozenset(match[1].decode("utf-8", "replace") for match in how.finditer(data))
 
 
 def _built(data: bytes) -> frozenset[str]:

@@ -285,6 +285,8 @@ def _speaking_of(
 ) -> list[FileScan]:
     """The files that say how a file is run, with what they show. programs: the file itself, or those it is part of."""
     found = [each for each in project.files if not is_document(each.name) or is_around(each.folder, asks.parent)]
+    running = programs | project.importers.programs_of(str(asks))
+    found = _without(found, (), _named_in_others(project, running) - _named_by(own))
     if is_program or own:
         found = [each for each in found if not each.shown.program or each.name in programs]
     others = launches_of(project, project.importers.programs - programs)
@@ -357,6 +359,19 @@ def _starts_only(file: FileScan, others: Collection[LaunchEngines]) -> bool:
 def _named_by(launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
     """The settings files that launches name, as the parts of their paths."""
     return {parts_of(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
+
+
+def _named_in_others(project: ProjectScan, programs: Collection[str]) -> set[tuple[str, ...]]:
+    """The settings files that only the code of other programs names, as the parts of their paths."""
+    if not programs:
+        return set()
+    own, others = set[tuple[str, ...]](), set[tuple[str, ...]]()
+    for each in project.files:
+        if each.name.endswith(".py") and each.shown.names:
+            runs = project.importers.programs_running(each.name)
+            is_own = not runs or not runs.isdisjoint(programs)
+            (own if is_own else others).update(map(parts_of, each.shown.names))
+    return others - own - {()}
 
 
 def _distance(file: FileScan, folder: PurePosixPath) -> tuple[bool, int, str]:
