@@ -177,6 +177,9 @@ def test_some_ranks_go_first_in_other_ways(inside: str):
     [
         ('os.environ["CUDA_VISIBLE_DEVICES"] = "3"', False),
         ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', True),
+        ('os.environ.update({"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "3"})', False),
+        ('os.environ.update({"CUDA_VISIBLE_DEVICES": "0,1"})', True),
+        ('os.environ.update({\n    # "CUDA_VISIBLE_DEVICES": "3",\n})', True),
         ("import gradio as gr", False),
         ("import numpy as gradio", True),
     ],

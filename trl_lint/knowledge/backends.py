@@ -80,7 +80,10 @@ STARTS_ANY_GROUP = (
 # Names in code that starts processes on several machines.
 COUNTS_NODES = rb"(?i)(?:machine|node)s?(?:\b|_|\d)"
 # A program that sees one GPU, however it is started, is one process, and so is one that serves a page.
-SEES_ONE_GPU = rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
+SEES_ONE_GPU = (
+    rb"""(?m)^os\.environ(?:\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=|"""
+    rb"""\.update\(\s*\{(?:[^{}#]|#.*\n)*?['"]CUDA_VISIBLE_DEVICES['"]:)\s*['"]\d+['"]"""
+)
 SINGLE_PROCESS = SEES_ONE_GPU + rb"|^(?:import|from) (?:gradio|streamlit)\b"
 # Torch's type of Apple's GPU: a machine has one, and no backend of torch.distributed takes its tensors.
 # Source: https://docs.pytorch.org/docs/stable/distributed.html#backends
