@@ -355,8 +355,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     saved, before = frame.memory.names, frame.memory.heap.copy() if test.rank.is_by_rank else None
     results, ends = list[Value](), list[dict[str, Value]]()
     start = middle = len(frame.sync_points)
-    control = frame.memory.control
-    tested = wrapping_tests.TestedAttributes(frame, node.test)
+    control, tested = frame.memory.control, wrapping_tests.TestedAttributes(frame, node.test)
     for branch, outcome in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not outcome:
             continue
@@ -386,7 +385,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     joined = joined or reduced_branches.of_choice(frame, node.test, test, one, other)
     plain = containers.uniform_if_plain(frame, one, other), containers.uniform_if_plain(frame, other, one)
     joined = joined or chosen_texts.note(frame, results, test.rank, join(*plain, test.rank))
-    joined = started_or_none.of_choice(frame, node, one, other, joined)
+    joined = started_or_none.of_choice(frame, node, (one, other), joined)
     joined = flags_of_tests.chosen(frame, node.test, (one, other), joined)
     return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)
 

@@ -28,10 +28,11 @@ from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.lightning import FABRICS
-from trl_lint.knowledge.process_starts import DISTINCT_STARTS, START_PROCESSES
+from trl_lint.knowledge.process_starts import DISTINCT_STARTS, NEED_GROUP, START_PROCESSES
 
 _STARTERS = frozenset({ACCELERATOR, *FABRICS})
-_OTHER_STARTS = START_PROCESSES | DISTINCT_STARTS
+# What starts processes otherwise, or needs several.
+_OTHER_STARTS = START_PROCESSES | DISTINCT_STARTS | {name.rpartition(".")[2] for name in NEED_GROUP}
 
 
 def note(frame: Frame, node: cst.If, taken: Memory, skipped: Memory) -> None:
@@ -44,9 +45,9 @@ def note(frame: Frame, node: cst.If, taken: Memory, skipped: Memory) -> None:
                 frame.memory.names[name] = joined.replace(const=WORLD_TRUE)
 
 
-def of_choice(frame: Frame, node: cst.IfExp, one: Value, other: Value, joined: Value) -> Value:
-    """The value of `Accelerator() if config.ddp else None`."""
-    for branch, values in ((node.body, (one, other)), (node.orelse, (other, one))):
+def of_choice(frame: Frame, node: cst.IfExp, results: tuple[Value, Value], joined: Value) -> Value:
+    """The value of `Accelerator() if config.ddp else None`. results: those of both branches."""
+    for branch, values in ((node.body, results), (node.orelse, (results[1], results[0]))):
         if isinstance(branch, cst.Call) and _is_started(frame, *values, joined):
             return joined.replace(const=WORLD_TRUE)
     return joined
