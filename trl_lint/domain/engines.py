@@ -28,6 +28,8 @@ class TrainingEngine(str, Enum):
 
 # With these engines a rank holds a piece of each parameter.
 SHARDS_PARAMETERS = frozenset({TrainingEngine.FSDP, TrainingEngine.DEEPSPEED_ZERO3})
+# With these engines each rank has all parameters, and runs a forward pass by itself; DDP, too, but it sends buffers.
+LEAVE_WHOLE = frozenset({TrainingEngine.DEEPSPEED})
 # With these engines all ranks write a checkpoint together: that of DeepSpeed has a part of the optimizer of each rank,
 # and waits in a barrier at every stage.
 SHARDS_CHECKPOINTS = frozenset({TrainingEngine.FSDP, TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3})

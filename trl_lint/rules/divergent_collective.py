@@ -71,6 +71,8 @@ Not in the default set, because they depend on the data, chance, the disk or the
 - what fails on some ranks only;
 - forwards without gradients, which only synchronise a model's buffers: under DDP the next forward with gradients makes
   up for it, unless another collective comes first or none follows;
+- forwards in a project whose launches all use DeepSpeed below stage 3, which only meets in `backward`, if the ranks
+  miss nothing else;
 - backward passes that a rank skips after its forward, in a loop that ends after a number of finished steps: its next
   pass makes up for it, unless the model has buffers.
 
@@ -107,6 +109,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.events import DatasetDivergence, Divergence
 from trl_lint.analysis.trainer_events import ControlFlagSet
 from trl_lint.domain.divisions import DividedBy
+from trl_lint.domain.engines import LEAVE_WHOLE
 from trl_lint.domain.provenance import Step, source_step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind
@@ -188,6 +191,8 @@ def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are; any other finding is not in the default set."""
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
+    if _sends_nothing(event):
+        return False
     if event.by_buffers and not event.module.mentions(_HAS_BUFFERS):
         return False
     if _is_called_by_the_others(event) or _is_made_by_members(event):
@@ -206,6 +211,16 @@ def _is_sure(event: Divergence) -> bool:
     if _depends_on_data_of_another_file(event):
         return False
     return event.by is not DividedBy.LOOP and not by_chance
+
+
+def _sends_nothing(event: Divergence) -> bool:
+    """Whether ranks only miss forwards, and all launches leave the parameters whole: DeepSpeed reduces in `backward`.
+
+    Source: deepspeed/runtime/engine.py `DeepSpeedEngine.forward`, which only prepares something for stage 3
+    """
+    kinds = {each.kind for each in (event.sync_point, *event.missing)}
+    in_use = event.module.engines()
+    return kinds == {"forward"} and bool(in_use.shown) and in_use.are_only(LEAVE_WHOLE)
 
 
 def _has_part_on_rank(event: Divergence, test: CSTNode) -> bool:
