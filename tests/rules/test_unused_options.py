@@ -118,6 +118,16 @@ def test_what_commands_give(runs, by_default, tmp_path):
         ('settings["save_config"] = True', True),
         ('settings = {"save_config": True}', True),
         ('subprocess.run(["train.py", "--save_config"])', True),
+        ('setattr(args, "save_config", True)', True),
+        ('setattr(args, "save_config", args.save_config)', True),
+        ('setattr(args, "save_config", False)', False),
+        ('return getattr(args, "save_config", True)', True),
+        ('return getattr(args, "save_config", None)', False),
+        ('return vars(args).get("save_config", 3)', True),
+        ('return vars(args).get("save_config", 0)', False),
+        ("def inner(epochs=3, save_config: bool = True): pass", True),
+        ("def inner(epochs=3, save_config: bool = False): pass", False),
+        ("def inner(save_config: bool, epochs: int = 3): pass", False),
     ],
 )
 def test_code_that_sets_it(line, by_default, tmp_path):
@@ -145,6 +155,14 @@ def test_as_many_as_an_option_says(before, rounds, test, by_default, tmp_path):
     assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py") is by_default
 
 
+@pytest.mark.parametrize(("test", "by_default"), [("not args.save_config", True), ("args.epochs", True)])
+def test_an_option_without_which_there_is_an_error(test, by_default, tmp_path):
+    """The command that shows no such option is not complete: who has the error adds it."""
+    raises = SAVES.replace("    if {test}:\n        {call}", "    if {test}:\n        raise ValueError\n    {call}")
+    text = raises.format(declared=DECLARED, test=test, call=CALL)
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py") is by_default
+
+
 LEAVES = SAVES.replace("    if {test}:\n        {call}", "    if {test}:\n        return\n    {call}")
 
 
@@ -164,8 +182,8 @@ def test_an_option_without_which_a_function_is_left(declared, test, by_default, 
     assert by_default_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py") is by_default
 
 
-@pytest.mark.parametrize("option", ["local_rank", "world_size", "rank"])
-def test_launchers_give_some_options(option, tmp_path):
+@pytest.mark.parametrize("option", ["local_rank", "world_size", "rank", "global_step", "current_epoch"])
+def test_launchers_and_trainers_give_some_options(option, tmp_path):
     text = SAVES.replace("save_config", option)
     text = text.format(declared="type=int, default=0", test=f"args.{option} > 0", call=CALL)
     assert all(each.by_default for each in findings_in(tmp_path, {"train.py": text, "run.sh": LAUNCH}, "train.py"))
@@ -446,6 +464,9 @@ BY_NAME = "torchrun --nproc_per_node 8 train.py experiment=small\n"
         ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME + "# --save-config\n", True),
         ("cfg.train.save_config", "train:\n  save_config: false\n", BY_NAME + "# train.save_config True\n", True),
         ("cfg.train.save_config", "train:\n  save_config: false\n", "torchrun other.py a=1\n", True),
+        # Nobody who starts several processes leaves this one off.
+        ("cfg.use_ddp", "use_ddp: false\n", BY_NAME, True),
+        ("cfg.use_ema", "use_ema: false\n", BY_NAME, False),
     ],
 )
 def test_settings_that_no_command_names(test, settings, runs, by_default, tmp_path):

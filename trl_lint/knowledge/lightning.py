@@ -222,7 +222,8 @@ BEFORE_2 = (
     rb"|pytorch_lightning\.(?:core\.(?:lightning|memory)|metrics|lite|plugins\.training_type)|\bDDPPlugin\b"
     rb"|\bTestTubeLogger\b|\bProgressBarBase\b"
 )
-_COUNTS = ("current_epoch", "global_step")
+# Where a training is: they are not negative, and change.
+COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.
 # Source: lightning/fabric/loggers/logger.py `_DummyExperiment`; the same in pytorch_lightning 1.7
 _LOGGERS = "lightning/pytorch/loggers/wandb.py"
@@ -295,7 +296,7 @@ ROWS: tuple[Row, ...] = (
     Attribute(name=f"{_TRAINER}.world_size", source=f"{_TRAINER_SOURCE}.world_size", value=ALL_PROCESSES),
     # All ranks make the same number of steps, and are at the same one.
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SAME_NUMBER)
-      for name in _COUNTS),
+      for name in COUNTS),
     *(Attribute(name=f"{_TRAINER}.{name}", source=f"{_TRAINER_SOURCE}.{name}", value=SETTING)
       for name in ("default_root_dir", "max_epochs", "max_steps", "min_epochs", "min_steps")),
     # A metric in them is that of all ranks, or of each: a condition on it keeps no rank out in particular.
@@ -402,7 +403,7 @@ ROWS: tuple[Row, ...] = (
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=value)
       for package in _PACKAGES for name, value in (("global_rank", GLOBAL_RANK_INDEX), ("local_rank", RANK_INDEX))),
     *(Attribute(name=f"{package}.LightningModule.{name}", source=f"{_MODULE_SOURCE}.{name}", value=SAME_NUMBER)
-      for package in _PACKAGES for name in _COUNTS),
+      for package in _PACKAGES for name in COUNTS),
     *(Collective(name=f"{package}.LightningModule.all_gather", source=f"{_MODULE_SOURCE}.all_gather",
                  operand=(0, "data"), lists=True, fails="", same_shapes=True, groups=((1, "group"),),
                  backward=(2, "sync_grads"))

@@ -8,6 +8,7 @@ save_images: int = field(default=0, metadata=…)                0
 args.save_images = 3                                           3
 config.save_images = args.save_images                          none that it does not have already
 args.save_images = len(rows)                                   unknown
+getattr(args, "save_images", 8)                                8
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from trl_lint.quiet_ast import parsed
 # Declares an option, on the command line or as a field of a dataclass. There its words may have dashes between them.
 _ADDED = rb"[\"']--%b[\"']\s*,"
 _FIELD = rb"^[ \t]+%b[ \t]*:[^=\n]+=\s*(?:\w+\.)?(\w+\()?"
-# Sets it, but for what it is elsewhere (`model.config.name = args.name`), or asks for it in a command.
+# Sets it, but for what it is elsewhere (`model.config.name = args.name`), says what it is where nothing sets it
+# (`getattr(args, "name", True)`, `def main(name: bool = True)`), or asks for it in a command.
 _SET = (
     rb"\b%b\b(?:[\"']\]?)?\s*=(?![=\s(]*[\w.]*\b%b\b)(?!=)[\s(]*"
     rb"|[\"']%b[\"']\s*:(?!\s*[\w.]*\b%b\b)\s*"
+    rb"|\b[gs]etattr\(\s*[\w.]+\s*,\s*[\"']%b[\"']\s*,\s*|\.(?:get|pop|setdefault)\(\s*[\"']%b[\"']\s*,\s*"
+    rb"|[(,][ \t]*%b[ \t]*:[^=\n(),]+=\s*"
     rb"|\b%b\b(?:[\"']\])?\s*(?:[-+*/|&]|//)=()|[\"']--%b[\"'](?!\s*,)()"
 )
 _LITERAL = re.compile(

@@ -22,14 +22,15 @@ from itertools import product
 
 import libcst as cst
 
-from trl_lint.analysis.program.blocks import exits_before
+from trl_lint.analysis.program.blocks import exits_before, last_statement
 from trl_lint.analysis.program.idioms.literal_tests import COUNT, outcome, read_name, tests_around
 from trl_lint.analysis.program.idioms.numbers_of_things import is_count
 from trl_lint.analysis.program.project.import_lines import linted_and_imported
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, below, children, definitions_around, innermost, of_class
 from trl_lint.analysis.transfer.processes.command_options import called_by_command
-from trl_lint.knowledge.heuristics import RANK_FIELD, SETTINGS_OPTION, WORLD_FIELD, is_rank_name
+from trl_lint.knowledge import lightning
+from trl_lint.knowledge.heuristics import DISTRIBUTED_SETTING, RANK_FIELD, SETTINGS_OPTION, WORLD_FIELD, is_rank_name
 from trl_lint.knowledge.transformers import OFF_BY_DEFAULT
 from trl_lint.linter.execution.default_values import is_off, own_default, unset_values
 from trl_lint.linter.execution.linted_programs import lints_program
@@ -57,11 +58,13 @@ def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode)
 def _unused_values(project: Project, module: Module, option: str) -> Collection[object]:
     """The values of an option that no command gives to the programs that a file is part of.
 
-    Where some of their options may be unknown, settings of the project have to say that it is off.
+    Where some of their options may be unknown, settings of the project have to say that it is off; one for several
+    processes is on nevertheless where a command starts these.
     """
     given = module.engines().given_options
     said = given.said.values(option) if given.said is not None else ()
-    if _is_of_launchers(option) or (given.names is None and not said):
+    is_open = given.names is None and (not said or DISTRIBUTED_SETTING.fits(option))
+    if is_open or _is_set_by_others(option):
         return ()
     names = given.names or frozenset[str]()
     # A recipe that turns on an option of the library may be there, though no command is shown with it.
@@ -70,9 +73,10 @@ def _unused_values(project: Project, module: Module, option: str) -> Collection[
     return () if option in known else unset_values(project, module, option, said)
 
 
-def _is_of_launchers(option: str) -> bool:
-    """Whether launchers give an option, by its name, whether or not their commands show it."""
-    return is_rank_name(option) or RANK_FIELD.fits(option) or WORLD_FIELD.fits(option)
+def _is_set_by_others(option: str) -> bool:
+    """Whether launchers give an option, by its name, whether or not their commands show it, or a trainer counts it."""
+    is_of_launchers = is_rank_name(option) or RANK_FIELD.fits(option) or WORLD_FIELD.fits(option)
+    return is_of_launchers or option in lightning.COUNTS
 
 
 def _is_behind(project: Project | None, module: Module, node: cst.CSTNode, values: _Values, depth: int = 2) -> bool:
@@ -122,7 +126,9 @@ def _named_in(module: Module, name: str, definition: cst.CSTNode) -> Iterator[cs
 def _conditions(module: Module, node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
     """The tests that decide whether a node is reached, each with the outcome for which it is."""
     yield from tests_around(module.tree, node)
-    yield from ((each.test, False) for each in exits_before(module.tree, node))
+    exits = exits_before(module.tree, node)
+    # Who gets an error without an option gives it.
+    yield from ((each.test, False) for each in exits if not isinstance(last_statement(each.body), cst.Raise))
 
 
 def _never_is(module: Module, node: cst.CSTNode, test: cst.BaseExpression, wanted: bool, values: _Values) -> bool:
