@@ -216,6 +216,43 @@ def first(name):
     if dist.get_rank() == 0:
         dist.barrier()
 
+def wait_for_first():
+    if dist.get_rank() != 0:
+        dist.barrier()
+
+def note_start():
+    if VERBOSE:
+        print("begin")
+
+@contextmanager
+def waiting():
+    wait_for_first()
+    yield
+
+@contextmanager
+def noting():
+    note_start()
+    yield
+
+def in_turns(f):
+    def inner(*args):
+        with waiting():
+            return f(*args)
+    return inner
+
+def noted(f):
+    def inner(*args):
+        with noting():
+            return f(*args)
+    return inner
+
+class Waits(ContextDecorator):
+    def __enter__(self):
+        wait_for_first()
+
+    def __exit__(self, *error):
+        pass
+
 @contextmanager
 def counted(name=None):
     if name is None:
@@ -246,6 +283,11 @@ main()
         ("First()", False),
         ('clock("main")', True),
         ('first("main")', False),
+        ("waiting()", False),
+        ("Waits()", False),
+        ("in_turns", False),
+        ("noting()", True),
+        ("noted", True),
         ("Unknown()", False),
     ],
 )

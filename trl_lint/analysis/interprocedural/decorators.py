@@ -226,7 +226,7 @@ def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
     if isinstance(value, LibraryName):
         return value.name in CALL_ALWAYS
     if value is not None and _is_context(value, decorator):
-        return not any(map(_may_take_turns, _code_of_context(frame, decorator)))
+        return not any(_may_take_turns(frame, each) for each in _code_of_context(frame, decorator))
     applied = _applied(value, decorator)
     if applied is None or (isinstance(value, ClassValue) and _has_word_for_rank(names_in(applied.node))):
         return False
@@ -251,8 +251,16 @@ def _is_context(value: Value, decorator: cst.BaseExpression) -> bool:
     return is_left_to_base and value.cls.find("__enter__") is not None
 
 
-def _may_take_turns(code: cst.CSTNode) -> bool:
-    """Whether code with conditions may let in one rank after the other: it has a word for the rank, or for waiting."""
+def _may_take_turns(frame: Frame, entered: FunctionInfo) -> bool:
+    """Whether what enters a context, or a function in sight that it calls, may let in one rank after the other."""
+    home = Frame(frame.engine, entered.module)
+    called = (_value_of(home, each) for each in of_class(entered.node, cst.Call))
+    helpers = (each.function for each in called if isinstance(each, FunctionValue))
+    return any(_waits_by_rank(each.node) for each in (entered, *helpers))
+
+
+def _waits_by_rank(code: cst.CSTNode) -> bool:
+    """Whether code with conditions has a word for the rank, or for waiting."""
     words = names_in(code) if any(of_class(code, cst.If)) else set()
     return not words.isdisjoint(_WAITS) or _has_word_for_rank(words)
 
@@ -270,25 +278,26 @@ def _asks_base(returned: cst.BaseExpression | None) -> bool:
 def _may_order(frame: Frame, decorator: cst.FunctionDef) -> bool:
     """Whether the wrapper of a decorator calls in a context that may let in one rank after the other.
 
-    frame: of the decorator's file. `with main_first(): return f(*args)`, where main_first has an `if`: it may wait if
-    this is not rank 0. Or `with accelerator.main_process_first():`.
+    frame: of the decorator's file. `with main_first(): return f(*args)`, where main_first has an `if`, or calls what
+    has one: it may wait if this is not rank 0. Or `with accelerator.main_process_first():`.
     """
     contexts = [item.item for each in of_class(decorator, cst.With) for item in each.items]
     if any(last_name(callee_of(each)) in _ORDERED_CONTEXTS for each in contexts):
         return True
-    return any(any(of_class(code, cst.If)) for each in contexts for code in _code_of_context(frame, each))
+    entered = [code for each in contexts for code in _code_of_context(frame, each)]
+    return any(any(of_class(each.node, cst.If)) or _may_take_turns(frame, each) for each in entered)
 
 
-def _code_of_context(frame: Frame, context: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+def _code_of_context(frame: Frame, context: cst.BaseExpression) -> Iterator[FunctionInfo]:
     """The function of a context manager, or the method by which its class enters, if they are in sight."""
     target = callee_of(context)
     if not isinstance(target, (cst.Attribute, cst.Name)):
         return
     value = frame.engine.settle(expressions.evaluate(frame, target))
     if isinstance(value, FunctionValue):
-        yield value.function.node
+        yield value.function
     elif isinstance(value, ClassValue) and (enter := value.cls.find("__enter__")) is not None:
-        yield enter.node
+        yield enter
 
 
 def _hands_back(applied: _Applied) -> bool:
