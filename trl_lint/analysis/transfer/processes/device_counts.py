@@ -37,7 +37,7 @@ from trl_lint.analysis.program.syntax import assignments, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.domain.kinds import is_none
 from trl_lint.knowledge.backends import SEES_ONE_GPU
-from trl_lint.knowledge.lightning import BEFORE_2, FOR_SEVERAL, KNOWS_PROCESSES
+from trl_lint.knowledge.lightning import BEFORE_2, FABRICS, FOR_SEVERAL, KNOWS_PROCESSES
 from trl_lint.knowledge.process_starts import (
     ARE_STRATEGIES,
     BY_NUMBER,
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
 
 _STRATEGY = "strategy"
+# The names of what takes a strategy, too, beside a Trainer.
+_TAKE_THEM = frozenset(each.rpartition(".")[2] for each in FABRICS)
 
 
 def starts_several(frame: Frame, name: str, args: Arguments) -> bool:
@@ -140,9 +142,11 @@ def _is_out_of_sight(args: Arguments) -> bool:
 
 @noted
 def _made(module: Module) -> tuple[str, ...]:
-    """The names of the strategies that a file makes, for a Trainer as nothing else takes one: `DDPStrategy()`."""
-    called = (last_name(each.func) for each in of_class(module.tree, cst.Call))
-    return tuple(each.lower() for each in called if each.endswith(ARE_STRATEGIES))
+    """The names of the strategies that a file makes, for a Trainer if it makes no Fabric: `DDPStrategy()`."""
+    called = {last_name(each.func) for each in of_class(module.tree, cst.Call)}
+    if called & _TAKE_THEM:
+        return ()
+    return tuple(sorted(each.lower() for each in called if each.endswith(ARE_STRATEGIES)))
 
 
 def _assigned(frame: Frame, expression: cst.BaseExpression | None) -> list[cst.BaseExpression]:
