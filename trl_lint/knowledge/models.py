@@ -294,5 +294,24 @@ def is_layer(name: str) -> bool:
 
 
 # Functions (or modules of them) and methods that are passed a model and neither wrap it nor keep it for others.
-LEAVE_BARE = ("copy", "isinstance", "len", "print", "torch.compile", "torch.nn.SyncBatchNorm", "torch.nn.utils")
+LEAVE_BARE = (
+    "copy", "filter", "isinstance", "itertools", "len", "list", "print", "sum", "torch.compile",
+    "torch.nn.SyncBatchNorm", "torch.nn.utils", "torch.optim",
+)  # fmt: skip
 LEAVE_BARE_METHODS = frozenset({"accumulate", "unwrap_model"})
+# Functions and methods that are passed parameters or an optimizer, and reduce no gradients.
+LEAVE_GRADIENTS = frozenset(
+    {
+        "clip_grad_norm",
+        "clip_grad_norm_",
+        "clip_grad_value_",
+        "isinstance",
+        "len",
+        "list",
+        "print",
+        "step",
+        "unscale_",
+        "update",
+        "zero_grad",
+    }
+)

@@ -28,6 +28,7 @@ from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
     assigned_parts,
+    last_name,
     names_in,
     of_class,
     used_names,
@@ -37,15 +38,22 @@ from trl_lint.analysis.state.callees import function_of, library_function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.model_roles import is_data_parallel
-from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Wrapping
-from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, MAY_WRAP
-from trl_lint.knowledge.models import LEAVE_BARE, LEAVE_BARE_METHODS
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Wrapping
+from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, MAY_REDUCE, MAY_WRAP
+from trl_lint.knowledge.models import LEAVE_BARE, LEAVE_BARE_METHODS, LEAVE_GRADIENTS
+from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
     from trl_lint.domain.values import Value
+
+
+# The method of an Accelerator that is passed optimizers, too, and reduces nothing.
+_PREPARES = "prepare"
+# Attributes by which code reads gradients, or is called with them: it may reduce them.
+_HANDLES_GRADIENTS = frozenset({"grad", "register_hook", "register_post_accumulate_grad_hook"})
 
 
 class _OneForward(NamedTuple):
@@ -62,6 +70,7 @@ class ForwardsInLoops:
     def __init__(self) -> None:
         self.bare: dict[int, _OneForward] = {}
         self.wrapped: dict[int, _OneForward] = {}
+        self.shared: set[str] = set()
 
 
 class BareBesideWrapped(Observer["Frame"]):
@@ -78,18 +87,31 @@ class BareBesideWrapped(Observer["Frame"]):
             frame.notes.of(ForwardsInLoops).wrapped[id(node)] = call
         elif model.wrapping is Wrapping.BARE and call.cls is not None:
             frame.notes.of(ForwardsInLoops).bare[id(node)] = call
+            if _is_of_all_ranks(frame, node):
+                frame.notes.of(ForwardsInLoops).shared.add(call.name)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         forwards = frame.notes.of(ForwardsInLoops)
         if not forwards.bare or not forwards.wrapped or is_test(frame.function):
             return
-        for name in sorted({each.name for each in forwards.bare.values()}):
+        for name in sorted({each.name for each in forwards.bare.values()} - forwards.shared):
             calls = [each for each in forwards.bare.values() if each.name == name]
             others = [each for each in forwards.wrapped.values() if each.name != name]
             first = next((each for each in calls if _is_trained(frame, each)), None)
             beside = None if first is None else next((each for each in others if _is_beside(frame, first, each)), None)
             if first is not None and beside is not None and _stays_bare(frame, first):
                 frame.emit(TrainedBare, first.node, other=beside.node.func)
+
+
+def _is_of_all_ranks(frame: Frame, call: cst.Call) -> bool:
+    """Whether a model gets the same on all ranks, or may: what is gathered. Its gradients are the same then, too."""
+    values = (frame.known_value(each.value) for each in call.args)
+    if any(each is not None and each.kind is Kind.TENSOR and each.rank.is_uniform for each in values):
+        return True
+    names = {name for each in call.args for name in used_names(each.value)}
+    given = [value for target, value in assigned_parts(frame.root) if names & used_names(target)]
+    calls = (each for part in (*(arg.value for arg in call.args), *given) for each in of_class(part, cst.Call))
+    return any(MAY_REDUCE.fits(last_name(each.func)) for each in calls)
 
 
 def _is_trained(frame: Frame, call: _OneForward) -> bool:
@@ -123,8 +145,24 @@ def _stays_bare(frame: Frame, call: _OneForward) -> bool:
         called = function_of(frame, callee)
         return None if called is None else called.node
 
+    if any(each.attr.value in _HANDLES_GRADIENTS for each in of_class(frame.root, cst.Attribute)):
+        return False
     uses = (each for each in value_names(frame.root) if each.value == call.name)
-    return all(_leaves_bare(frame, each) for each in uses) and not reduces_gradients(frame.root, code_of)
+    if not all(_leaves_bare(frame, each) for each in uses) or reduces_gradients(frame.root, code_of):
+        return False
+    return not _may_be_reduced_by_its_optimizer(frame, call)
+
+
+def _may_be_reduced_by_its_optimizer(frame: Frame, call: _OneForward) -> bool:
+    """Whether something unknown gets an optimizer of a model: `sync_gradients(optimizer)`."""
+    root = frame.root
+    stepping = (stepped(each) for each in of_class(root, cst.Call) if is_step(root, each))
+    names = {each.value for each in stepping if isinstance(each, cst.Name) and steps_model(root, each, call.node.func)}
+    for user in of_class(root, cst.Call):
+        passed = {each.value.value for each in user.args if isinstance(each.value, cst.Name)}
+        if not names.isdisjoint(passed) and last_name(user.func) != _PREPARES and not _is_harmless(frame, user):
+            return True
+    return False
 
 
 def _is_name(node: cst.CSTNode, name: str) -> bool:
@@ -147,6 +185,8 @@ def _leaves_bare(frame: Frame, use: cst.Name) -> bool:
         return True
     parent = ancestors(frame.root, use)[-1]
     match parent:
+        case cst.Attribute(value=value, attr=cst.Name(name)) if value is use and name in GIVES_PARAMETERS:
+            return _gets_parameters(frame, ancestors(frame.root, parent)[-1])
         case cst.Attribute(value=value) | cst.Call(func=value) if value is use:
             return True
         case cst.Arg():
@@ -155,11 +195,25 @@ def _leaves_bare(frame: Frame, use: cst.Name) -> bool:
     return False
 
 
+def _gets_parameters(frame: Frame, asked: cst.CSTNode) -> bool:
+    """Whether what is done with a model's parameters, of a call that gives them, does not reduce or send them."""
+    user = ancestors(frame.root, asked)[-1]
+    match user:
+        case cst.Arg():
+            call = ancestors(frame.root, user)[-1]
+            return isinstance(call, cst.Call) and _is_harmless(frame, call)
+        case cst.For(target=target, body=body):
+            names = used_names(target)
+            args = (each for call in of_class(body, cst.Call) for each in call.args)
+            return all(names.isdisjoint(used_names(each.value)) for each in args)
+    return True
+
+
 def _is_harmless(frame: Frame, call: cst.Call) -> bool:
     function = function_of(frame, call.func)
     if function is not None:
         return not any(map(MAY_WRAP.fits, names_in(function.node)))
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value in LEAVE_BARE_METHODS:
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value in LEAVE_BARE_METHODS | LEAVE_GRADIENTS:
         return True
     name = library_function_of(frame, call.func)
     return any(name == each or name.startswith(f"{each}.") for each in LEAVE_BARE)

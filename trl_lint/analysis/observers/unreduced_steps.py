@@ -26,7 +26,7 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
 from trl_lint.analysis.program.idioms.kept_gradients import kept_by, step_with
 from trl_lint.analysis.program.idioms.stepped_models import stepped, steps_model
-from trl_lint.analysis.program.syntax import innermost, last_name, of_class, self_attribute
+from trl_lint.analysis.program.syntax import assigned_parts, innermost, last_name, of_class, self_attribute, used_names
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.control import Pace
@@ -83,8 +83,10 @@ def _is_of_model(frame: Frame, step: cst.Call, model: cst.BaseExpression) -> boo
 
 
 def _runs_another(frame: Frame, model: cst.BaseExpression) -> bool:
-    """Whether the function calls a parameter, or an attribute that is no method, which may be another wrapper."""
-    called = {last_name(each.func): each.func for each in of_class(frame.root, cst.Call)}
+    """Whether the function, or the class of an attribute, calls something without code that may be another wrapper."""
+    is_kept = self_attribute(model) and frame.cls is not None
+    code = frame.cls.node if is_kept and frame.cls is not None else frame.root
+    called = {last_name(each.func): each.func for each in of_class(code, cst.Call)}
     return any(
         not callee.deep_equals(model) and not CALLED_LOSS.fits(name) and _may_be_wrapper(frame, callee)
         for name, callee in called.items()
@@ -94,10 +96,11 @@ def _runs_another(frame: Frame, model: cst.BaseExpression) -> bool:
 def _may_be_wrapper(frame: Frame, callee: cst.BaseExpression) -> bool:
     function = frame.function
     given = () if function is None else [each.name for each in function.parameters]
+    made = {name for target, _ in assigned_parts(frame.root) for name in used_names(target)}
     name = self_attribute(callee)
-    if not (isinstance(callee, cst.Name) and callee.value in given) and not name:
+    if not (isinstance(callee, cst.Name) and callee.value in made.union(given)) and not name:
         return False
-    if name and _called(frame, callee) is not None:
+    if _called(frame, callee) is not None:
         return False
     value = frame.cls.attribute(name) if name and frame.cls is not None else frame.known_value(callee)
     wrapping = None if value is None else wrapping_of(value)

@@ -25,10 +25,17 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.idioms.last_turns import holds_in_last_turn
-from trl_lint.analysis.program.idioms.path_conditions import Condition, are_in_opposite_branches, ifs_around
+from trl_lint.analysis.program.idioms.path_conditions import (
+    Condition,
+    are_in_opposite_branches,
+    bindings,
+    ifs_around,
+)
 from trl_lint.analysis.program.idioms.path_constraints import constraints_on_path, is_implied
-from trl_lint.analysis.program.idioms.stepped_models import is_step
+from trl_lint.analysis.program.idioms.possible_reductions import may_reduce
+from trl_lint.analysis.program.idioms.stepped_models import is_step, stepped
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -37,9 +44,12 @@ from trl_lint.analysis.program.syntax import (
     of_class,
     precedes,
     resolved,
+    used_names,
 )
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
 from trl_lint.knowledge.models import KEEPS_GRADIENTS, KEEPS_GRADIENTS_OF, KEEPS_IF
+
+_CLOSURE = "closure"
 
 # Returns the code of the function that a callee is, if its source is available.
 CodeOf = Callable[[cst.BaseExpression], "cst.CSTNode | None"]
@@ -89,11 +99,19 @@ def step_with(root: cst.CSTNode, statement: cst.With, kept: Kept, code_of: CodeO
     if kept.when is None and _takes_whole_step(code_of(last.func)):
         return last
     for call in (each for each in of_class(root, cst.Call) if each is not last and precedes(root, last, each)):
+        if _is_passed_closure(call) or may_reduce(call, kept.model, code_of):
+            return None
         if is_step(root, call):
             return call if _is_reached_from(root, statement, kept, call) else None
         if _may_run_backward(call, code_of):
             return None
     return None
+
+
+def _is_passed_closure(call: cst.Call) -> bool:
+    """Whether a call is a step that runs a backward pass itself: `optimizer.step(closure)`."""
+    passed = [last_name(each.value) for each in call.args] + [last_name(each.keyword) for each in call.args]
+    return stepped(call) is not None and _CLOSURE in passed
 
 
 def _is_backward(call: cst.Call) -> bool:
@@ -125,15 +143,28 @@ def _is_reached_from(root: cst.CSTNode, statement: cst.With, kept: Kept, step: c
     around = {id(branch) for branch, _ in ifs_around(root, step)}
     if any(id(branch) not in around for branch, _ in ifs_around(root, statement)):
         return False
-    if are_in_opposite_branches(root, statement, step):
+    if are_in_opposite_branches(root, statement, step) or _is_rebound(root, statement, kept, step):
+        return False
+    known = [part for each in constraints_on_path(root, step) for part in _parts(root, each)]
+    left = (Condition(each.test, False) for each in exits_before(root, statement))
+    if not all(is_implied(part, known) for each in left for part in _parts(root, each)):
         return False
     rounds = [each for each in _loops_around(root, statement) if each not in _loops_around(root, step)]
     if kept.when is None:
         return True
     if rounds:
         return len(rounds) == 1 and isinstance(rounds[0], cst.For) and holds_in_last_turn(rounds[0], kept.when)
-    known = [part for each in constraints_on_path(root, step) for part in _parts(root, each)]
     return all(is_implied(part, known) for part in _parts(root, kept.when))
+
+
+def _is_rebound(root: cst.CSTNode, statement: cst.With, kept: Kept, step: cst.Call) -> bool:
+    """Whether what decides if gradients are kept changes before the step: `more = not more`."""
+    asked = set() if kept.when is None else used_names(kept.when.test)
+    return any(
+        precedes(root, statement, place) and precedes(root, place, step)
+        for name in asked
+        for place in bindings(root, cst.Name(name))
+    )
 
 
 def _parts(root: cst.CSTNode, known: Condition) -> Iterator[Condition]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class, used_names
+from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
@@ -36,11 +36,16 @@ def is_step(root: cst.CSTNode, call: cst.Call) -> bool:
 
 
 def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.BaseExpression) -> bool | None:
-    """Whether an optimizer steps a model; None if the code (a function, or a module) does not make the optimizer."""
+    """Whether an optimizer steps a model; None if the code (a function, or a module) does not say so."""
     values = list(_made_of(root, optimizer))
+    if not values:
+        return None
+    own, wrapped = _names_of(model), _wrapped_as(root, model)
     owners = {name for value in values for each in _owners_in(value) for name in names_in(each)}
-    named = owners or {name for value in values for name in used_names(value)}
-    return bool(named & _names_of(root, model)) if values else None
+    if owners:
+        return not owners.isdisjoint(own | wrapped)
+    named = {name for value in values for name in names_in(value)}
+    return True if named & own else None if named & wrapped else False
 
 
 def _made_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
@@ -54,8 +59,19 @@ def _owners_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
             yield call.func.value
 
 
-def _names_of(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
-    """The last part of a model's name, and the names of what code wraps as it."""
-    wrapped = [value for target, value in assigned_parts(root) if target.deep_equals(model)]
-    inside = (each.args[0].value for each in wrapped if isinstance(each, cst.Call) and each.args)
-    return {last_name(model), holder_name(model)}.difference({"", "self"}).union(*map(used_names, inside))
+def _names_of(model: cst.BaseExpression) -> set[str]:
+    return {last_name(model), holder_name(model)} - {"", "self"}
+
+
+def _wrapped_as(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
+    """The names of the first argument of what a model is made by, which it may wrap: `net` for `model = DDP(net)`."""
+    made = (value for target, value in assigned_parts(root) if target.deep_equals(model))
+    inside = (_moved(each.args[0].value) for each in made if isinstance(each, cst.Call) and each.args)
+    return {name for each in inside for name in _names_of(each)}
+
+
+def _moved(value: cst.BaseExpression) -> cst.BaseExpression:
+    """What is wrapped, wherever it is moved: `net` of `DDP(net.to(device))`."""
+    while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+        value = value.func.value
+    return value
