@@ -3,7 +3,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import wandb
-from renderer import psnr_of, render, score_of_all
+from renderer import dist_avg, psnr_of, reduce_in_place, render, score_of_all
 
 
 def added_up(views, rank, size):
@@ -71,12 +71,29 @@ def reduced_on_the_way(views, rank, size, gather_scores):
     return total
 
 
+def averaged_on_the_way(views, rank, size):
+    total = 0.0
+    for index in range(rank, len(views), size):
+        total += dist_avg(psnr_of(render(views[index]), views[index]))
+    return total
+
+
+def reduced_in_place(views, rank, size):
+    total = 0.0
+    for index in range(rank, len(views), size):
+        value = psnr_of(render(views[index]), views[index])
+        reduce_in_place(value)
+        total += value
+    return total
+
+
 def main(views, gather_scores):
     dist.init_process_group("gloo")
     rank, size = dist.get_rank(), dist.get_world_size()
     scores = added_up(views, rank, size), kept(views, rank, size), stacked(views, rank, size)
     right = added_up_and_reduced(views, rank, size), kept_and_gathered(views, rank, size), of_all(views)
     unknown = of_other_things(views, rank, size), reduced_on_the_way(views, rank, size, gather_scores)
+    reduced = averaged_on_the_way(views, rank, size), reduced_in_place(views, rank, size)
     if rank == 0:
         wandb.log({"added up": scores[0]})  # expect: TRL003
         wandb.log({"kept": scores[1]})  # expect: TRL003
@@ -86,3 +103,5 @@ def main(views, gather_scores):
         wandb.log({"right": right[2]})
         wandb.log({"unknown": unknown[0]})
         wandb.log({"unknown": unknown[1]})
+        wandb.log({"reduced": reduced[0]})
+        wandb.log({"reduced": reduced[1]})

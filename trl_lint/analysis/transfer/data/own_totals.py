@@ -8,6 +8,7 @@ For example, where nothing is known of `score`:
         scores.append(value)            so is each of these
         steps += 1                      as it is: that may be as many on each rank
         total += gathered(value)        unknown: it may be the sum over all ranks
+        reduce_(value)                  likewise, if that is added afterwards
     for row in rows: total += score(row)    unknown, as `score` is
 """
 
@@ -23,7 +24,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import MAY_REDUCE
+from trl_lint.knowledge.heuristics import EXCHANGES, MAY_REDUCE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -64,6 +65,12 @@ def _is_made_of(loop: cst.For, added: cst.BaseExpression) -> bool:
         if not used.isdisjoint(used_names(target)):
             used |= used_names(value)
             parts.append(value)
-    if any(MAY_REDUCE.fits(last_name(call.func)) for part in parts for call in of_class(part, cst.Call)):
+    in_parts = (call for part in parts for call in of_class(part, cst.Call))
+    in_place = (call for call in of_class(loop.body, cst.Call) if _is_passed(call, used - used_names(loop.target)))
+    if any(each.fits(last_name(call.func)) for call in (*in_parts, *in_place) for each in (EXCHANGES, MAY_REDUCE)):
         return False
     return not used.isdisjoint(used_names(loop.target))
+
+
+def _is_passed(call: cst.Call, names: set[str]) -> bool:
+    return any(isinstance(each.value, cst.Name) and each.value.value in names for each in call.args)
