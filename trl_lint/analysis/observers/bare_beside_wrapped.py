@@ -23,7 +23,7 @@ from trl_lint.analysis.gradient_events import TrainedBare
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
-from trl_lint.analysis.program.idioms.stepped_models import is_step, stepped, steps_model
+from trl_lint.analysis.program.idioms.stepped_models import optimizers_in, steps_model
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -117,9 +117,8 @@ def _is_of_all_ranks(frame: Frame, call: cst.Call) -> bool:
 def _is_trained(frame: Frame, call: _OneForward) -> bool:
     """Whether an optimizer of this very model steps in the loop of a forward."""
     loop = _outermost_loop(frame, call.node)
-    steps = () if loop is None else (each for each in of_class(loop, cst.Call) if is_step(frame.root, each))
-    optimizers = (stepped(each) for each in steps)
-    return any(each is not None and steps_model(frame.root, each, call.node.func) for each in optimizers)
+    optimizers = () if loop is None else optimizers_in(frame.root, loop)
+    return any(steps_model(frame.root, each, call.node.func) for each in optimizers)
 
 
 def _is_beside(frame: Frame, call: _OneForward, other: _OneForward) -> bool:
@@ -156,8 +155,8 @@ def _stays_bare(frame: Frame, call: _OneForward) -> bool:
 def _may_be_reduced_by_its_optimizer(frame: Frame, call: _OneForward) -> bool:
     """Whether something unknown gets an optimizer of a model: `sync_gradients(optimizer)`."""
     root = frame.root
-    stepping = (stepped(each) for each in of_class(root, cst.Call) if is_step(root, each))
-    names = {each.value for each in stepping if isinstance(each, cst.Name) and steps_model(root, each, call.node.func)}
+    stepping = (each for each in optimizers_in(root, root) if isinstance(each, cst.Name))
+    names = {each.value for each in stepping if steps_model(root, each, call.node.func)}
     for user in of_class(root, cst.Call):
         passed = {each.value.value for each in user.args if isinstance(each.value, cst.Name)}
         if not names.isdisjoint(passed) and last_name(user.func) != _PREPARES and not _is_harmless(frame, user):

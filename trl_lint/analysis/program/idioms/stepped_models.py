@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class
+from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
@@ -48,8 +49,25 @@ def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.Bas
     return True if named & own else None if named & wrapped else False
 
 
-def _made_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    return (value for target, value in assigned_parts(root) if target.deep_equals(optimizer))
+def _made_of(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    given = _given_by_name(root).get(last_name(subject) or holder_name(subject), ())
+    return (value for target, value in given if target.deep_equals(subject))
+
+
+@tree_cache(256)
+def optimizers_in(root: cst.CSTNode, code: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
+    """The optimizers that step in a part of a function (or module)."""
+    calls = (each for each in of_class(code, cst.Call) if is_step(root, each))
+    return tuple(each for each in map(stepped, calls) if each is not None)
+
+
+@tree_cache(64)
+def _given_by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.BaseExpression, cst.BaseExpression]]]:
+    """What a piece of code assigns to, by the last part of its name."""
+    found: dict[str, list[tuple[cst.BaseExpression, cst.BaseExpression]]] = {}
+    for target, value in assigned_parts(root):
+        found.setdefault(last_name(target) or holder_name(target), []).append((target, value))
+    return found
 
 
 def _owners_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
@@ -65,7 +83,7 @@ def _names_of(model: cst.BaseExpression) -> set[str]:
 
 def _wrapped_as(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
     """The names of the first argument of what a model is made by, which it may wrap: `net` for `model = DDP(net)`."""
-    made = (value for target, value in assigned_parts(root) if target.deep_equals(model))
+    made = _made_of(root, model)
     inside = (_moved(each.args[0].value) for each in made if isinstance(each, cst.Call) and each.args)
     return {name for each in inside for name in _names_of(each)}
 
