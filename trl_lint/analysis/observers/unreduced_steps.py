@@ -84,8 +84,7 @@ def _is_of_model(frame: Frame, step: cst.Call, model: cst.BaseExpression) -> boo
 
 def _runs_another(frame: Frame, model: cst.BaseExpression) -> bool:
     """Whether the function, or the class of an attribute, calls something without code that may be another wrapper."""
-    is_kept = self_attribute(model) and frame.cls is not None
-    code = frame.cls.node if is_kept and frame.cls is not None else frame.root
+    code = frame.cls.node if self_attribute(model) and frame.cls is not None else frame.root
     called = {last_name(each.func): each.func for each in of_class(code, cst.Call)}
     return any(
         not callee.deep_equals(model) and not CALLED_LOSS.fits(name) and _may_be_wrapper(frame, callee)
