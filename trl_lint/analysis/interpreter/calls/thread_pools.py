@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
     """The result of a pool's method by its canonical name; None for other methods."""
-    if (name not in MAP and name not in SUBMIT) or not args.positional or args.star is not None:
+    given = len(args.positional)
+    if not ((name in MAP and given > 1) or (name in SUBMIT and given)) or args.star is not None:
         return None
     function = args.positional[0]
     if name in SUBMIT:

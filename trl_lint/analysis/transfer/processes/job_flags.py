@@ -277,7 +277,9 @@ def flag_of(test: cst.BaseExpression) -> cst.BaseExpression:
             return flag_of(left)
         case cst.Call(cst.Name("bool"), [cst.Arg(flag, keyword=None, star="")]):
             return flag_of(flag)
-        case cst.Call(cst.Name("getattr"), [cst.Arg(owner), cst.Arg(cst.SimpleString() as name), *_]):
+        case cst.Call(cst.Name("getattr"), [cst.Arg(owner), cst.Arg(cst.SimpleString() as name), *_]) if (
+            name.raw_value.isidentifier()
+        ):
             return cst.Attribute(owner, cst.Name(name.raw_value))
     return test
 
