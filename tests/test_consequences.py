@@ -103,6 +103,7 @@ def test_only_rules_with_such_findings_run():
         "TRL006",
         "TRL010",
         "TRL016",
+        "TRL017",
     ]
 
 

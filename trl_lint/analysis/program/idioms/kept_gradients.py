@@ -79,7 +79,7 @@ def kept_by(root: cst.CSTNode, item: cst.BaseExpression) -> Kept | None:
             return Kept(item, Condition(_meant(root, enabled), True))
         case cst.IfExp(test=test, body=body, orelse=orelse):
             for holds, each in ((True, body), (False, orelse)):
-                found = kept_by(root, each)
+                found = None if isinstance(each, cst.Name) else kept_by(root, each)  # it may be bound by itself
                 if found is not None and found.when is None:
                     return Kept(found.call, Condition(_meant(root, test), holds))
         case cst.Name() if (value := resolved(root, item)) is not item and isinstance(value, cst.IfExp):
@@ -167,18 +167,22 @@ def _is_rebound(root: cst.CSTNode, statement: cst.With, kept: Kept, step: cst.Ca
     )
 
 
-def _parts(root: cst.CSTNode, known: Condition) -> Iterator[Condition]:
-    """What a condition says, without `not` and `and`, and with what names stand for."""
+def _parts(root: cst.CSTNode, known: Condition, within: frozenset[str] = frozenset()) -> Iterator[Condition]:
+    """What a condition says, without `not` and `and`, and with what names stand for.
+
+    within: the names that it is part of the value of. One that is bound by itself, `more = more and left`, stands for
+    no more than its name there.
+    """
     match known.test:
         case cst.UnaryOperation(operator=cst.Not(), expression=denied):
-            yield from _parts(root, Condition(denied, not known.holds))
+            yield from _parts(root, Condition(denied, not known.holds), within)
         case cst.BooleanOperation(left=left, operator=operator, right=right) if (
             isinstance(operator, cst.And) is known.holds
         ):
             for each in (left, right):
-                yield from _parts(root, Condition(each, known.holds))
-        case test if (meant := _meant(root, test)) is not test:
-            yield from _parts(root, Condition(meant, known.holds))
+                yield from _parts(root, Condition(each, known.holds), within)
+        case cst.Name(name) as test if name not in within and (meant := _meant(root, test)) is not test:
+            yield from _parts(root, Condition(meant, known.holds), within | {name})
         case _:
             yield known
 
