@@ -15,6 +15,7 @@ it as it is, kept in an object or a list, or of a class that knows the rank (eac
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -34,7 +35,7 @@ from trl_lint.analysis.program.syntax import (
     used_names,
     value_names,
 )
-from trl_lint.analysis.state.callees import function_of, library_function_of
+from trl_lint.analysis.state.callees import code_called, function_of, library_function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.model_roles import is_data_parallel
@@ -139,17 +140,13 @@ def _stays_bare(frame: Frame, call: _OneForward) -> bool:
         return False
     if any(_is_of_a_rank(each) for each in made) or AVERAGES_WEIGHTS.found_in(frame.module.code):
         return False
-
-    def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
-        called = function_of(frame, callee)
-        return None if called is None else called.node
-
     if any(each.attr.value in _HANDLES_GRADIENTS for each in of_class(frame.root, cst.Attribute)):
         return False
     uses = (each for each in value_names(frame.root) if each.value == call.name)
-    if not all(_leaves_bare(frame, each) for each in uses) or reduces_gradients(frame.root, code_of):
+    if not all(_leaves_bare(frame, each) for each in uses):
         return False
-    return not _may_be_reduced_by_its_optimizer(frame, call)
+    is_reduced = reduces_gradients(frame.root, partial(code_called, frame))
+    return not (is_reduced or _may_be_reduced_by_its_optimizer(frame, call))
 
 
 def _may_be_reduced_by_its_optimizer(frame: Frame, call: _OneForward) -> bool:

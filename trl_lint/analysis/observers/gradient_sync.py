@@ -34,7 +34,7 @@ from trl_lint.analysis.program.syntax import (
     used_names,
 )
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.callees import function_of, library_function_of
+from trl_lint.analysis.state.callees import code_called, library_function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer.models import frozen_features, frozen_parts, own_forwards, wrapped_models
@@ -249,12 +249,7 @@ _MAY_BE_LOSS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 def _is_reduced_by_hand(frame: Frame) -> bool:
     """Whether the function, or the program, reduces its gradients itself where it bypasses the wrapper."""
-
-    def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
-        called = function_of(frame, callee)
-        return None if called is None else called.node
-
-    return reduces_gradients(frame.root, code_of)
+    return reduces_gradients(frame.root, partial(code_called, frame))
 
 
 def _has_counterpart_for_wrapper(frame: Frame, node: cst.CSTNode) -> bool:

@@ -24,6 +24,12 @@ def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None
     return value.function if isinstance(value, FunctionValue) else None
 
 
+def code_called(frame: Frame, callee: cst.BaseExpression) -> cst.CSTNode | None:
+    """The code of that function or method."""
+    function = function_of(frame, callee)
+    return None if function is None else function.node
+
+
 def library_function_of(frame: Frame, callee: cst.BaseExpression | None) -> str:
     """The dotted name of a library's function or class, or of its module; "" if it is something else."""
     match callee:

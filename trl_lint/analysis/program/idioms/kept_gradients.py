@@ -20,12 +20,13 @@ that counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before
+from trl_lint.analysis.program.idioms.hand_reduction import CodeOf
 from trl_lint.analysis.program.idioms.last_turns import holds_in_last_turn
 from trl_lint.analysis.program.idioms.path_conditions import (
     Condition,
@@ -50,9 +51,6 @@ from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
 from trl_lint.knowledge.models import KEEPS_GRADIENTS, KEEPS_GRADIENTS_OF, KEEPS_IF
 
 _CLOSURE = "closure"
-
-# Returns the code of the function that a callee is, if its source is available.
-CodeOf = Callable[[cst.BaseExpression], "cst.CSTNode | None"]
 
 
 class Kept(NamedTuple):

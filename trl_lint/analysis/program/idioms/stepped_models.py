@@ -15,14 +15,13 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
+from trl_lint.knowledge.schedules import STEP
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
-
-_STEP = "step"
 
 
 def stepped(call: cst.Call) -> cst.BaseExpression | None:
     """The optimizer of `optimizer.step()` or `scaler.step(optimizer)`; None if a call is no step."""
-    if not isinstance(call.func, cst.Attribute) or last_name(call.func) != _STEP:
+    if not isinstance(call.func, cst.Attribute) or last_name(call.func) != STEP:
         return None
     return call.args[0].value if call.args and call.args[0].keyword is None else call.func.value
 
