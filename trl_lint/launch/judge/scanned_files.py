@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import PurePath
 
 from trl_lint.launch.parsers import readers
@@ -18,6 +19,8 @@ def is_wanted(name: str) -> bool:
     return path.suffix == JSON or readers.front_end(path) is not None
 
 
+# Asked of every file of a project for each of its files.
+@lru_cache(maxsize=1 << 14)
 def is_document(name: str) -> bool:
     """Whether a file of this name is documentation."""
     return readers.front_end(PurePath(name)) in (readers.MARKDOWN, readers.RESTRUCTURED)

@@ -334,7 +334,7 @@ def _as_started(found: Sequence[FileScan], own: Sequence[LaunchEngines]) -> list
         launches = tuple(launch for launch in each.shown.launches if launch in own)
         counts = not told or launches or each.name.endswith(".py") or (by_settings and each.name.endswith(JSON))
         beside = each.shown.beside if counts or is_named(each.name, named) else ()
-        kept.append(FileScan(each.name, replace(each.shown, beside=beside, launches=launches)))
+        kept.append(_with(each, beside, launches))
     return kept
 
 
@@ -345,9 +345,17 @@ def _without(
     kept = []
     for each in found:
         launches = tuple(launch for launch in each.shown.launches if launch not in others)
-        beside = () if is_named(each.name, named) else each.shown.beside
-        kept.append(FileScan(each.name, replace(each.shown, beside=beside, launches=launches)))
+        beside = () if each.shown.beside and is_named(each.name, named) else each.shown.beside
+        kept.append(_with(each, beside, launches))
     return kept
+
+
+def _with(file: FileScan, beside: tuple[TrainingEngine, ...], launches: tuple[LaunchEngines, ...]) -> FileScan:
+    """A file that shows only these; the same where that changes nothing, as in most files."""
+    shown = file.shown
+    if (len(beside), len(launches)) == (len(shown.beside), len(shown.launches)):
+        return file
+    return FileScan(file.name, replace(shown, beside=beside, launches=launches))
 
 
 def _starts_only(file: FileScan, others: Collection[LaunchEngines]) -> bool:
