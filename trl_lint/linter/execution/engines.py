@@ -19,6 +19,7 @@ from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, uni
 from trl_lint.launch.judge.engines import Group, is_program, may_start_group
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import LaunchEngines
+from trl_lint.launch.judge.trainer_settings import TrainerSettings, are_of_one_device, trainer_settings
 from trl_lint.linter.execution.given_options import options_given
 from trl_lint.linter.execution.groups_of_others import with_groups_of_others
 from trl_lint.linter.execution.importers import Importer, Importers, with_built
@@ -106,6 +107,7 @@ class ProjectEngines:
             given = GivenOptions() if around else options_given(known, programs, project)
             others = not around and start_others_only(known, programs)
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
+            found = found._replace(one_device=known.one_device and not found.launched)
             around_it = self._with_around(project)
             self._in_use[path] = with_lightning(
                 with_uses(found, path, around_it), path, around_it, self.files, self._lightning_code
@@ -152,12 +154,14 @@ class ProjectEngines:
         importers: list[Importer] = []
         built: list[BuiltClasses] = []
         said: list[Said] = []
+        trainers: list[tuple[str, TrainerSettings]] = []
 
         def visit(path: Path, content: bytes) -> None:
             name = path.relative_to(project).as_posix()
             shown, imports = self.looks.at(path, content)
             built.append(built_classes(path, content))
             said.append(said_in(path, content))
+            trainers.append((name, trainer_settings(path, content)))
             if not shown.is_silent:
                 found.append(FileScan(name, shown))
             if path.suffix == ".py":
@@ -175,8 +179,9 @@ class ProjectEngines:
         bare = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.bare), programs.code)
         by_code = ((each.name, ProgramStart(path)) for each in found for path in sorted(each.shown.spread))
         spread = StartsOfPrograms(by_code, programs.code)
+        has_one = is_whole and are_of_one_device(trainers)
         return ProjectScan(
-            tuple(found), is_whole, programs, launches, bare, spread, below, united(built), said_by(said)
+            tuple(found), is_whole, programs, launches, bare, spread, below, united(built), said_by(said), has_one
         )
 
 

@@ -52,4 +52,4 @@ def _is_started_as_one(engines: EnginesInUse, consequence: Consequence) -> bool:
         return True
     if consequence is Consequence.RACE and engines.others_started:
         return True
-    return engines.some_one_process and consequence in _MILD
+    return (engines.some_one_process or engines.one_device) and consequence in _MILD

@@ -39,6 +39,7 @@ class ProjectScan(NamedTuple):
         said: What its files say of options that are no code.
         launches, bare: The starts of several processes, and of one with plain `python`, by the program that they name.
         spread: The starts of several processes by Python code.
+        one_device: Whether settings build the Trainers, and all that are named are for one device.
     """
 
     files: tuple[FileScan, ...]
@@ -50,6 +51,7 @@ class ProjectScan(NamedTuple):
     below: frozenset[str] = frozenset()
     built: BuiltClasses = BuiltClasses()
     said: SaidOptions | None = None
+    one_device: bool = False
 
 
 def with_scripts_followed(files: Sequence[FileScan]) -> list[FileScan]:

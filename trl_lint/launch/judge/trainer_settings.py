@@ -1,0 +1,142 @@
+"""On how many devices the Trainers run that settings build: those of a group of hydra's settings.
+
+configs/trainer/default.yaml    _target_: lightning.pytorch.trainer.Trainer
+                                devices: 1
+configs/trainer/ddp.yaml        defaults: [default]
+                                devices: 4                      only if something names it
+configs/train.yaml              defaults:
+                                  - trainer: default            names the first one
+configs/experiment/gan.yaml       - override /trainer: gpu
+README.md                       python train.py trainer=ddp trainer.devices=4
+
+Projects that begin with a template have files for several devices that nothing names.
+Source: https://hydra.cc/docs/advanced/defaults_list/, lightning/pytorch/trainer/trainer.py `Trainer`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath, PurePosixPath
+from typing import NamedTuple
+
+from trl_lint.launch.judge.scanned_files import LARGEST, YAML
+
+_GROUP = rb"\w*(?:trainer|fabric)\w*"
+_IS_GROUP = re.compile(_GROUP.decode())
+_WORDS = (b"trainer", b"fabric", b"Trainer", b"Fabric", b"Accelerator", b"LightningCLI")
+_COUNTS = rb"(?:devices|gpus|num_devices|num_nodes|strategy)"
+_BUILDS = re.compile(rb"(?m)^_target_:[ \t]*[\"']?[\w.]+\.(?:Trainer|Fabric)\b")
+_DEVICES = re.compile(rb"(?m)^(?:devices|gpus|num_devices):[ \t]*([^#\n]*)")
+_NAMES = re.compile(rb"(?m)^[ \t]*-[ \t]+(?:override[ \t]+)?/?(?:[\w-]+/)*(%b):[ \t]*[\"']?([\w./-]+)" % _GROUP)
+_ASKS = re.compile(rb"(?<![\w.])(%b)=([\w./-]+)" % _GROUP)
+_BASE = re.compile(rb"(?m)^[ \t]*-[ \t]+[\"']?([\w./-]+)[\"']?[ \t]*(?:#.*)?$|^defaults:[ \t]*\[([\w./-]+)\]")
+_BLOCK = re.compile(rb"(?m)^(%b):[ \t]*(?:#.*)?\r?\n((?:(?:[ \t]+.*|[ \t]*|#.*)\r?\n)*)" % _GROUP)
+_CHANGED_IN_BLOCK = re.compile(rb"(?m)^[ \t]+%b:[ \t]*([^#\n]*)" % _COUNTS)
+_CHANGED = re.compile(rb"(?<!\w)(%b)\.%b[ \t]*[=:][ \t]*([^\s;#]*)" % (_GROUP, _COUNTS))
+_ONE = re.compile(rb"[\"']?[01][\"']?|\[[ \t]*\d+[ \t]*\]|auto|null")
+_MAKES = re.compile(rb"\b(?:Trainer|Fabric|Accelerator|LightningCLI)\(")
+
+
+class TrainerSettings(NamedTuple):
+    """What a file says about Trainers that settings build.
+
+    Attributes:
+        builds: Whether it is settings that build one.
+        devices: On how many devices, as it is written; "" if it does not say.
+        bases: The files of its group that it adds to, by their names without the ending.
+        named: Groups with the files of them that settings take by default, or that others replace these with.
+        asked: The same, where it may mean something else: what a command passes, an argument of a call.
+        changed: The groups whose number of devices it sets to more than one, or may set so.
+        makes: Whether it is code that makes a Trainer, or the like, by itself.
+    """
+
+    builds: bool = False
+    devices: str = ""
+    bases: tuple[str, ...] = ()
+    named: frozenset[tuple[str, str]] = frozenset()
+    asked: frozenset[tuple[str, str]] = frozenset()
+    changed: frozenset[str] = frozenset()
+    makes: bool = False
+
+
+_NOTHING = TrainerSettings()
+
+
+def trainer_settings(path: PurePath, data: bytes) -> TrainerSettings:
+    """What a file says about them."""
+    in_group = path.suffix in YAML and _IS_GROUP.fullmatch(path.parent.name) is not None
+    if len(data) > LARGEST or not (in_group or any(word in data for word in _WORDS)):
+        return _NOTHING
+    changed = {group for group, value in _CHANGED.findall(data) if _ONE.fullmatch(value) is None}
+    asked = _choices(_ASKS.findall(data))
+    if path.suffix not in YAML:
+        makes = path.suffix == ".py" and _MAKES.search(data) is not None
+        return TrainerSettings(asked=asked, changed=_texts(changed), makes=makes)
+    changed |= {group for group, block in _BLOCK.findall(data) if _is_changed(block)}
+    devices = _DEVICES.search(data)
+    return TrainerSettings(
+        builds=_BUILDS.search(data) is not None,
+        devices=_text(devices[1].strip()) if devices is not None else "",
+        bases=tuple(_stem(one or other) for one, other in _BASE.findall(data)),
+        named=_choices(_NAMES.findall(data)),
+        asked=asked,
+        changed=_texts(changed),
+    )
+
+
+def are_of_one_device(files: Iterable[tuple[str, TrainerSettings]]) -> bool:
+    """Whether settings build the Trainers of a project, and all that anything names are for one device.
+
+    files: by their paths in the project.
+    """
+    known = [(PurePosixPath(path), each) for path, each in files if each is not _NOTHING]
+    folders = {path.parent for path, each in known if each.builds}
+    if not folders or any(each.makes for _, each in known):
+        return False
+    groups = [{path.stem: each for path, each in known if path.parent == folder} for folder in sorted(folders)]
+    names = [folder.name for folder in sorted(folders)]
+    outside = [each for path, each in known if path.parent not in folders]
+    if any(name in each.changed for each in outside for name in names):
+        return False
+    return all(_is_of_one(name, group, outside) for name, group in zip(names, groups, strict=True))
+
+
+def _is_of_one(name: str, group: Mapping[str, TrainerSettings], others: Iterable[TrainerSettings]) -> bool:
+    """Whether files name some of a group, and all of these are for one device."""
+    chosen = set[str]()
+    for each in others:
+        chosen |= {choice for of, choice in each.named if of == name}
+        chosen |= {choice for of, choice in each.asked if of == name and choice in group}
+    chosen -= {"null"}
+    return bool(chosen) and all(_has_one_device(choice, group, len(group)) for choice in chosen)
+
+
+def _has_one_device(name: str, group: Mapping[str, TrainerSettings], deepest: int) -> bool:
+    """Whether settings are for one device, or say nothing and are added to such. deepest: how many may be so."""
+    settings = group.get(name)
+    if settings is None or deepest < 0:
+        return False
+    if settings.devices:
+        return _ONE.fullmatch(settings.devices.encode()) is not None and settings.devices not in ("auto", "null")
+    return any(_has_one_device(base, group, deepest - 1) for base in settings.bases)
+
+
+def _is_changed(block: bytes) -> bool:
+    return any(_ONE.fullmatch(value.strip()) is None for value in _CHANGED_IN_BLOCK.findall(block))
+
+
+def _choices(found: Iterable[tuple[bytes, bytes]]) -> frozenset[tuple[str, str]]:
+    return frozenset((_text(group), _stem(choice)) for group, choice in found)
+
+
+def _stem(choice: bytes) -> str:
+    return PurePosixPath(_text(choice).removesuffix(".yaml")).name
+
+
+def _texts(found: Iterable[bytes]) -> frozenset[str]:
+    return frozenset(map(_text, found))
+
+
+def _text(found: bytes) -> str:
+    return found.decode("utf-8", "replace")
