@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
 import libcst as cst
+from marks import MARK
 
 from trl_lint.findings import Applicability
 from trl_lint.fixes import fix_of
@@ -15,7 +15,6 @@ from trl_lint.rules import find_rule
 from trl_lint.verify.proof.fixtures import expected_failures
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 SETTINGS = '[tool.trl-lint]\ntarget-trl = "0.17.0"\ntarget-transformers = "4.51.3"\n'
 # The rule whose findings a rule's fixes bring to light; `--fix` continues until none is left.
 BROUGHT_TO_LIGHT = {"TRL001": "TRL014"}

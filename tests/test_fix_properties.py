@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import MARK
 from whole_trees import check_trust, check_writing
 
 from trl_lint.analysis.program.project.project import decode
@@ -28,7 +29,6 @@ from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)
 BROKEN = sorted(FIXTURES.glob("*/broken*.py"))
 # Their fixes move lines, together with their comments.
 MOVE_LINES = {"divergent_collective/broken_exit", "sharded_save_on_one_rank/broken_state_dict"}

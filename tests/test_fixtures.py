@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
+from marks import MARK, expected
 
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules, find_rule
@@ -14,7 +14,6 @@ from trl_lint.settings import Settings
 from trl_lint.verify.proof.fixtures import expected_failures
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", ".sh"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
 TREES: dict = {}  # each is parsed once: nothing changes a tree
@@ -25,16 +24,6 @@ UNSAFE = {f"{rule}/{stem}" for rule, way in expected_failures().items() for stem
 
 def identity(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
-
-
-def expected(text: str) -> set[tuple[int, str]]:
-    """The (line, code) pairs that the marks of a fixture name."""
-    marks = set()
-    for number, line in enumerate(text.split("\n"), 1):
-        found = MARK.search(line)
-        if found:
-            marks |= {(number, code.strip()) for code in found["codes"].split(",")}
-    return marks
 
 
 def linter(path: Path, *rules: BaseRule) -> Linter:

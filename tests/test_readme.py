@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from click.testing import CliRunner
 from generating import generate
 from linted_fixtures import ARGUMENTS, cache_of_fixtures
 from markdowns import block, cells, section
+from marks import MARK, expected
 from notebooks import line_in_file
 
 from trl_lint.frontends.cli import main
@@ -24,7 +24,6 @@ else:
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)
 MAX_BYTES = 8_000
 
 
@@ -106,8 +105,6 @@ def test_the_first_command_finds_what_is_marked(monkeypatch, tmp_path_factory):
         (path, number, code)
         for path in sorted((ROOT / "fixtures").rglob("*.*"))
         if path.suffix in (".py", ".sh") and path != needs_all
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        for mark in MARK.findall(line)
-        for code in sorted(mark.partition(":")[2].replace(",", " ").split())
+        for number, code in expected(path.read_text(encoding="utf-8"))
     ]
     assert found == sorted([*marked, *expected_launches()])
