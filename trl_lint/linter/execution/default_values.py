@@ -21,6 +21,7 @@ from functools import partial
 from trl_lint.analysis.program.idioms.literal_tests import UNKNOWN
 from trl_lint.analysis.program.project.import_lines import files_in_reach
 from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.knowledge.argparse_actions import UNSET_BY_ACTION
 from trl_lint.knowledge.transformers import OFF_BY_DEFAULT
 from trl_lint.quiet_ast import parsed
 
@@ -42,8 +43,7 @@ _LITERAL = re.compile(
 _BRACKET = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[][(){}]")
 # Where prose was, as code is read without it: `help= )`.
 _NO_PROSE = re.compile(rb"([=:])\s*(?=[]),}])")
-# What an option is without a default, by what is done where a command gives it.
-_BY_ACTION = {"store": None, "store_true": False, "store_false": True, "append": None, "count": None}
+# What an option of click is without a default, by what it is declared with.
 _BY_CLICK = {"is_flag": False, "multiple": (), "count": 0}
 # With these an option has no default, or has it from elsewhere.
 _ASKED_FOR = frozenset({"envvar", "prompt", "required"})
@@ -151,7 +151,7 @@ def _default(call: ast.Call | None) -> object:
         return given["default"]
     found = [value for name, value in _BY_CLICK.items() if given.get(name)]
     action = given.get("action", "store")
-    return found[0] if found else _BY_ACTION.get(action, UNKNOWN) if isinstance(action, str) else UNKNOWN
+    return found[0] if found else UNSET_BY_ACTION.get(action, UNKNOWN) if isinstance(action, str) else UNKNOWN
 
 
 def _is_name(argument: ast.expr) -> bool:

@@ -25,11 +25,10 @@ from trl_lint.analysis.program.idioms.literal_tests import UNKNOWN, literal
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.knowledge.argparse_actions import UNSET_BY_ACTION
 
 _ADDS = "add_argument"
 _STORE = cst.SimpleString('"store"')
-# What an option with one of these actions is until a command gives it, if it has no default.
-_UNSET_BY_ACTION = {"store": None, "store_true": False}
 
 
 def option_default(module: Module, read: cst.CSTNode | None) -> str | None:
@@ -94,7 +93,7 @@ def _unset(module: Module) -> dict[str, tuple[object, ...]]:
     for call in of_class(module.tree, cst.Call):
         if last_name(call.func) == _ADDS:
             keywords = {each.keyword.value: each.value for each in call.args if each.keyword is not None}
-            action = _UNSET_BY_ACTION.get(_text(keywords.get("action", _STORE)), UNKNOWN)
+            action = UNSET_BY_ACTION.get(_text(keywords.get("action", _STORE)), UNKNOWN)
             value = literal(module, keywords["default"]) if "default" in keywords else action
             value = UNKNOWN if "required" in keywords else value
             for each in call.args:
