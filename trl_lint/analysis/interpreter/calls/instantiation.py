@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks, library_calls
+from trl_lint.analysis.interpreter.conditions import none_tests
 from trl_lint.analysis.interpreter.objects import (
     given_fields,
     models_of_trainers,
@@ -89,7 +90,7 @@ def _instantiate(
             return loader
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, node, instance)
-    return instance
+    return none_tests.present(instance)
 
 
 def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:

@@ -40,7 +40,7 @@ _SAME_UNLESS_NONE = frozenset(Kind) - CONTENTS_DIFFER
 _DEFINITIONS = frozenset({Kind.BOUND, Kind.CLASS, Kind.FUNCTION})
 _NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
 # What is known of values of these kinds does not say whether they are None.
-_MAY_BE_NONE = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
+_MAY_BE_NONE = frozenset({Kind.BATCH, Kind.INSTANCE, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def present(value: Value) -> Value:
