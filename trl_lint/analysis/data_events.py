@@ -13,7 +13,7 @@ from trl_lint.knowledge import mentions
 from trl_lint.knowledge.mentions import LIBRARIES
 
 if TYPE_CHECKING:
-    from libcst import Call, For, While
+    from libcst import BaseExpression, Call, For, While
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +77,14 @@ class EpochsAlike(Event):
     again: bool = False
     loader: Step | None = None
     remade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledBesideSampler(Event):
+    """A loader is given a sampler that deals rows to the ranks (`sampler`), and told to shuffle (`shuffle`)."""
+
+    mentions = (mentions.LOADERS, (b"shuffle",), (b"ampler",))
+    anywhere = True  # a function that makes loaders may be in a file of its own
+
+    sampler: BaseExpression
+    shuffle: BaseExpression

@@ -156,6 +156,7 @@ SHARERS_OF_ROWS = either(
         for name in ("get_world", "ngpu", "nproc", "num_gpu", "num_proc", "num_replicas", "num_shards", "world")
     ),
 )
+LOADERS = named([torch_distributed.DATA_LOADER])
 # A file in which rows are dealt, or that has a loader prepared, passes data to a trainer, or makes loaders for one.
 DEALERS = either(
     named((*sharding.SAMPLER_HOOKS, *sharding.SPLITS, "torch.utils.data.DataLoader", PREPARE, *random_draws.SHARDS)),

@@ -1,4 +1,4 @@
-"""A training forward bypasses the wrapper: its gradients are not synchronised.
+"""A training forward bypasses the wrapper: its gradients are not reduced.
 
 ## What it does
 Reports a call, with gradients enabled and in code that a training step reaches, of the module inside

@@ -1,4 +1,4 @@
-"""`gather_for_metrics` of one value per rank drops ranks on the last uneven batch.
+"""`gather_for_metrics` of one value per rank drops ranks on an uneven last batch.
 
 ## What it does
 Reports `gather_for_metrics` of a tensor that is known to hold one value of this rank (a sum, a mean, a loss), where
