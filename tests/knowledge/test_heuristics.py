@@ -207,6 +207,24 @@ def main(loader):
 """
 
 
+EXCHANGED = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from mine import exchange, {0}
+
+def main(loader):
+    dist.init_process_group("nccl")
+    model = DDP(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        with model.no_sync():
+            model(x).sum().backward()
+        exchange({0})
+        optimizer.step()
+"""
+
+
 BESIDE = """
 import torch
 import torch.distributed as dist
@@ -1089,6 +1107,7 @@ CASES = {
         1,
     ),
     "MAY_WRAP": Case(rule("TRL009"), BESIDE.format("wrap_in_place"), 0, BESIDE.format("set_up"), 1),
+    "NAMES_GRADIENTS": Case(rule("TRL009"), EXCHANGED.format("params"), 0, EXCHANGED.format("rows"), 1),
     "AVERAGES_WEIGHTS": Case(rule("TRL009"), LOCAL_STEPS.format("average_weights"), 0, LOCAL_STEPS.format("show"), 1),
     "COMPUTES_GRADIENTS": Case(rule("TRL014"), COUNTED, 1, COUNTED.replace(".backward(", ".evaluate("), 0),
     "SHOWS": Case(

@@ -794,6 +794,13 @@ AVERAGES_WEIGHTS = Guess(
     because="torch, distributed/algorithms/model_averaging: `PeriodicModelAverager.average_parameters` after steps "
     "whose gradients stay local",
 )
+NAMES_GRADIENTS = Guess(
+    group=GRADIENTS,
+    pattern=r"(?i)grad|param|weight",
+    says="A function outside the project that is passed something with such a name, after a backward pass under "
+    "`no_sync()`, may reduce the gradients over the ranks.",
+    because="tests/evaluation/false_alarms/kept_and_exchanged.py: `exchange(params)`, the list of a model's parameters",
+)
 SCALES_A_LOSS = Guess(
     group=GRADIENTS,
     words=_one_of("scale"),

@@ -12,7 +12,8 @@ Events of a training step:
         generator_loss.backward()
     optimizer_of_generator.step()
 
-There is none if the program averages gradients or weights itself, parameter by parameter.
+There is none if the program averages gradients or weights itself, parameter by parameter, if the optimizer may do so
+(`DistributedFusedAdam`), or if the loop gives the model its former weights back.
 """
 
 from __future__ import annotations
@@ -25,14 +26,25 @@ from trl_lint.analysis.gradient_events import GradientsKept
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
 from trl_lint.analysis.program.idioms.kept_gradients import kept_by, step_with
-from trl_lint.analysis.program.idioms.stepped_models import stepped, steps_model
-from trl_lint.analysis.program.syntax import assigned_parts, innermost, last_name, of_class, self_attribute, used_names
+from trl_lint.analysis.program.idioms.stepped_models import makers_of, stepped, steps_model
+from trl_lint.analysis.program.syntax import (
+    LOOPS,
+    ancestors,
+    assigned_parts,
+    holder_name,
+    innermost,
+    last_name,
+    of_class,
+    self_attribute,
+    used_names,
+)
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.control import Pace
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.pace_switches import PaceSwitch
-from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, CALLED_LOSS
+from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, CALLED_LOSS, MAY_WRAP
+from trl_lint.knowledge.torch import TAKES_WEIGHTS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -55,6 +67,8 @@ class UnreducedSteps(Observer["Frame"]):
 
         step = step_with(frame.root, statement, kept, code_of)
         if step is None or not _is_of_model(frame, step, kept.model):
+            return
+        if _may_reduce(frame, step) or _is_put_back(frame.root, statement, kept.model):
             return
         if not AVERAGES_WEIGHTS.found_in(frame.module.code) and not reduces_gradients(frame.root, code_of):
             frame.emit(GradientsKept, kept.call, step=step)
@@ -80,6 +94,22 @@ def _is_of_model(frame: Frame, step: cst.Call, model: cst.BaseExpression) -> boo
         if known is not None:
             return known
     return not _runs_another(frame, model)
+
+
+def _may_reduce(frame: Frame, step: cst.Call) -> bool:
+    """Whether an optimizer may reduce the gradients that it steps with, by the name of what makes it."""
+    optimizer = stepped(step)
+    code = frame.root if isinstance(optimizer, cst.Name) else frame.module.tree
+    makers = () if optimizer is None else makers_of(code, optimizer)
+    return any(MAY_WRAP.fits(name) and "prepare" not in name for name in map(last_name, makers))
+
+
+def _is_put_back(root: cst.CSTNode, statement: cst.With, model: cst.BaseExpression) -> bool:
+    """Whether a loop around a statement loads weights into a model: each rank trains a copy, and none is kept."""
+    loop = next((each for each in ancestors(root, statement) if isinstance(each, LOOPS)), None)
+    calls = () if loop is None else of_class(loop, cst.Call)
+    loads = (each.func for each in calls if last_name(each.func) == TAKES_WEIGHTS)
+    return any(isinstance(each, cst.Attribute) and holder_name(each) == holder_name(model) for each in loads)
 
 
 def _runs_another(frame: Frame, model: cst.BaseExpression) -> bool:

@@ -128,10 +128,19 @@ def _takes_whole_step(code: cst.CSTNode | None) -> bool:
 def _may_run_backward(call: cst.Call, code_of: CodeOf) -> bool:
     """Whether a call runs a backward pass, as far as its name or its code says: `scaler(loss, optimizer)` may."""
     passed = [last_name(each.value) for each in call.args]
-    if _is_backward(call) or (any(map(OPTIMIZER_OBJECT.fits, passed)) and any("loss" in each for each in passed)):
+    if any(map(OPTIMIZER_OBJECT.fits, passed)) and any("loss" in each for each in passed):
+        return True
+    return _runs_backward(call, code_of, set())
+
+
+def _runs_backward(call: cst.Call, code_of: CodeOf, seen: set[int]) -> bool:
+    if _is_backward(call):
         return True
     code = code_of(call.func)
-    return code is not None and any(map(_is_backward, of_class(code, cst.Call)))
+    if code is None or id(code) in seen:
+        return False
+    seen.add(id(code))
+    return any(_runs_backward(each, code_of, seen) for each in of_class(code, cst.Call))
 
 
 def _is_reached_from(root: cst.CSTNode, statement: cst.With, kept: Kept, step: cst.Call) -> bool:

@@ -48,6 +48,11 @@ def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.Bas
     return True if named & own else None if named & wrapped else False
 
 
+def makers_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The callees by which the code makes an optimizer: `SGD`, or `make_optimizer`."""
+    return (call.func for value in _made_of(root, optimizer) for call in of_class(value, cst.Call))
+
+
 def _made_of(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     given = _given_by_name(root).get(last_name(subject) or holder_name(subject), ())
     return (value for target, value in given if target.deep_equals(subject))
