@@ -243,8 +243,7 @@ WITHOUT_HISTORY = frozenset({"detach", "detach_", "item", "numpy", "tolist"})
 # Modules whose functions only compute from their arguments, and start no backward pass.
 COMPUTING_MODULES = frozenset({"torch", "torch.linalg", "torch.nn.functional"})
 
-# How gradients are reduced by hand: calls that return the parameters, reduce a gradient, copy one.
-GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
+# How gradients are reduced by hand: calls that reduce a gradient, copy one, join several.
 REDUCES_GRADIENTS = frozenset({"all_reduce", "reduce"})
 KEEPS_GRADIENT = frozenset({"clone", "contiguous", "detach", "flatten", "float", "reshape", "to", "view"})
 JOINS_GRADIENTS = frozenset({"_flatten_dense_tensors", "cat"})

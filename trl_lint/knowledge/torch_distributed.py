@@ -344,6 +344,8 @@ ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_
 # Collectives by which one rank gives the others what it has, and where they say which one.
 SEND_TO_ALL = frozenset({"broadcast", "broadcast_object_list"})
 SENDER = (1, "src")
+# Functions by which a rank gets rows of others, whatever its own are.
+HANDS_ROWS_ON = SEND_TO_ALL | {"all_to_all", "all_to_all_single", "irecv", "recv", "scatter", "scatter_object_list"}
 # Messages from one rank to another (torch/distributed/distributed_c10d.py).
 POINT_TO_POINT = frozenset(
     f"torch.distributed.{name}" for name in ("batch_isend_irecv", "irecv", "isend", "recv", "recv_object_list", "send",

@@ -1,7 +1,7 @@
 """Losses of a network that the same function makes: its backward pass reduces nothing, whatever ran before.
 
     model(x).sum().backward()                     before: a wrapper reduces the gradients
-    probe = nn.Linear(8, 2)                       made here
+    probe = nn.Linear(8, 2)                       made here, as in `net, probe = DDP(net), nn.Linear(8, 2)`
     loss = F.cross_entropy(probe(x), y)           of `probe` alone
     loss.backward()                               no rank waits for another
 
@@ -31,6 +31,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
+    assigned_parts,
     below,
     callee_of,
     contexts_around,
@@ -155,8 +156,8 @@ _BINDING = frozenset({cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, c
 def _bound(node: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression, bool]]:
     """The targets that a statement binds, their values, and whether these replace the earlier ones."""
     match node:
-        case cst.Assign(targets=targets, value=value):
-            yield from ((part, value, True) for each in targets for part in parts_of_target(each.target))
+        case cst.Assign():
+            yield from ((part, value, True) for each, value in assigned_parts(node) for part in parts_of_target(each))
         case cst.AnnAssign(target=target, value=cst.BaseExpression() as value):
             yield target, value, True
         case cst.AugAssign(target=target, value=value) | cst.NamedExpr(target=target, value=value):
