@@ -204,6 +204,8 @@ def test_a_rate_that_some_ranks_set():
         "if state.is_world_process_zero:\n" + indent(LOWER, "    "),
         "if state.is_local_process_zero and loss > 3:\n    optimizer.param_groups[0]['lr'] = 1e-5\n",
         "import time\nif time.time() > self.end:\n" + indent(LOWER, "    "),
+        "if state.is_world_process_zero:\n    for _, g in enumerate(optimizer.param_groups):\n        g['lr'] = 1\n",
+        "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + "self.show(loss)\nsuper().on_log(optimizer)\n",
     ],
 )
 def test_rates_of_some_ranks(body):
@@ -221,6 +223,10 @@ def test_rates_of_some_ranks(body):
         "if state.is_world_process_zero:\n    logs['lr'] = optimizer.param_groups[0]['lr']\n",
         "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + LOWER,
         "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + "self.broadcast(optimizer)\n",
+        "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + "self.share(optimizer)\n",
+        "if state.is_world_process_zero:\n" + indent(LOWER, "    ") + "self.share(optimizer.param_groups)\n",
+        "import os\nif os.path.exists(self.path):\n" + indent(LOWER, "    "),
+        "import random\nif random.random() < 0.1:\n" + indent(LOWER, "    "),
     ],
 )
 def test_rates_that_all_ranks_have(body):

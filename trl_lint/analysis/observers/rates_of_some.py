@@ -4,22 +4,27 @@ Events of a `TrainerCallback`, which all ranks call, with `group` of `optimizer.
 
     if state.is_world_process_zero: group["lr"] *= 0.5    RateSet: the others go on with the rate that they have
     if logs["loss"] > 3: group["lr"] *= 0.5               none: what the Trainer logs is the same on all ranks
+    if os.path.exists("halve"): group["lr"] *= 0.5        none: the ranks may share the folder, as they do a seed
     group["lr"] = base / loss_of_rank                     RateSet, by its value
 
-None if the function sets a rate elsewhere, too, as in the other branch, or may send it to the others.
+None if the function sets a rate elsewhere, too, as in the other branch, or may send it: `share(optimizer)`.
 """
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.gradient_events import RateSet
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.syntax import ancestors, below, names_in
+from trl_lint.analysis.program.syntax import ancestors, below, is_super, last_name, names_in, of_class
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
+from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
+from trl_lint.knowledge.models import LEAVE_GRADIENTS
 from trl_lint.knowledge.schedules import CALL_HOOKS, GROUPS, RATE, SEND_RATES
 
 if TYPE_CHECKING:
@@ -27,6 +32,10 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
+    from trl_lint.domain.ranks import Rank
+
+
+_MAY_BE_ALIKE = Origin.IO | Origin.MEMORY | Origin.RNG
 
 
 class RatesOfSome(Observer["Frame"]):
@@ -38,12 +47,17 @@ class RatesOfSome(Observer["Frame"]):
             return
         for condition in frame.memory.control.conditions:
             test = place_of(condition)
-            if isinstance(test, cst.BaseExpression) and condition.rank.differs:
+            if isinstance(test, cst.BaseExpression) and _tells_apart(condition.rank):
                 frame.emit(RateSet, statement, decided_by=condition.provenance, test=test)
                 return
         value = frame.known_value(statement.value) if isinstance(statement, (cst.Assign, cst.AugAssign)) else None
         if value is not None and value.rank.differs and value.rank.is_of_own_data:
             frame.emit(RateSet, statement, decided_by=value.provenance)
+
+
+def _tells_apart(rank: Rank) -> bool:
+    """Whether something differs between ranks for more than what they find in a folder or draw, which may be alike."""
+    return rank.differs and bool(rank.origins & ~_MAY_BE_ALIKE)
 
 
 def _sets_rate(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
@@ -89,7 +103,20 @@ def _is_set_elsewhere(frame: Frame, statement: cst.CSTNode) -> bool:
     """Whether the other ranks may get the same rate: the function sets one elsewhere, or sends something."""
     root = frame.root
     others = (each for each in below(root) if each is not statement and isinstance(each, (cst.Assign, cst.AugAssign)))
-    return not SEND_RATES.isdisjoint(names_in(root)) or any(_sets_rate(root, each) for each in others)
+    if not SEND_RATES.isdisjoint(names_in(root)) or any(_sets_rate(root, each) for each in others):
+        return True
+    return any(map(_gets_optimizer, of_class(root, cst.Call)))
+
+
+def _gets_optimizer(call: cst.Call) -> bool:
+    """Whether a call passes on the optimizer, or its groups, to what may send their rates: not to `super()`."""
+    name = last_name(call.func)
+    if isinstance(call.func, cst.Attribute) and is_super(call.func.value):
+        return False
+    if name in LEAVE_GRADIENTS or hasattr(builtins, name):
+        return False
+    passed = [last_name(each.value) for each in call.args]
+    return GROUPS in passed or any(map(OPTIMIZER_OBJECT.fits, passed))
 
 
 OBSERVER = RatesOfSome()
