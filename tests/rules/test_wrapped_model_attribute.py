@@ -72,6 +72,8 @@ EXPECTED = (
     ("Exception as", "(AttributeError, TypeError) as"),
     ("print(f", "if batch: print(f"),
     ("        continue\n", ""),
+    ("    try:", "    model(batch)\n    try:"),
+    ("in loader", "in (first, second)"),
 )
 
 
@@ -84,6 +86,8 @@ def test_a_loop_that_skips_each_turn_does_not_expect_the_error():
     )
     last = SKIPPED.replace("        continue\n    print(score)\n", "")
     assert SNIPPETS.finding(typed(last)).message == finding.message
+    named = SKIPPED.replace("    try:", "    batch, count = batch[:9], count + 1\n    try:")
+    assert SNIPPETS.finding(typed(named)).message == finding.message
 
 
 @pytest.mark.parametrize(("old", "new"), EXPECTED)

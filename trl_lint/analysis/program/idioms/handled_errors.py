@@ -64,6 +64,7 @@ def skips_turn(root: cst.CSTNode, tried: cst.CSTNode, handler: cst.ExceptHandler
     """Whether an `except` clause for any error shows it and goes on with the next turn of the loop around its `try`.
 
     It is meant for a turn that fails, such as an unreadable batch: with an error in every turn the loop does nothing.
+    Not so where something else is done in the turn before, or where the loop tries a few things that it names.
     """
     if handler.type is None or last_name(handler.type) not in _ANYTHING:
         return False
@@ -80,11 +81,18 @@ def skips_turn(root: cst.CSTNode, tried: cst.CSTNode, handler: cst.ExceptHandler
 
 
 def _turn_of(root: cst.CSTNode, tried: cst.CSTNode) -> cst.IndentedBlock | None:
-    """The body of a loop, if a `try` is a statement of it and not of a block in it."""
+    """The body of a loop of which a `try` is a statement, and the first that does more than name values."""
     match ancestors(root, tried)[-2:]:
+        case (cst.For(iter=cst.List() | cst.Tuple()), _):
+            return None
         case (cst.For() | cst.While(), cst.IndentedBlock() as body):
-            return body
+            return body if next(each for each in body.body if not _only_names(each)) is tried else None
     return None
+
+
+def _only_names(statement: cst.CSTNode) -> bool:
+    lines = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+    return bool(lines) and all(isinstance(each, (cst.AnnAssign, cst.Assign, cst.AugAssign)) for each in lines)
 
 
 _ANYTHING = frozenset({"BaseException", "Exception"})
