@@ -87,6 +87,19 @@ def reduced_in_place(views, rank, size):
     return total
 
 
+def from_another_place(views, rank, size):
+    total = 0.0
+    order = [(rank + number) % len(views) for number in range(len(views))]
+    for index in order:
+        total += psnr_of(render(views[index]), views[index])
+    for index in np.roll(np.arange(len(views)), rank):
+        total += psnr_of(render(views[index]), views[index])
+    numbers = list(range(len(views)))
+    for index in numbers[rank:] + numbers[:rank]:
+        total += psnr_of(render(views[index]), views[index])
+    return total
+
+
 def main(views, gather_scores):
     dist.init_process_group("gloo")
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -105,3 +118,4 @@ def main(views, gather_scores):
         wandb.log({"unknown": unknown[1]})
         wandb.log({"reduced": reduced[0]})
         wandb.log({"reduced": reduced[1]})
+        wandb.log({"of all": from_another_place(views, rank, size)})

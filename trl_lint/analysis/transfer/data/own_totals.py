@@ -10,6 +10,8 @@ For example, where nothing is known of `score`:
         total += gathered(value)        unknown: it may be the sum over all ranks
         reduce_(value)                  likewise, if that is added afterwards
     for row in rows: total += score(row)    unknown, as `score` is
+    for k in [(rank + i) % size for i in range(size)]:
+        total += score(rows[k])         unknown: each rank begins at another place, and goes through all
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, of_class, used_names
+from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, of_class, resolved, used_names
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchValue
 from trl_lint.domain.ranks import Origin, State
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _OWN = ranks.Rank(State.LOCAL, Origin.RANK | Origin.DATA)
 _NUMBERS = frozenset({Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN})
+_ROTATES = "roll"
 _ADDED_UP = "each rank goes through its own share here"
 
 
@@ -52,9 +55,20 @@ def _loops_around(frame: Frame, node: cst.CSTNode) -> Iterator[cst.For]:
 
 
 def _is_over_share(frame: Frame, loop: cst.For) -> bool:
-    """Whether the rank's number decides what a loop goes through."""
+    """Whether the rank's number decides what a loop goes through, and not merely where it begins."""
+    if _may_go_round(resolved(frame.root, loop.iter)):
+        return False
     names = (frame.memory.names.get(name) for name in used_names(loop.target))
     return any(each is not None and each.rank.is_by_place for each in names)
+
+
+def _may_go_round(rows: cst.BaseExpression) -> bool:
+    """Whether something may be all things in another order: `order[rank:] + order[:rank]`, `np.roll(order, rank)`."""
+    if any(last_name(each.func) == _ROTATES for each in of_class(rows, cst.Call)):
+        return True
+    operators = (each.operator for each in of_class(rows, cst.BinaryOperation))
+    is_joined = isinstance(rows, cst.BinaryOperation) and isinstance(rows.operator, cst.Add)
+    return is_joined or any(isinstance(each, cst.Modulo) for each in operators)
 
 
 def _is_made_of(loop: cst.For, added: cst.BaseExpression) -> bool:
