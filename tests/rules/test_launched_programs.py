@@ -411,6 +411,43 @@ def test_a_file_that_is_for_no_several_processes_may_build_a_trainer_of_one_devi
     assert not SNIPPETS.findings(text.replace("trainer.is_global_zero and ", ""))
 
 
+PARTS = """\
+import os
+import pytorch_lightning as pl
+
+
+class Task(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        os.mkdir("predictions")
+
+    def training_step(self, batch, index):
+        return self.net(batch)
+
+
+def main(args):
+    pl.Trainer({}).fit(Task())
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "is_made_by_each"),
+    [
+        ("devices=args.devices", True),
+        ("strategy='ddp', devices=4", True),
+        ("strategy='ddp_spawn', devices=4", False),
+        ("strategy=DDPStrategy(start_method='fork'), devices=4", False),
+        ("gpus=4", False),  # before 2.0, it took this strategy
+        ("gpus=4, accelerator='gpu'", False),
+        ("gpus=4, accelerator='ddp'", True),
+        ("gpus=4, strategy=args.strategy", True),
+        ("gpus=4, **args.trainer", True),
+    ],
+)
+def test_what_makes_a_module_again(options, is_made_by_each):
+    assert bool(SNIPPETS.findings(PARTS.format(options))) is is_made_by_each
+
+
 LOGGER = """\
 import {package} as L
 from {package}.loggers import {logger}

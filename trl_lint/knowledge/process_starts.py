@@ -48,7 +48,7 @@ class ProcessStart(NamedTuple):
 
 # Arguments of Lightning's Trainer; before 1.5 the second and third named a strategy, or a plugin of one did.
 # Source: https://lightning.ai/docs/pytorch/stable/common/trainer.html#strategy
-_STRATEGIES = ("strategy", "accelerator", "distributed_backend", "plugins")
+STRATEGIES = ("strategy", "accelerator", "distributed_backend", "plugins")
 # How the names of strategies begin, and of their classes, that start a process per device; parts of the names of those
 # that start them for a function only.
 OF_PROCESSES = ("ddp", "deepspeed", "fsdp")
@@ -84,7 +84,7 @@ STARTS = (
     ProcessStart("ignite.distributed.initialize", Shows.GROUP, backend=(0, "backend")),
     *(ProcessStart(name, Shows.FUNCTION, devices="devices") for name in sorted(FABRICS)),
     *(
-        ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=_STRATEGIES)
+        ProcessStart(name, Shows.FUNCTION, devices="devices", strategies=STRATEGIES)
         for name in ("lightning.pytorch.Trainer", "pytorch_lightning.Trainer")
     ),
     *(

@@ -42,7 +42,7 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
     if lightning.is_callback(bases) and creations.is_of_some_ranks(engine.project, cls):
         return
     is_part = lightning.prepares_on_one(bases)
-    if (is_part or lightning.is_callback(bases)) and not creations.is_of_one_device(engine.project, cls):
+    if (is_part or lightning.is_callback(bases)) and not creations.is_of_one_process(engine.project, cls):
         _launch(_own_runs(cls, _MAKES))
     if is_part and constructor is not None:
         for run in _own_runs(cls, _MAKES):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.lightning_trainers import trains_on_one_device
+from trl_lint.analysis.program.definitions.lightning_trainers import has_parts_of_one_process
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import import_lines, imported_files
@@ -32,13 +32,14 @@ from trl_lint.knowledge.launcher_variables import RANK_VARIABLES
 class Creation(NamedTuple):
     """A call of a class: the code of its arguments, and whether a condition around it may ask for the rank.
 
-    on_one_device: whether all Trainers of Lightning in its file have one device. in_test: whether it is in a unit test.
+    by_one: whether no Trainer of Lightning in its file starts processes that make it again. in_test: whether it is in a
+    unit test.
     """
 
     positional: tuple[str, ...]
     keywords: tuple[tuple[str, str], ...]
     of_some_ranks: bool
-    on_one_device: bool
+    by_one: bool
     in_test: bool
 
 
@@ -53,10 +54,10 @@ def is_of_some_ranks(project: Project, cls: ClassInfo) -> bool:
     return bool(known) and all(each.of_some_ranks for each in known)
 
 
-def is_of_one_device(project: Project, cls: ClassInfo) -> bool:
-    """Whether each known creation, but for those of tests, is in a file whose Trainers of Lightning have one device."""
+def is_of_one_process(project: Project, cls: ClassInfo) -> bool:
+    """Whether one process alone makes each known creation, but for those of tests, for a Trainer of Lightning."""
     known = [each for each in _creations(project, cls.name) if not each.in_test]
-    return bool(known) and all(each.on_one_device for each in known)
+    return bool(known) and all(each.by_one for each in known)
 
 
 def asks_for_one_device(project: Project, cls: ClassInfo) -> bool:
@@ -131,7 +132,7 @@ def _creation(module: Module, call: cst.Call) -> Creation:
     keywords = tuple((keyword.value, _code_of(module, value)) for keyword, value in named if keyword is not None)
     of_some_ranks = any(map(_may_ask_for_rank, _tests_around(module, call)))
     in_test = is_test_file(module.path)
-    return Creation(positional, keywords, of_some_ranks, trains_on_one_device(module), in_test)
+    return Creation(positional, keywords, of_some_ranks, has_parts_of_one_process(module), in_test)
 
 
 def _code_of(module: Module, value: cst.BaseExpression) -> str:

@@ -1,5 +1,5 @@
 """What an object of unknown class is by how it is used: a Trainer of Lightning; and whether a file's trainers use one
-device, or share no data out.
+device, start processes that make nothing again, or share no data out.
 
 For example, nothing else takes this keyword:
 
@@ -10,6 +10,7 @@ For example, nothing else takes this keyword:
     trainer = Trainer(devices=find_usable_cuda_devices(1))   the same
     cfg.trainer.devices = 1; trainer = Trainer(**cfg.trainer)   the same
     trainer = Trainer(devices=args.gpus)   as many as its user wants
+    trainer = Trainer(strategy="ddp_spawn")   the others get what this process has made
     trainer = Trainer(use_distributed_sampler=False)   each process gets what the loader has, which may be everything
 """
 
@@ -24,16 +25,19 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.lightning import (
+    BEFORE_2,
     COUNTS_DEVICES,
     FIND_DEVICES,
     IMPORTS,
     MAKE_TRAINERS,
+    OLD_TRAINER,
     ONLY_TRAINERS_TAKE,
     RUNS_OF_TRAINER,
     SHARE_DATA_OUT,
     VALIDATION_DATA,
 )
 from trl_lint.knowledge.lightning_runs import PLAIN_LOADER
+from trl_lint.knowledge.process_starts import ELSEWHERE, OF_PROCESSES, STRATEGIES
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
 
 
@@ -61,10 +65,44 @@ def runs_models(root: cst.CSTNode, names: set[str]) -> bool:
 
 def trains_on_one_device(module: Module) -> bool:
     """Whether all Trainers of Lightning that a file creates have one device, as a number in the code."""
+    calls = _makers(module)
+    return bool(calls) and all(_is_of_one_device(module, each) for each in calls)
+
+
+def has_parts_of_one_process(module: Module) -> bool:
+    """Whether one process alone makes the parts of all Trainers of Lightning that a file creates.
+
+    They have one device, or a strategy that hands over to the other processes what this one has made: "ddp_spawn".
+    """
+    calls = _makers(module)
+    is_old = module.mentions(BEFORE_2)
+    return bool(calls) and all(_is_of_one_device(module, each) or _hands_parts_over(each, is_old) for each in calls)
+
+
+def _makers(module: Module) -> list[cst.Call]:
+    """The calls that make a Trainer in a file that imports Lightning."""
     if not imported_trainer(module):
+        return []
+    return [call for call in of_class(module.tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
+
+
+def _is_of_one_device(module: Module, call: cst.Call) -> bool:
+    return has_one_device(call) or _gets_one_device(module.tree, call)
+
+
+def _hands_parts_over(call: cst.Call, is_old: bool) -> bool:
+    """Whether a Trainer starts its processes for a function: by its strategy, or as it did before 2.0 without one."""
+    given = [each.value for each in call.args if each.keyword is not None and each.keyword.value in STRATEGIES]
+    names = set[str]().union(*map(names_in, given))
+    texts = {str(each.evaluated_value) for value in given for each in of_class(value, cst.SimpleString)}
+    if any(part in each.lower() for part in ELSEWHERE for each in names | texts):
+        return True
+    if not is_old or last_name(call.func) != _TRAINER or any(each.star for each in call.args):
         return False
-    calls = [call for call in of_class(module.tree, cst.Call) if last_name(call.func) in MAKE_TRAINERS]
-    return bool(calls) and all(has_one_device(each) or _gets_one_device(module.tree, each) for each in calls)
+    return not names and not any(each.startswith(OF_PROCESSES) for each in texts)
+
+
+_TRAINER = OLD_TRAINER.rpartition(".")[2]
 
 
 def _gets_one_device(tree: cst.Module, call: cst.Call) -> bool:

@@ -143,10 +143,11 @@ def _is_out_of_sight(args: Arguments) -> bool:
 @noted
 def _made(module: Module) -> tuple[str, ...]:
     """The names of the strategies that a file makes, for a Trainer if it makes no Fabric: `DDPStrategy()`."""
-    called = {last_name(each.func) for each in of_class(module.tree, cst.Call)}
-    if called & _TAKE_THEM:
+    calls = of_class(module.tree, cst.Call)
+    if any(last_name(each.func) in _TAKE_THEM for each in calls):
         return ()
-    return tuple(sorted(each.lower() for each in called if each.endswith(ARE_STRATEGIES)))
+    makers = (each for each in calls if last_name(each.func).endswith(ARE_STRATEGIES))
+    return tuple(sorted({name for each in makers for name in _named(each)}))
 
 
 def _assigned(frame: Frame, expression: cst.BaseExpression | None) -> list[cst.BaseExpression]:
@@ -173,7 +174,8 @@ def _compared(frame: Frame, expression: cst.BaseExpression | None) -> Iterator[c
 def _named(expression: cst.BaseExpression) -> Iterator[str]:
     match expression:
         case cst.Call(func=func):
-            yield last_name(func).lower()
+            texts = (str(each.evaluated_value) for each in of_class(expression, cst.SimpleString))
+            yield "_".join((last_name(func), *texts)).lower()  # `DDPStrategy(start_method="spawn")`
         case cst.SimpleString():
             yield str(expression.evaluated_value).lower()
         case cst.IfExp(body=body, orelse=orelse):
