@@ -68,11 +68,13 @@ These are not reported:
   starts from, and calls inside the wrapper's forward;
 - a `no_sync()` that a condition enters, unless it is known to hold whenever the optimizer steps; one of another model
   than the optimizer's (`with discriminator.no_sync():` in the generator's step), or where the code does not show whose
-  it is and runs several; one after which something unknown is passed the model, its optimizer or gradients; and files
-  that average gradients or weights themselves;
+  it is and runs several; one after which something unknown is passed the model, its optimizer or gradients, also by a
+  function of the project; an optimizer that may reduce them itself (`DistributedFusedAdam`), or whose steps the loop
+  undoes by loading weights; and files that average gradients or weights themselves;
 - models without a wrapper that are passed to anything that may wrap them or reduce their gradients, kept in an object
-  or a list, or of a class whose code, or arguments, know of ranks: each may have a part of its own; those that get what
-  has been gathered; and those whose parameters, gradients or optimizer something unknown is passed.
+  or a list, made with a wrapper, or of a class whose code, or arguments, know of ranks: each may have a part of its
+  own; those that get what ranks have exchanged; those that only some ranks train; and those whose parameters, weights,
+  gradients or optimizer something unknown is passed.
 
 Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
 not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward. Nor are
