@@ -10,7 +10,8 @@
     loss = engine.compute(batch)              unknown, if the loaders here give each rank all rows in one order
 
 Only a value of which nothing else is known is concerned, or no more than that something in it is drawn at random, where
-gradients are on and a model is or may be wrapped.
+gradients are on and a model is or may be wrapped. In a file that gives all ranks one seed, what is drawn may be alike:
+there, something else has to be in it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ import libcst as cst
 from trl_lint.analysis.interpreter.objects import method_order, whole_loaders
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.training_loss import helpers_in, trained_targets
-from trl_lint.analysis.program.syntax import callee_of, last_name, names_in, of_class, self_attribute
+from trl_lint.analysis.program.syntax import below, callee_of, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import exchanging_models
+from trl_lint.analysis.transfer.models.made_here import parts_of
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import EXCHANGES, MAY_REDUCE
+from trl_lint.knowledge.heuristics import EXCHANGES, MAY_REDUCE, SEEDS_ALL, SEEDS_APART
 
 _KINDS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
@@ -63,12 +65,28 @@ def _of_this_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> Value
     _read_attributes(frame)
     if not has_wrapped_model(frame) and not method_order.has_wrapped_before(frame):
         return value
-    if whole_loaders.gives_all_rows(frame):
+    if whole_loaders.gives_all_rows(frame) or (value.rank.differs and _may_be_drawn_alike(frame, node)):
         return value
     step = frame.step(node, "the model is trained with `{}`, of which each rank has its own")
     if value.rank.differs:
         return value.replace(rank=ranks.LOCAL, provenance=step)
     return TensorValue(ranks.LOCAL, grad=True, provenance=step)
+
+
+def _may_be_drawn_alike(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a loss is made of models and draws alone, in a file that gives all ranks one seed."""
+    if not frame.module.notes.cached(_gives_one_seed, partial(_gives_one_seed, frame.module.tree)):
+        return False
+    parts = parts_of(frame.root, getattr(frame.statement, "value", None) or node)
+    called = {id(part) for each in parts if isinstance(each, cst.Call) for part in below(each.func)}
+    named = (each for each in parts if isinstance(each, (cst.Attribute, cst.Name)) and id(each) not in called)
+    values = filter(None, map(frame.known_value, named))
+    return not any(each.rank == ranks.UNKNOWN and each.kind in _KINDS for each in values)
+
+
+def _gives_one_seed(tree: cst.Module) -> bool:
+    calls = (each for each in of_class(tree, cst.Call) if SEEDS_ALL.fits(last_name(each.func)))
+    return any(not any(map(SEEDS_APART.fits, names_in(each))) for each in calls)
 
 
 def _trained(frame: Frame) -> frozenset[int]:
