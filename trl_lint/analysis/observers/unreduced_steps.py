@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.gradient_events import GradientsKept
+from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
 from trl_lint.analysis.program.idioms.kept_gradients import kept_by, step_with
@@ -75,9 +76,16 @@ class UnreducedSteps(Observer["Frame"]):
 
 
 def _keeps(frame: Frame, call: cst.Call) -> bool:
-    """Whether a call is that of a wrapper, an Accelerator or Fabric, and not of a method of the project."""
+    """Whether a call is that of a wrapper, an Accelerator or Fabric, and not of a method of the project.
+
+    That may do something else, unless it is known to enter theirs.
+    """
     value = frame.known_value(call)
-    return value is None or not isinstance(value, PaceSwitch) or value.pace is Pace.UNREDUCED
+    if isinstance(value, PaceSwitch):
+        return value.pace is Pace.UNREDUCED
+    owner = frame.known_value(call.func.value) if isinstance(call.func, cst.Attribute) else None
+    cls = None if owner is None else class_of(owner)
+    return (cls is None or cls.find(last_name(call.func)) is None) and _called(frame, call.func) is None
 
 
 def _called(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
