@@ -65,6 +65,22 @@ def beside(loader, width):
         g_optim.step()
 
 
+def with_a_penalty(loader, width):
+    generator, discriminator = DDP(Generator(width).cuda()), Discriminator(width).cuda()
+    g_optim = torch.optim.Adam(generator.parameters())
+    d_optim = torch.optim.Adam(discriminator.parameters())
+    for x in loader:
+        x.requires_grad_(True)
+        score = discriminator(x).mean()  # expect: TRL009
+        (slope,) = torch.autograd.grad(score, x, create_graph=True)
+        d_optim.zero_grad()
+        (score + slope.square().mean()).backward()
+        d_optim.step()
+        g_optim.zero_grad()
+        F.softplus(-discriminator(generator(x))).mean().backward()
+        g_optim.step()
+
+
 def in_a_wrapper(loader, width):
     generator, discriminator = DDP(Generator(width).cuda()), Discriminator(width).cuda()
     g_optim = torch.optim.Adam(generator.parameters())
@@ -147,6 +163,7 @@ def main(loader, wrap_all, local_rank):
     dist.init_process_group("nccl")
     torch.cuda.set_device(local_rank)
     beside(loader, 8)
+    with_a_penalty(loader, 8)
     in_a_wrapper(loader, 8)
     kept_in_a_list(loader, 8, wrap_all)
     reduced_by_hand(loader, 8)

@@ -60,6 +60,8 @@ _PREPARES = "prepare"
 _PLACE = "device"
 # Attributes by which code reads gradients, or is called with them: it may reduce them.
 _HANDLES_GRADIENTS = frozenset({"grad", "register_hook", "register_post_accumulate_grad_hook"})
+# What has a function of the first name, which computes gradients and reads none: `torch.autograd.grad`.
+_COMPUTES = "autograd"
 
 
 class _OneForward(NamedTuple):
@@ -159,7 +161,8 @@ def _stays_bare(frame: Frame, call: _OneForward) -> bool:
         return False
     if _sends_weights(frame, call.name):
         return False
-    if any(each.attr.value in _HANDLES_GRADIENTS for each in of_class(frame.root, cst.Attribute)):
+    handled = (each for each in of_class(frame.root, cst.Attribute) if each.attr.value in _HANDLES_GRADIENTS)
+    if any(last_name(each.value) != _COMPUTES for each in handled):
         return False
     uses = (each for each in value_names(frame.root) if each.value == call.name)
     if not all(_leaves_bare(frame, each) for each in uses):
