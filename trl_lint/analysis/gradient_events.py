@@ -9,7 +9,7 @@ from trl_lint.analysis.events import Event
 from trl_lint.knowledge import mentions
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression, Call
+    from libcst import Attribute, BaseExpression, Call
 
     from trl_lint.analysis.program.idioms.accumulation import Entered
     from trl_lint.domain.provenance import Step
@@ -96,13 +96,14 @@ class RateSet(Event):
 class GradientsKept(Event):
     """An optimizer steps right after a backward pass whose gradients a call of `no_sync()`, the node, keeps unreduced.
 
-    step: the call that takes the step, or that of a function which does.
+    The node may also be what turns the reduction off: `require_backward_grad_sync` of DDP, or a call of FSDP's
+    `set_requires_gradient_sync`. step: the call that takes the step, or that of a function which does.
     """
 
     mentions = (mentions.LIBRARIES, mentions.KEEPS_GRADIENTS)
     anywhere = True  # the wrapper may be from another file
 
-    node: Call
+    node: Attribute | Call
     step: Call
 
 

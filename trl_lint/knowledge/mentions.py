@@ -104,7 +104,10 @@ PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
 ACCUMULATES = named([schedules.ACCUMULATES], ".{}(")
 STEPS = named([schedules.STEP], ".{}(")
 SETS_RATES = named([schedules.GROUPS], ".{}")
-KEEPS_GRADIENTS = named([models.KEEPS_GRADIENTS, models.KEEPS_GRADIENTS_OF], ".{}(")
+KEEPS_GRADIENTS = either(
+    named([models.KEEPS_GRADIENTS, models.KEEPS_GRADIENTS_OF], ".{}("),
+    named([models.REDUCES_GRADIENTS, models.SETS_REDUCTION], ".{}"),
+)
 PARAMETERS = named(models.PARAMETERS)
 CLIPS_BY_NORM = named(torch.CLIPS_BY_NORM)
 TELLS_TRAINER = named(control_flags.NAMES, ".{}")

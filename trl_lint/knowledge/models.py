@@ -65,6 +65,8 @@ NO_MODELS = frozenset(
 
 # The attribute of a wrapper that holds its model.
 INNER_MODEL = "module"
+# The method of an Accelerator that gives it.
+UNWRAPS = "unwrap_model"
 # Methods of wrappers that return context managers: in one, gradients are not reduced; in the other, the ranks may run
 # different numbers of steps (torch, nn/parallel/distributed.py).
 KEEPS_GRADIENTS = "no_sync"
@@ -76,6 +78,9 @@ JOINS = "join"
 ENABLED = "enable"
 # What the former turns off.
 REDUCES_GRADIENTS = "require_backward_grad_sync"
+# The same as a method of what FSDP 2 shards, and of a `replicate` (torch, distributed/fsdp/_fully_shard/_fully_shard.py
+# `FSDPModule.set_requires_gradient_sync`).
+SETS_REDUCTION = "set_requires_gradient_sync"
 # Attributes that wrappers have and no model has.
 ONLY_WRAPPERS_HAVE = frozenset({INNER_MODEL, KEEPS_GRADIENTS, REDUCES_GRADIENTS})
 
@@ -298,13 +303,14 @@ LEAVE_BARE = (
     "copy", "filter", "isinstance", "itertools", "len", "list", "print", "sum", "torch.compile",
     "torch.nn.SyncBatchNorm", "torch.nn.utils", "torch.optim",
 )  # fmt: skip
-LEAVE_BARE_METHODS = frozenset({"accumulate", "unwrap_model"})
+LEAVE_BARE_METHODS = frozenset({"accumulate", UNWRAPS})
 # Functions and methods that are passed parameters or an optimizer, and reduce no gradients.
 LEAVE_GRADIENTS = frozenset(
     {
         "clip_grad_norm",
         "clip_grad_norm_",
         "clip_grad_value_",
+        "clip_gradients",
         "isinstance",
         "len",
         "list",

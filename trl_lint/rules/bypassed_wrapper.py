@@ -15,7 +15,9 @@ nothing calls the wrapper. It also reports
 - one, or an `accelerator.prepare(model)`, whose result is only kept in a loop variable (`for model in models:`);
 - `accelerator.prepare([model, optimizer])`, which returns the list unchanged;
 - `with model.no_sync():` around the last backward pass before the model's optimizer takes a step, also if a condition
-  enters it just then (`no_sync() if last else nullcontext()`, `no_backward_sync(model, enabled=last)`);
+  enters it just then (`no_sync() if last else nullcontext()`, `no_backward_sync(model, enabled=last)`), and the
+  same for what turns the reduction off (`model.require_backward_grad_sync = not last`,
+  `model.set_requires_gradient_sync(not last)` of FSDP 2);
 - a model that the same function makes and never wraps, with an optimizer that steps in the loop in which that of
   another, wrapped model does: a discriminator beside `generator = DDP(generator)`.
 
@@ -101,7 +103,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.models import KEEPS_GRADIENTS
+from trl_lint.knowledge.models import KEEPS_GRADIENTS, REDUCES_GRADIENTS, SETS_REDUCTION
 from trl_lint.knowledge.torch import SETS_GRADIENTS, WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import shown_source
@@ -121,6 +123,9 @@ _ONE_BY_ONE = "pass its elements one by one: `accelerator.prepare(*things)`"
 _NOT_PREPARED = WITHOUT_GRADIENTS | {KEEPS_GRADIENTS, SETS_GRADIENTS}
 _LAST_REDUCES = "the code does not show how many batches a step is to have"
 _LEAVE_LAST = "leave `{}` before the last backward pass of each step, which then reduces what has been added up"
+_TURN_ON = "turn it on before the last forward of each step, whose backward pass then reduces what has been added up"
+# What else keeps gradients from being reduced, and says so for the passes after it.
+_SWITCHED_OFF = {REDUCES_GRADIENTS: ("is off", _TURN_ON), SETS_REDUCTION: ("has turned the reduction off", _TURN_ON)}
 _HELP = "call the wrapped model instead"
 _HELP_FOR_GIVEN = "pass the wrapped model instead"
 _HELP_FOR_PART = "call the wrapped model, and let its `forward` run the part that you need, for example by an argument"
@@ -187,16 +192,24 @@ def _dropped(event: WrapperDropped) -> Violation:
 
 
 def _kept(event: GradientsKept) -> Violation:
-    called = shown_source(event.module, event.node.func)
+    """`no_sync()`, which is on, or what turns the reduction off, in the last backward pass of a step."""
+    shown = shown_source(event.module, getattr(event.node, "func", event.node))
+    name = shown.rpartition(".")[2]
+    on_or_off, help_ = _SWITCHED_OFF.get(name, ("is on", _LEAVE_LAST))
     return Violation(
         event=event,
         message=(
-            f"`{called}` is on in the last backward pass of each step: DDP does not reduce the gradients that "
-            f"`{shown_source(event.module, event.step.func)}` takes, and on several GPUs each rank trains its own model"
+            f"`{shown}` {on_or_off} in the last backward pass of each step: {_reducer(name)} does not reduce the "
+            f"gradients that `{shown_source(event.module, event.step.func)}` takes, and on several GPUs each rank "
+            "trains its own model"
         ),
-        help=_LEAVE_LAST.format(called),
+        help=help_.format(shown),
         by_hand=_LAST_REDUCES,
     )
+
+
+def _reducer(switch: str) -> str:
+    return "FSDP" if switch == SETS_REDUCTION else "DDP"
 
 
 def _bare(event: TrainedBare) -> Violation:

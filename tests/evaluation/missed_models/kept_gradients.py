@@ -127,6 +127,28 @@ def of_fabric(loader, every):
             optimizer.step()
 
 
+def of_a_state(loader, every):
+    """What is read from a dict says nothing of what an optimizer steps; clipping reduces nothing."""
+    fabric = Fabric(strategy="ddp")
+    model = fabric.setup(torch.nn.Linear(2, 2))
+    state = {"model": model, "optimizer": fabric.setup_optimizers(torch.optim.SGD(model.parameters(), lr=0.1))}
+    model, optimizer = state["model"], state["optimizer"]
+    for number, x in enumerate(loader):
+        is_accumulating = number % every != 0
+        with fabric.no_backward_sync(model, enabled=not is_accumulating):  # expect: TRL009
+            fabric.backward(model(x).sum())
+        if not is_accumulating:
+            fabric.clip_gradients(model, optimizer, max_norm=1.0)
+            optimizer.step()
+    for number, x in enumerate(loader):
+        is_accumulating = number % every != 0
+        with fabric.no_backward_sync(model, enabled=is_accumulating):
+            fabric.backward(model(x).sum())
+        if not is_accumulating:
+            fabric.clip_gradients(model, optimizer, max_norm=1.0)
+            optimizer.step()
+
+
 def step_of_unknown(model, optimizer, x):
     with model.no_sync():  # expect: TRL009
         model(x).sum().backward()

@@ -8,6 +8,10 @@ Events of a training step:
     with model.no_sync() if more else nullcontext():        none: the last of several batches reduces all
         loss.backward()
     if not more: optimizer.step()
+    model.require_backward_grad_sync = i < n - 1            GradientsKept, at the attribute: off for the last of n
+    loss.backward()
+    model.set_requires_gradient_sync(i < n - 1)             GradientsKept, at the call
+    loss.backward()
     with discriminator.no_sync():                           none: it is the other model that takes a step
         generator_loss.backward()
     optimizer_of_generator.step()
@@ -26,7 +30,8 @@ from trl_lint.analysis.gradient_events import GradientsKept
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.hand_reduction import reduces_gradients
-from trl_lint.analysis.program.idioms.kept_gradients import kept_by, step_with
+from trl_lint.analysis.program.idioms.kept_gradients import Kept, kept_by, step_with
+from trl_lint.analysis.program.idioms.reduction_switches import calls_after, start_of, switched_by
 from trl_lint.analysis.program.idioms.stepped_models import makers_of, stepped, steps_model
 from trl_lint.analysis.program.syntax import (
     LOOPS,
@@ -45,37 +50,63 @@ from trl_lint.domain.control import Pace
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, CALLED_LOSS, MAY_WRAP
+from trl_lint.knowledge.models import SETS_REDUCTION
 from trl_lint.knowledge.torch import TAKES_WEIGHTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
     from trl_lint.domain.values import Value
 
 
 class UnreducedSteps(Observer["Frame"]):
     emits = frozenset({GradientsKept})
+    statements = (cst.Assign,)
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         kept = kept_by(frame.root, item)
         statement = None if kept is None else innermost(frame.root, item, cst.With)
-        if kept is None or statement is None or not _keeps(frame, kept.call) or is_test(frame.function):
-            return
+        if kept is not None and statement is not None and _keeps(frame, kept.by):
+            _look_for_step(frame, statement, of_class(statement.body, cst.Call), kept)
 
-        def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
-            called = _called(frame, callee)
-            return None if called is None else called.node
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        _look_for_step_after(frame, switched_by(frame.root, statement))
 
-        step = step_with(frame.root, statement, kept, code_of)
-        if step is None or not _is_of_model(frame, step, kept.model):
-            return
-        if _may_reduce(frame, step) or _is_put_back(frame.root, statement, kept.model):
-            return
-        if not AVERAGES_WEIGHTS.found_in(frame.module.code) and not reduces_gradients(frame.root, code_of):
-            frame.emit(GradientsKept, kept.call, step=step)
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        cls = class_of(receiver) if name == SETS_REDUCTION else None
+        if name == SETS_REDUCTION and (cls is None or cls.find(name) is None):
+            _look_for_step_after(frame, switched_by(frame.root, node))
 
 
-def _keeps(frame: Frame, call: cst.Call) -> bool:
+def _look_for_step_after(frame: Frame, kept: Kept | None) -> None:
+    start = None if kept is None else start_of(frame.root, kept)
+    if kept is not None and start is not None:
+        _look_for_step(frame, start, calls_after(frame.root, start, kept), kept)
+
+
+def _look_for_step(frame: Frame, statement: cst.CSTNode, calls: Iterable[cst.Call], kept: Kept) -> None:
+    """Emits an event if an optimizer steps with what the calls after a statement, or in it, have left unreduced."""
+    if is_test(frame.function):
+        return
+
+    def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
+        called = _called(frame, callee)
+        return None if called is None else called.node
+
+    step = step_with(frame.root, statement, calls, kept, code_of)
+    if step is None or not _is_of_model(frame, step, kept.model):
+        return
+    if _may_reduce(frame, step) or _is_put_back(frame.root, statement, kept.model):
+        return
+    if not AVERAGES_WEIGHTS.found_in(frame.module.code) and not reduces_gradients(frame.root, code_of):
+        frame.emit(GradientsKept, kept.by, step=step)
+
+
+def _keeps(frame: Frame, call: cst.Call | cst.Attribute) -> bool:
     """Whether a call is that of a wrapper, an Accelerator or Fabric, and not of a method of the project.
 
     That may do something else, unless it is known to enter theirs.
@@ -83,6 +114,8 @@ def _keeps(frame: Frame, call: cst.Call) -> bool:
     value = frame.known_value(call)
     if isinstance(value, PaceSwitch):
         return value.pace is Pace.UNREDUCED
+    if isinstance(call, cst.Attribute):
+        return True
     owner = frame.known_value(call.func.value) if isinstance(call.func, cst.Attribute) else None
     cls = None if owner is None else class_of(owner)
     return (cls is None or cls.find(last_name(call.func)) is None) and _called(frame, call.func) is None
@@ -112,7 +145,7 @@ def _may_reduce(frame: Frame, step: cst.Call) -> bool:
     return any(MAY_WRAP.fits(name) and "prepare" not in name for name in map(last_name, makers))
 
 
-def _is_put_back(root: cst.CSTNode, statement: cst.With, model: cst.BaseExpression) -> bool:
+def _is_put_back(root: cst.CSTNode, statement: cst.CSTNode, model: cst.BaseExpression) -> bool:
     """Whether a loop around a statement loads weights into a model: each rank trains a copy, and none is kept."""
     loop = next((each for each in ancestors(root, statement) if isinstance(each, LOOPS)), None)
     calls = () if loop is None else of_class(loop, cst.Call)

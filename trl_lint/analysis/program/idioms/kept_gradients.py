@@ -20,7 +20,7 @@ that counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import libcst as cst
@@ -54,17 +54,14 @@ _CLOSURE = "closure"
 
 
 class Kept(NamedTuple):
-    """A call of `no_sync()`, and the test by whose outcome it is entered; None if it always is."""
+    """What keeps the gradients of a model, a call of `no_sync()`, and the test that decides; None if it always does.
 
-    call: cst.Call
+    when: the test, and the outcome with which gradients are kept.
+    """
+
+    by: cst.Call | cst.Attribute
+    model: cst.BaseExpression
     when: Condition | None
-
-    @property
-    def model(self) -> cst.BaseExpression:
-        """The wrapper: what is passed to an Accelerator or Fabric, or the owner of the method."""
-        callee = self.call.func
-        owner = callee.value if isinstance(callee, cst.Attribute) else callee
-        return self.call.args[0].value if self.call.args else owner
 
 
 def kept_by(root: cst.CSTNode, item: cst.BaseExpression) -> Kept | None:
@@ -73,24 +70,33 @@ def kept_by(root: cst.CSTNode, item: cst.BaseExpression) -> Kept | None:
         case cst.Call() if last_name(item.func) in (KEEPS_GRADIENTS, KEEPS_GRADIENTS_OF):
             enabled = keyword_value(item, KEEPS_IF)
             if enabled is None or (isinstance(enabled, cst.Name) and enabled.value == "True"):
-                return Kept(item, None)
-            return Kept(item, Condition(_meant(root, enabled), True))
+                return Kept(item, _wrapper_of(item), None)
+            return Kept(item, _wrapper_of(item), Condition(meant_by(root, enabled), True))
         case cst.IfExp(test=test, body=body, orelse=orelse):
             for holds, each in ((True, body), (False, orelse)):
                 found = None if isinstance(each, cst.Name) else kept_by(root, each)  # it may be bound by itself
                 if found is not None and found.when is None:
-                    return Kept(found.call, Condition(_meant(root, test), holds))
+                    return found._replace(when=Condition(meant_by(root, test), holds))
         case cst.Name() if (value := resolved(root, item)) is not item and isinstance(value, cst.IfExp):
             return kept_by(root, value)
     return None
 
 
-def step_with(root: cst.CSTNode, statement: cst.With, kept: Kept, code_of: CodeOf) -> cst.Call | None:
-    """The step that an optimizer takes with what the last backward pass in a `with` statement has left unreduced.
+def _wrapper_of(call: cst.Call) -> cst.BaseExpression:
+    """The model of `no_sync()`: what is passed to an Accelerator or Fabric, or the owner of the method."""
+    owner = call.func.value if isinstance(call.func, cst.Attribute) else call.func
+    return call.args[0].value if call.args else owner
 
-    The step may be in a function that is called in the statement.
+
+def step_with(
+    root: cst.CSTNode, statement: cst.CSTNode, calls: Iterable[cst.Call], kept: Kept, code_of: CodeOf
+) -> cst.Call | None:
+    """The step that an optimizer takes with what the last backward pass has left unreduced.
+
+    statement: the `with` statement, or another one from which on gradients are kept, in the calls. The step may be in a
+    function that is called there.
     """
-    backwards = [each for each in of_class(statement.body, cst.Call) if _may_run_backward(each, code_of)]
+    backwards = [each for each in calls if _may_run_backward(each, code_of)]
     if not backwards:
         return None
     last = backwards[-1]
@@ -143,8 +149,8 @@ def _runs_backward(call: cst.Call, code_of: CodeOf, seen: set[int]) -> bool:
     return any(_runs_backward(each, code_of, seen) for each in of_class(code, cst.Call))
 
 
-def _is_reached_from(root: cst.CSTNode, statement: cst.With, kept: Kept, step: cst.Call) -> bool:
-    """Whether a step comes after each run of a `with` statement that keeps gradients, or after the last of a loop."""
+def _is_reached_from(root: cst.CSTNode, statement: cst.CSTNode, kept: Kept, step: cst.Call) -> bool:
+    """Whether a step comes after each run of a statement that keeps gradients, or after the last of a loop."""
     if _functions_around(root, statement) != _functions_around(root, step):
         return False
     around = {id(branch) for branch, _ in ifs_around(root, step)}
@@ -153,7 +159,8 @@ def _is_reached_from(root: cst.CSTNode, statement: cst.With, kept: Kept, step: c
     if are_in_opposite_branches(root, statement, step) or _is_rebound(root, statement, kept, step):
         return False
     known = [part for each in constraints_on_path(root, step) for part in _parts(root, each)]
-    left = (Condition(each.test, False) for each in exits_before(root, statement))
+    left_by = [each for each in exits_before(root, statement) if each not in list(exits_before(root, step))]
+    left = (Condition(each.test, False) for each in left_by)
     if not all(is_implied(part, known) for each in left for part in _parts(root, each)):
         return False
     rounds = [each for each in _loops_around(root, statement) if each not in _loops_around(root, step)]
@@ -164,7 +171,7 @@ def _is_reached_from(root: cst.CSTNode, statement: cst.With, kept: Kept, step: c
     return all(is_implied(part, known) for part in _parts(root, kept.when))
 
 
-def _is_rebound(root: cst.CSTNode, statement: cst.With, kept: Kept, step: cst.Call) -> bool:
+def _is_rebound(root: cst.CSTNode, statement: cst.CSTNode, kept: Kept, step: cst.Call) -> bool:
     """Whether what decides if gradients are kept changes before the step: `more = not more`."""
     asked = set() if kept.when is None else used_names(kept.when.test)
     return any(
@@ -188,13 +195,13 @@ def _parts(root: cst.CSTNode, known: Condition, within: frozenset[str] = frozens
         ):
             for each in (left, right):
                 yield from _parts(root, Condition(each, known.holds), within)
-        case cst.Name(name) as test if name not in within and (meant := _meant(root, test)) is not test:
+        case cst.Name(name) as test if name not in within and (meant := meant_by(root, test)) is not test:
             yield from _parts(root, Condition(meant, known.holds), within | {name})
         case _:
             yield known
 
 
-def _meant(root: cst.CSTNode, test: cst.BaseExpression) -> cst.BaseExpression:
+def meant_by(root: cst.CSTNode, test: cst.BaseExpression) -> cst.BaseExpression:
     """What a name stands for in a test: the one value that the innermost loop gives it, or else the function."""
     around = (each.body for each in reversed(_loops_around(root, test)))
     found = (resolved(scope, test) for scope in (*around, root))

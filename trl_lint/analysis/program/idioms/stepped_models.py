@@ -4,6 +4,8 @@ optimizer = Adam(model.parameters(), lr)                  that of `model`
 optimizer = AdamW([{"params": head.parameters()}, …])     that of `head`
 model = DDP(net)                                          that of `net` is that of `model`, too
 optimizer = make_optimizer(args)                          unknown
+model, optimizer = state["model"], state["optimizer"]     unknown
+raw = model.module                                        that of `raw` is that of `model`
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
+from trl_lint.knowledge.models import INNER_MODEL, UNWRAPS
 from trl_lint.knowledge.schedules import STEP
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
@@ -40,10 +43,12 @@ def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.Bas
     values = list(_made_of(root, optimizer))
     if not values:
         return None
-    own, wrapped = _names_of(model), _wrapped_as(root, model)
+    own, wrapped = _names_of(model) | _unwrapped_as(root, model), _wrapped_as(root, model)
     owners = {name for value in values for each in _owners_in(value) for name in names_in(each)}
     if owners:
         return not owners.isdisjoint(own | wrapped)
+    if not any(isinstance(value, cst.Call) for value in values):
+        return None  # it is read from somewhere: `state["optimizer"]`
     named = {name for value in values for name in names_in(value)}
     return True if named & own else None if named & wrapped else False
 
@@ -90,6 +95,20 @@ def _wrapped_as(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
     made = _made_of(root, model)
     inside = (_moved(each.args[0].value) for each in made if isinstance(each, cst.Call) and each.args)
     return {name for each in inside for name in _names_of(each)}
+
+
+def _unwrapped_as(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
+    """The names of what is inside a wrapper: `raw` for `raw = model.module if distributed else model`."""
+    given = (each for pairs in _given_by_name(root).values() for each in pairs)
+    return {last_name(target) for target, value in given if any(each.deep_equals(model) for each in _opened(value))}
+
+
+def _opened(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The wrappers whose model an expression asks for."""
+    yield from (each.value for each in of_class(value, cst.Attribute) if each.attr.value == INNER_MODEL)
+    for call in of_class(value, cst.Call):
+        if last_name(call.func) == UNWRAPS and call.args:
+            yield call.args[0].value
 
 
 def _moved(value: cst.BaseExpression) -> cst.BaseExpression:
