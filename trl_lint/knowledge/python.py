@@ -267,3 +267,9 @@ HARMLESS_DECORATORS = COMPILED_DECORATORS | _OF_PROGRAMS | PASS_FIRST_ARGUMENT |
     "logging_redirect_tqdm", "lru_cache", "main", "no_grad", "on", "overload", "override", "profiling_decorator",
     "property", "record", "set_grad_enabled", "setter", "singledispatch", "staticmethod", "wraps",
 })  # fmt: skip
+# Functions of paths that raise a TypeError for None, as their first argument (Lib/posixpath.py, Lib/pathlib.py).
+REFUSE_NONE = frozenset({
+    "os.makedirs", "os.mkdir", "os.path.basename", "os.path.dirname", "os.path.exists", "os.path.isdir",
+    "os.path.isfile", "os.path.join", "os.path.split", "os.path.splitext", "os.remove", "os.rename", "pathlib.Path",
+    "shutil.rmtree",
+})  # fmt: skip

@@ -115,7 +115,7 @@ _QUANTIFIERS = frozenset({"all", "any"})
 _ASKS = frozenset({"bool", "callable", "hasattr", "isinstance"})
 # These raise a TypeError for None.
 _FAIL_FOR_NONE = frozenset({
-    "abs", "all", "any", "enumerate", "float", "int", "iter", "len", "list", "next", "reversed", "round", "set",
+    "abs", "all", "any", "enumerate", "float", "int", "iter", "len", "list", "next", "open", "reversed", "round", "set",
     "sorted", "sum", "tuple",
 })  # fmt: skip
 _SET = frozenset({bool, float, int, str})

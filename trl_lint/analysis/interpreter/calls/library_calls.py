@@ -17,7 +17,13 @@ from trl_lint.analysis.interpreter.calls import (
 from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
-from trl_lint.analysis.interpreter.objects import given_to_first, named_ranks, passed_models, registered_buffers
+from trl_lint.analysis.interpreter.objects import (
+    given_to_first,
+    named_ranks,
+    passed_models,
+    refused_none,
+    registered_buffers,
+)
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import spread
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
@@ -59,6 +65,7 @@ from trl_lint.knowledge.transformers import CALLS_HOOKS
 def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
+    refused_none.note_path(frame, name, args, node)
     for observe in frame.observers.library_call:
         observe(frame, name, args, node)
     passed_models.note_losses(frame, name, args, node)

@@ -1,9 +1,10 @@
-"""Methods that fail for None, which some ranks pass to them as they lack the value.
+"""Methods and functions that fail for None, which some ranks pass to them as they lack the value.
 
 For example, with a value that only the first rank has:
 
     rows.extend(chosen)              a list: the other ranks fail here
     net.load_state_dict(weights)     a network: likewise
+    os.path.join(folder, "log")      likewise, as `open(folder)` does
     replay.extend(chosen)            a method of the project, or of an unknown object: it may take None
 """
 
@@ -18,6 +19,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import ModelValue, library_name_of
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.python import REFUSE_NONE
 
 _OF_LISTS = frozenset({"extend"})
 # torch/nn/modules/module.py: `load_state_dict` raises a TypeError for what is no mapping.
@@ -32,6 +34,12 @@ def note(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.Ca
         return
     fails = receiver.kind in _LISTS if name in _OF_LISTS else name in _OF_NETWORKS and _is_network(receiver, name)
     if fails:
+        args.positional[0] = present_on_some.used(frame, args.expression(0) or node, args.positional[0])
+
+
+def note_path(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    """The same for a function of paths: `os.makedirs(folder)`."""
+    if name in REFUSE_NONE and args.positional and args.positional[0].absence is not None:
         args.positional[0] = present_on_some.used(frame, args.expression(0) or node, args.positional[0])
 
 
