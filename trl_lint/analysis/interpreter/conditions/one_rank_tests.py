@@ -6,6 +6,7 @@ Whatever the other parts are, some rank gets false:
     rank and policy              rank 0, whose number is false
     not rank and policy          all but rank 0
     writer is not None and due   all but rank 0, if it is the one that makes the writer
+    is_main and due              all but rank 0, for is_main = rank == 0 if distributed, and True otherwise
     rank in members and ready    nothing is known: all may be members
 """
 
@@ -16,7 +17,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
 from trl_lint.analysis.program.blocks import leaves_at_once
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
-from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
+from trl_lint.analysis.program.syntax import assigned_parts, callee_of, last_name, resolved
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import ONE_PROCESS_TRUE
@@ -88,9 +89,19 @@ def branch_of_one_rank(frame: Frame, test: cst.BaseExpression) -> int | None:
 
 
 def _written_out(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
-    """The test that a name of the function, or of its module, stands for: `IS_MAIN = RANK == 0`."""
-    found = resolved(frame.root, node)
-    return resolved(frame.module.tree, node) if found is node else found
+    """The test that a name of the function, or of its module, stands for: `IS_MAIN = RANK == 0`.
+
+    Where it is True otherwise (`else: IS_MAIN = True`), there is one process.
+    """
+    for root in (frame.root, frame.module.tree):
+        found = resolved(root, node)
+        if found is not node:
+            return found
+        tests = [value for target, value in assigned_parts(root) if target.deep_equals(node)]
+        others = [each for each in tests if last_name(each) != "True"]
+        if isinstance(node, cst.Name) and len(others) == 1 < len(tests):
+            return others[0]
+    return node
 
 
 def _asks_for_presence(node: cst.BaseExpression) -> bool:
