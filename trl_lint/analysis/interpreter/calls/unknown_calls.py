@@ -60,7 +60,8 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     for observe in frame.observers.unknown_call:
         observe(frame, args, node)
     if computed is not None:
-        return computed.replace(provenance=frame.step(node, "`{}` is computed from this rank's own data"))
+        step = frame.step(node, "`{}` is computed from this rank's own data", computed.provenance)
+        return computed.replace(provenance=step)
     return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
 
 
