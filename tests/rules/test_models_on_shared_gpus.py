@@ -61,6 +61,7 @@ def check(folder: Path, texts: dict[str, str], *, all_rules: bool = False) -> li
     ("model = Net(); model.to(torch.device('cuda:0')).train()", "model = DDP(model)", "cuda:0"),
     ("model = Net()", "model = DDP(model, device_ids=[0])", "cuda:0"),
     ("model = Net().cuda()", "if dist.get_world_size() > 1:\n    model = DDP(model)", "cuda"),
+    ("device = 'cuda'", "if local_rank == 0:\n    device = 'cuda'\nmodel = DDP(Net().to(device))", "cuda"),
 ])  # fmt: skip
 def test_a_model_on_the_first_gpu_of_all_processes_is_reported(tmp_path, setup, wrap, place):
     [finding] = check(tmp_path, {"train.py": program(setup, wrap)})
@@ -81,6 +82,7 @@ def test_a_model_on_the_first_gpu_of_all_processes_is_reported(tmp_path, setup, 
     ("device = torch.device('cuda', local_rank)", WRAP),
     ("device = f'cuda:{local_rank}'", WRAP),
     ("device = choose(args)", WRAP),
+    ("device = 'cuda'", "if local_rank > 0:\n    device = f'cuda:{local_rank}'\nmodel = DDP(Net().to(device))"),
     ("device = args.gpu", WRAP),
     ("device = 'cpu'", WRAP),
     ("args.device = f'cuda:{{local_rank}}'; device = args.device", WRAP),
@@ -131,10 +133,17 @@ def test_a_model_beside_the_gpu_that_the_process_has_chosen_is_reported(tmp_path
     ("os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank); torch.cuda.set_device(args.gpu); device = 'cuda:0'", WRAP),
     (CHOSEN, "if args.alone:\n    model.to('cuda:0')\nelse:\n    model = DDP(model)"),
     (CHOSEN, "if args.alone:\n    model.to('cuda:0')\n    return\nmodel = DDP(model)"),
+    ("device = 'cuda:0'", "torch.cuda.set_device(device)\nmodel = DDP(Net(), device_ids=[0])"),
     ("torch.cuda.set_device(local_rank); model = Net().to('cuda:0')", "model.to(local_rank)\nmodel = DDP(model)"),
 ])  # fmt: skip
 def test_a_model_that_may_be_on_the_process_own_gpu_is_not_reported(tmp_path, setup, wrap):
     assert check(tmp_path, {"train.py": program(setup, wrap)}) == []
+
+
+def test_a_device_that_is_made_of_the_rank_is_the_process_own(tmp_path):
+    wrap = "torch.cuda.set_device(mine)\nmodel = DDP(Net(), device_ids=[0])"
+    [finding] = check(tmp_path, {"train.py": program("mine = f'cuda:{local_rank}'", wrap)})
+    assert (finding.code, "and not on the GPU" in finding.message) == ("TRL011", True)
 
 
 def test_a_name_of_another_function_says_nothing(tmp_path):

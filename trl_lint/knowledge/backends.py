@@ -46,7 +46,11 @@ GIVES_OWN_GPU = (
     rb"|\bmmcv\b|\bmmengine\b|\bdetectron2\b|\bignite\b|\binit_distributed_device\b"
 )
 # Code that chooses it by the number of the process: what is put onto `cuda:0` is not there, then.
-CHOOSES_OWN_GPU = rb"\bset_device\([^\n]*(?i:rank|gpu)"
+CHOOSES_OWN_GPU = (
+    rb"\bset_device\([^\n]*(?i:rank|gpu)"
+    # Or by a device that the lines above make of it: `device = f"cuda:{local_rank}"`, `set_device(device)`.
+    rb"|\b(\w+)[ \t]*=[^\n]*\bcuda\b[^\n]*(?i:rank)[^\n]*\n(?:[^\n]*\n){0,4}[^\n]*\bset_device\(\1\)"
+)
 # Code that lets it see no other one: what is put onto `cuda:0` is there, then.
 SEES_OWN_GPU = rb"VISIBLE_DEVICES[^\n]*(?i:rank|gpu(?:_?id)?\b)"
 # Code that is written for several processes on one machine.

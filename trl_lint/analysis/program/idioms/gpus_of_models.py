@@ -101,14 +101,15 @@ class _GpuNames:
         return self.module.mentions(sets) or self.module.project_mentions(sets)
 
     def _resolved(self, expression: cst.BaseExpression) -> cst.BaseExpression | None:
-        """What an expression stands for; None if it is a name that is not assigned to once."""
+        """What an expression stands for; None if it is a name that is assigned several things, or none."""
         if not isinstance(expression, cst.Name):
             return expression
         name = expression.value
         if name in self.parameters or name in _global_names(self.module.tree):
             return None
         values = _values(self.root, name) or _values(self.module.tree, name)
-        return values[0] if len(values) == 1 else None
+        first = values[0] if values else None
+        return first if first is not None and all(each and each.deep_equals(first) for each in values) else None
 
 
 def _values(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression | None]:

@@ -3,6 +3,7 @@
     x = torch.tensor(3)              cpu, where it is created
     x = rows.cpu()                   cpu, even if nothing else is known of `rows`
     f"cuda:{dist.get_rank()}"        a text that contains a rank
+    x /= steps                       x stays where it is, also if nothing is known of `steps`
     rank % dist.get_world_size()     still the rank in the whole job
 
 The transfer functions are in `transfer/tensors/tensor_devices.py`; the join of several devices is in
@@ -21,6 +22,7 @@ from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer.tensors import tensor_devices
 from trl_lint.domain.devices import BY_RANK, GLOBAL_RANK, GLOBAL_SIZE, HOST, Device
 from trl_lint.domain.provenance import NamedByRank, RemainderOfRank
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge import torch_ops
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.torch_ops import Operation
 
 _REMAINDER = frozenset({cst.Modulo, cst.ModuloAssign})
+# What changes a tensor in place, usually by a number.
+_SCALE = frozenset({cst.DivideAssign, cst.MultiplyAssign})
+_TENSORS = frozenset({Kind.BATCH, Kind.TENSOR})
 
 
 class DeviceDomain(Domain["Frame"]):
@@ -53,6 +58,8 @@ class DeviceDomain(Domain["Frame"]):
     def operator(
         self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
     ) -> Value:
+        if type(operator) in _SCALE and left.kind is Kind.TENSOR is value.kind and right.kind not in _TENSORS:
+            return value.replace(device=left.device)
         is_rank = left.device == GLOBAL_RANK and right.device == GLOBAL_SIZE and type(operator) in _REMAINDER
         if not is_rank:
             return value
