@@ -13,7 +13,17 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, assigned_once, assignments, children, last_name, of_class
+from trl_lint.analysis.program.syntax import (
+    LOOPS,
+    ancestors,
+    assigned_once,
+    assignments,
+    children,
+    is_literal_none,
+    last_name,
+    of_class,
+    precedes,
+)
 from trl_lint.knowledge.heuristics import COUNTER, SETTINGS_OBJECT
 from trl_lint.knowledge.torch import KEEP_NAMES
 
@@ -71,14 +81,22 @@ def read_part(
         case cst.Call(args=[path, *_]) if reads(node):
             return ReadPart(node, (), words_of(scopes, path.value))
         case cst.Name(name) if name not in followed:
-            values = [
+            given = (
                 value for target, value in assignments(root) if isinstance(target, cst.Name) and target.value == name
-            ]
+            )
+            values = [each for each in given if not is_literal_none(each) and not _is_given_later(root, node, each)]
             parts = [read_part(scopes, value, reads, followed | {name}) for value in values]
             first = parts[0] if parts else None
             are_alike = all(each is not None and first is not None and each[1:] == first[1:] for each in parts)
             return first if are_alike and _is_only_read(root, name, wanted) else None
     return None
+
+
+def _is_given_later(root: cst.CSTNode, node: cst.CSTNode, value: cst.CSTNode) -> bool:
+    """Whether a name has a value only after a place: `state = torch.load(…)`, and what is saved as `state` at last."""
+    around = [each for each in ancestors(root, node) if isinstance(each, LOOPS)]
+    in_one_loop = any(each in around for each in ancestors(root, value) if isinstance(each, LOOPS))
+    return precedes(root, node, value) and not in_one_loop
 
 
 def keys_taken(root: cst.CSTNode, read: cst.Call) -> frozenset[str]:
