@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from pathlib import Path
 
@@ -497,3 +498,22 @@ def test_what_a_comment_says_of_nodes_stays_true(comment: str, is_meant: bool):
     assert finding.fix is not None
     assert finding.fix.reason.startswith("the comment above") is is_meant
     assert (SNIPPETS.mended(text, unsafe=True) == text) is is_meant
+
+
+def notebook(*cells: str) -> str:
+    code = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": each} for each in cells]
+    return json.dumps({"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def test_the_kernel_of_a_notebook_prepares_data_once_for_the_processes_that_it_starts(tmp_path):
+    head = "from accelerate import Accelerator, notebook_launcher\nfrom datasets import load_dataset\n"
+    prepare = "rows = load_dataset('a/b', split='train')\nrows = rows.map(tokenize)\n"
+    train = "def train():\n    accelerator = Accelerator()\n" + textwrap.indent(prepare, "    ")
+    (tmp_path / "once.ipynb").write_text(notebook(head + prepare, "def train():\n    Accelerator()\n", _LAUNCH))
+    (tmp_path / "each.ipynb").write_text(notebook(head, train, _LAUNCH))
+    (tmp_path / "script.py").write_text(head + "accelerator = Accelerator()\n" + prepare)
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL012",)))
+    assert [Path(each.path).name for each in found] == ["each.ipynb", "script.py"]
+
+
+_LAUNCH = "notebook_launcher(train, num_processes=2)"

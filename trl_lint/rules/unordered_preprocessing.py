@@ -41,6 +41,7 @@ These are correct and not reported:
 
 - streaming data sets, data sets made in memory (`Dataset.from_dict`), `keep_in_memory=True`,
   `load_from_cache_file=False`, and projects that call `datasets.disable_caching()`;
+- what the cells of a notebook do that starts processes, as its kernel does that once, before;
 - shards of each rank, work that only some ranks do, and blocks of context managers from outside the project;
 - the idiom in the `datasets` documentation: some ranks wait in a barrier before the call, the others after it;
 - models loaded with `device_map="auto"`, and tests (pytest, unittest), which run as one process;

@@ -17,6 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.data_events import DatasetPrepared
 from trl_lint.analysis.events import DatasetDivergence, Event
+from trl_lint.analysis.program.definitions.notebooks import starts_from_kernel
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import names_in, used_names
@@ -101,7 +102,7 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
         return
     if any(args.keywords.get(name, DATASET).const is keeps for name, keeps in row.uncached.items()):
         return
-    if _reads_rank(frame, work):
+    if _reads_rank(frame, work) or (frame.function is None and starts_from_kernel(frame.module)):
         return
     if _is_without_cache(frame.engine.project):
         return
