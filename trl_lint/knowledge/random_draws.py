@@ -179,6 +179,8 @@ ROWS_OF_TABLES = frozenset({
     "apply", "assign", "astype", "copy", "drop", "dropna", "fillna", "head", "map", "rename", "reset_index", "tail",
     "to_dict", "to_list", "to_numpy", "tolist",
 })  # fmt: skip
+# Methods that pick rows at places: of a data set (datasets, arrow_dataset.py), of pandas and of NumPy.
+PICKS_AT = frozenset({"select", "take"})
 # Methods of a tensor that change neither which rows it has nor their order.
 ROWS_OF_TENSORS = frozenset({"clone", "contiguous", "double", "float", "half", "int", "long", "to", "type"})
 # Functions that make a tensor, an array, a list or a table of the rows that they are passed first, in their order.

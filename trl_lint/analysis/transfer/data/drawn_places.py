@@ -5,6 +5,7 @@ default_rng().shuffle(order)
 first = [rows[i] for i in order[:100]]         DRAWN: other rows on each rank
 data = [read(path) for path in first]          DRAWN: in another order, whatever `read` does
 table.iloc[order]                              DRAWN
+rows.select(order), rows.take(order)           DRAWN, of a data set or a table made in memory
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import random_draws as table
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.provenance import Step
 
@@ -66,6 +68,15 @@ def of_members(frame: Frame, name: str, node: cst.CSTNode, value: Value) -> Valu
     if name != table.IS_AMONG or not isinstance(node, cst.Call) or len(node.args) != 1:
         return value
     draw = _of_part(frame, node.args[0].value)
+    return value if draw is None else Value(ranks.DRAWN, provenance=draw)
+
+
+def selected(frame: Frame, receiver: Value, name: str, args: Arguments, value: Value) -> Value:
+    """What a method picks at drawn places: `rows.select(order)`, or what it gives anyway."""
+    if name not in table.PICKS_AT or len(args.all()) != 1 or differs_otherwise(receiver.rank):
+        return value
+    (index,) = args.all()
+    draw = next(draws_of(frame, [index]), None) if index.rank == ranks.DRAWN else None
     return value if draw is None else Value(ranks.DRAWN, provenance=draw)
 
 

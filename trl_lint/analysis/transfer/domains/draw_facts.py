@@ -59,7 +59,8 @@ class DrawDomain(Domain["Frame"]):
     def unknown_method(
         self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        return drawn_places.of_members(frame, name, node, value)
+        value = drawn_places.of_members(frame, name, node, value)
+        return drawn_places.selected(frame, receiver, name, args, value)
 
     def stored(self, frame: Frame, target: cst.Attribute, value: Value) -> None:
         draws.stored(frame, target, value)
