@@ -71,6 +71,27 @@ def in_each_batch(loader, every):
         optimizer.step()
 
 
+def in_the_first_turn(loader, accumulate):
+    """In the first of several: with one alone, it would be the last as well."""
+    model = DDP(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in loader:
+        for micro in range(accumulate):
+            model.require_backward_grad_sync = micro == 0  # expect: TRL009
+            model(batch[micro]).sum().backward()
+        optimizer.step()
+    for batch in loader:
+        for micro in range(accumulate):
+            model.require_backward_grad_sync = micro > 0
+            model(batch[micro]).sum().backward()
+        optimizer.step()
+    for batch in loader:
+        for micro in range(accumulate):
+            model.require_backward_grad_sync = micro == 3  # it may be the last one
+            model(batch[micro]).sum().backward()
+        optimizer.step()
+
+
 def off_and_on(loader):
     model = DDP(torch.nn.Linear(2, 2).cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -154,6 +175,7 @@ def main(loader):
     inverted(loader, 4)
     if_distributed(loader, 4, distributed)
     in_each_batch(loader, 4)
+    in_the_first_turn(loader, 4)
     off_and_on(loader)
     after_the_forward(loader, 4)
     sharded(loader, 4)

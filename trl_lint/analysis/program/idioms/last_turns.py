@@ -4,6 +4,7 @@ for index in range(count):                   index is count - 1 in the last turn
     index == count - 1, index + 1 == count   true
     index < count - 1, (index + 1) % count   false
     index == count                           false, as in all other turns
+    index == 0                               false, if there are several turns: with one, it does not matter
 for index, part in enumerate(parts):         index is len(parts) - 1
     index < len(parts) - 1                   false
 """
@@ -32,6 +33,10 @@ class _Sum(NamedTuple):
 
     turns: int
     number: int
+
+
+# The numbers of the last turn and of the first one.
+_LAST, _FIRST = _Sum(1, -1), _Sum(0, 0)
 
 
 class _Turns(NamedTuple):
@@ -65,9 +70,11 @@ def _holds(turns: _Turns, test: cst.BaseExpression, wanted: bool) -> bool | None
             return _holds(turns, denied, not wanted)
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, right)]):
             one, other, compares = _sum(turns, left), _sum(turns, right), _COMPARES.get(type(operator))
-            if one is None or other is None or compares is None or one.turns != other.turns:
+            if one is None or other is None or compares is None:
                 return None
-            return compares(one.number, other.number) is wanted
+            if {one, other} == {_LAST, _FIRST}:
+                return compares(one.turns, other.turns) is wanted
+            return compares(one.number, other.number) is wanted if one.turns == other.turns else None
     found = _sum(turns, test)
     return None if found is None or found.turns else bool(found.number) is wanted
 
