@@ -7,8 +7,9 @@ Reports names and attributes that some ranks do not have, where these ranks use 
   ranks get to; that may be a module, a function or a class as well;
 - what is None on some ranks (`run = wandb.init() if is_main_process else None`, `run = None` before an `if`, or a
   function that returns None there, or that a decorator such as `@rank_zero_only` runs on some ranks only), used as an
-  object: an attribute, a call, an item, a loop over it, unpacking, a test for an element (`name in seen`), or what a
-  list is extended with or a network loads (`rows.extend(chosen)`, `net.load_state_dict(state)`);
+  object: an attribute, a call, an item, a loop over it, unpacking, a test for an element (`name in seen`), what a list
+  is extended with or a network loads (`rows.extend(chosen)`, `net.load_state_dict(state)`), or a path (`open(log)`,
+  `os.path.join(folder, "last.pt")`);
 - an element of a list or a dict that is None on some ranks (`[Log(), Saver() if rank == 0 else None]`), used in a loop
   over all elements, or by its number or key in the function that has the list or dict (`box[0]`, not yet broadcast);
 - what `Trainer.hyperparameter_search` returns, which is None on all ranks but the first (with Optuna);
