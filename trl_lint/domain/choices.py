@@ -47,6 +47,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.values import Facts, Kind, Value, Wrapping
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from typing_extensions import Unpack
@@ -200,6 +201,12 @@ def among_others(merged: Value, a: Value, b: Value) -> Value:
     known = _called_of(a)
     options = (*known, *(each for each in _called_of(b) if not any(map(each.same_parts, known))))
     return merged.as_a(AmongOthers).with_parts(options[:MAX_OPTIONS]) if options else merged
+
+
+def among_unknown(unknown: Value, results: Iterable[Value]) -> Value:
+    """`unknown`, the result of a call of which only some code is known, with the objects that this code returns."""
+    options = tuple(each for each in results if isinstance(each, OwnInstance))
+    return unknown.as_a(AmongOthers).with_parts(options) if options and unknown.kind is Kind.UNKNOWN else unknown
 
 
 def _called_of(value: Value) -> tuple[Value, ...]:

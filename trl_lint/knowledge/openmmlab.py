@@ -24,6 +24,10 @@ from trl_lint.knowledge.schema import (
     items,
 )
 
+# Functions that make an object of a class in the registry that they are passed, in mmcv and in mmengine, and by which
+# parameter, which copies of them have as well (`mmcv/utils/registry.py`, `mmengine/registry/build_functions.py`).
+BUILD_FROM_REGISTRY = frozenset({"build_from_cfg", "build_model_from_cfg", "build_runner_from_cfg"})
+REGISTRY = (1, "registry")
 _RUNNER, _DIST = "mmcv.runner", "mmengine.dist"
 _RUNNER_SOURCE = "mmcv/runner/dist_utils.py::"
 _DIST_SOURCE = "mmengine/dist/utils.py::"

@@ -11,10 +11,11 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.processes import job_flags
+from trl_lint.domain.choices import MAX_OPTIONS
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import WILDCARD
-from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import NONE, BasePrefix
+from trl_lint.domain.heap import WILDCARD, names_like
+from trl_lint.domain.joins import join, join_all
+from trl_lint.domain.kinds import NONE, BasePrefix, BoundMethod
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
@@ -31,6 +32,7 @@ def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return wrapped_models.part(model)
     if not isinstance(name, str) or WILDCARD in name:
         chosen = chosen_names.member(receiver, args.positional[1]) if len(args.positional) > 1 else None
+        chosen = _methods_named(receiver, args) if chosen is None else chosen
         if chosen is not None:
             return chosen
         is_same = receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME
@@ -55,6 +57,19 @@ def read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             value = join(value, default)
     asked = job_flags.flag_of(node) if isinstance(node, cst.Call) else None
     return job_flags.with_job_flags(frame, asked, value) if isinstance(asked, cst.Attribute) else value
+
+
+def _methods_named(receiver: Value, args: Arguments) -> Value | None:
+    """The methods of an object of which a part of the name is known: `getattr(self, f"run_{args.mode}")`."""
+    name = args.positional[1] if len(args.positional) > 1 else UNKNOWN
+    pattern = name.const if isinstance(name.const, str) and not name.rank.differs else ""
+    if not isinstance(receiver, ProjectInstance) or not pattern.strip(WILDCARD):
+        return None
+    wanted = names_like(pattern)
+    found = {each.name: each for each in receiver.cls.project_methods() if wanted.fullmatch(each.name)}
+    if not 0 < len(found) <= MAX_OPTIONS or any(each.is_property for each in found.values()):
+        return None
+    return join_all([BoundMethod(receiver, each) for each in sorted(found)])
 
 
 def is_without_wrapper(frame: Frame, model: Value) -> bool:

@@ -23,6 +23,7 @@ from trl_lint.analysis.interpreter.objects import (
     evaluated_batches,
     present_on_some,
     refused_none,
+    registries,
     trained_losses,
 )
 from trl_lint.analysis.interpreter.operations import metrics, pure_calls
@@ -45,6 +46,7 @@ from trl_lint.domain.choices import (
     OneOfProjectClasses,
     OneOfProjectObjects,
     WithOptions,
+    among_unknown,
 )
 from trl_lint.domain.heap import Memory, unknown_cell
 from trl_lint.domain.joins import join_all
@@ -132,6 +134,13 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
 def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """The result of calling a value."""
     callee = frame.engine.settle(callee)
+    value = _called_value(frame, callee, args, node)
+    if value.kind is Kind.UNKNOWN and isinstance(callee, (FunctionValue, LibraryName)):
+        return registries.built(frame, callee, args, node, value)
+    return value
+
+
+def _called_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
     match callee:
         case FunctionValue(function=function):
             if function.name in models.FOR_GENERATION:
@@ -173,8 +182,8 @@ def _call_choice(frame: Frame, callee: WithOptions | OneOfClasses, args: Argumen
         case OneOfProjectObjects(options=options) if all(map(_is_called_like_function, options)):
             return method_calls.call_member(frame, callee, "__call__", args, node)
         case AmongOthers(options=options):
-            _call_one_of(frame, options, args, node)
-            return unresolved(frame, args, node)
+            made = _each_called(frame, options, args, node)
+            return among_unknown(unresolved(frame, args, node), made)
         case OneOfModules():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
         case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
@@ -189,6 +198,10 @@ def _is_called_like_function(value: Value) -> bool:
 
 def _call_one_of(frame: Frame, functions: Sequence[Value], args: Arguments, node: cst.CSTNode) -> Value:
     """The result of one of several functions or methods: after the call, what each of them may have done."""
+    return join_all(_each_called(frame, functions, args, node))
+
+
+def _each_called(frame: Frame, functions: Sequence[Value], args: Arguments, node: cst.CSTNode) -> list[Value]:
     before, ends = frame.memory, []
 
     def called(function: Value) -> Value:
@@ -197,9 +210,9 @@ def _call_one_of(frame: Frame, functions: Sequence[Value], args: Arguments, node
         ends.append(frame.memory)
         return returned
 
-    result = join_all(one_of_calls(frame, (partial(called, each) for each in functions)))
+    results = list(one_of_calls(frame, (partial(called, each) for each in functions)))
     frame.memory = reduce(Memory.merge, ends)
-    return result
+    return results
 
 
 def _completed(callee: PartialCall, args: Arguments) -> Arguments:

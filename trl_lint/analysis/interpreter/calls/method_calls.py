@@ -17,6 +17,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
     validated_models,
 )
+from trl_lint.analysis.interpreter.calls.called_choices import called_on_some, loaded_by_one_of
 from trl_lint.analysis.interpreter.calls.first_elements import first_of
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
 from trl_lint.analysis.interpreter.conditions import none_tests
@@ -57,6 +58,7 @@ from trl_lint.analysis.transfer.processes import groups
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import (
+    AmongOthers,
     NamesOfFile,
     OneOfClasses,
     OneOfModules,
@@ -67,7 +69,7 @@ from trl_lint.domain.choices import (
 )
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
-from trl_lint.domain.joins import join, join_all
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
@@ -103,6 +105,8 @@ def call_member(frame: Frame, receiver: Value, name: str, args: Arguments, node:
     if name == RANK_IN_GROUP and groups.is_known(receiver):
         return RANK_INDEX.replace(provenance=frame.step(node, "`{}` differs between ranks"))
     value = paces.of_method(receiver, name, args, _member_called(frame, receiver, name, args, node))
+    if isinstance(receiver, AmongOthers):
+        value = called_on_some(frame, receiver, name, args, node, value)
     if name in registries.METHODS and value.kind is Kind.UNKNOWN:
         value = registries.called(frame, name, args, node, value)
     for refine in frame.domains.method:
@@ -187,20 +191,13 @@ def _is_of_engine(receiver: Value, name: str) -> bool:
     return name in engines.UNIQUE and not isinstance(receiver, ProjectInstance)
 
 
-def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
-    """The result of a class method that loads something, whichever of several classes it is called on."""
-    values = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
-    found = [value for value in values if value is not None]
-    return join_all(found) if len(found) == len(values) else None
-
-
 def _called_on_choice(
     frame: Frame, receiver: OneOfClasses | ProjectChoice | SomeFile, name: str, args: Arguments, node: cst.CSTNode
 ) -> Value:
     """A method of one of several objects, classes or modules, or of the names of a module."""
     match receiver:
         case OneOfClasses():
-            return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
+            return loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
         case NamesOfFile():
             return chosen_names.call_on_names(receiver, name, args)
         case SomeFile():

@@ -48,7 +48,7 @@ from trl_lint.analysis.state.records import Field
 from trl_lint.analysis.transfer.models import engine_models, frozen_models, frozen_parts, paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfModules, OneOfProjectObjects, SomeFile
+from trl_lint.domain.choices import AmongOthers, OneOfModules, OneOfProjectObjects, SomeFile
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import Device
@@ -110,6 +110,8 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
             return join_all([read(frame, each, name, node, called) for each in having])
         case ModelValue():
             return of_model(frame, receiver, name, node, called)
+        case AmongOthers() if (methods := options.methods(receiver, name)) is not None:
+            return methods
         case PathValue():
             return paths.attribute(receiver, name)
         case Field():

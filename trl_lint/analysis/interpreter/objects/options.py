@@ -10,7 +10,8 @@ from trl_lint.analysis.program.definitions.changed_state import is_set_outside_c
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, is_module_class
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.choices import OneOfProjectObjects, ProjectChoice, is_metric
+from trl_lint.domain.choices import AmongOthers, OneOfProjectObjects, ProjectChoice, is_metric
+from trl_lint.domain.kinds import BoundMethod
 from trl_lint.domain.values import UNKNOWN, Value
 
 
@@ -25,6 +26,18 @@ def having(frame: Frame, choice: ProjectChoice, name: str) -> tuple[Value, ...]:
     if isinstance(choice, OneOfProjectObjects) and 0 < sum(map(is_metric, found)) < len(found):
         return (UNKNOWN,)
     return tuple(found) or choice.options
+
+
+def methods(choice: AmongOthers, name: str) -> AmongOthers | None:
+    """The methods of this name of the options that have one; None if none has."""
+    having = (each for each in choice.options if isinstance(each, ProjectInstance) and _has_method(each.cls, name))
+    found = tuple(BoundMethod(each, name) for each in having)
+    return choice.with_parts(found) if found else None
+
+
+def _has_method(cls: ClassInfo, name: str) -> bool:
+    method = cls.find(name)
+    return method is not None and not method.is_property
 
 
 def written_out(choice: tuple[Value, ...], name: str) -> tuple[Value, ...]:

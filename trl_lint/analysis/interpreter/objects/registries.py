@@ -3,31 +3,36 @@
     @MODELS.register("small")                MODELS.get(args.kind)      one of the classes with such a decorator
     class Small: ...                         MODELS[args.kind]          the same
                                              MODELS.build(args.model)   an instance of one of them
+                                             build_from_cfg(args.model, MODELS)    the same
     @register_model("large")                 TABLE[args.kind]           the same, where `register_model` is a function
     class Large: ...                                                    that assigns `TABLE[name]`
+    class Small(Task): ...                   Task.kinds[args.kind]      an heir of Task, which enters its heirs there
 
 What the code of the registry does with the class is not followed: the text of the linted files, and of those that they
-import, shows the decorators.
+import, shows the decorators (see `registrations`).
+Of classes that are too many, or of which only some can be told, each is followed, but nothing is known of the result.
 Nothing is known if functions are registered as well, or if the file that defines the table is not known.
 """
 
 from __future__ import annotations
 
-import re
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 import libcst as cst
 
-from trl_lint.analysis.program.project.import_lines import linted_and_imported
-from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.definitions import registrations
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, class_of
+from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.choices import MAX_OPTIONS
+from trl_lint.domain.choices import MAX_OPTIONS, AmongOthers
 from trl_lint.domain.joins import join_all
-from trl_lint.domain.kinds import ProjectName
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.kinds import LibraryName, ProjectName
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.openmmlab import BUILD_FROM_REGISTRY, REGISTRY
 
 # Methods of registries that return a class, and those that return an instance of one.
 _GIVES_CLASS = frozenset({"get", "get_class", "lookup"})
@@ -35,14 +40,13 @@ _MAKES = frozenset({"build", "create", "instantiate"})
 METHODS = _GIVES_CLASS | _MAKES
 # Parameters of such methods: which class it is, and its settings.
 _SETTINGS = frozenset({"cfg", "config", "name", "kind", "type", "default_args", "args", "kwargs"})
-# What stands between the decorator and the name that it decorates: its arguments, and other decorators.
-_TO_NAME = rb"[ \t]*(?:\([^()\n]*\))?[ \t]*\r?\n(?:@[^\n]*\n)*(class|def)[ \t]+(\w+)"
+# The most classes, but for networks, that are followed although nothing is known of the one that is looked up.
+_MOST_FOLLOWED = 24
 
 
 def entry(frame: Frame, table: cst.CSTNode, key: Value, known: Value) -> Value:
     """`TABLE[key]`. known: what is known of it otherwise."""
-    name = _name_of(table)
-    classes = UNKNOWN if not name or key.rank.differs else _choice(frame, table, name)
+    classes = UNKNOWN if key.rank.differs else _classes_in(frame, table)
     return known if classes is UNKNOWN else classes
 
 
@@ -50,13 +54,34 @@ def called(frame: Frame, method: str, args: Arguments, node: cst.CSTNode, known:
     """`REGISTRY.get(name)`, `REGISTRY.build(config)`. known: what is known of it otherwise."""
     callee = callee_of(node)
     table = callee.value if isinstance(callee, cst.Attribute) else callee
-    name = _name_of(table)
-    classes = UNKNOWN if not name or args.rank().differs else _choice(frame, table, name)
+    classes = UNKNOWN if args.rank().differs else _classes_in(frame, table)
     if classes is UNKNOWN:
         return known
     if method in _GIVES_CLASS:
         return classes
     return frame.engine.call_value(frame, classes, _handed_on(args), node)
+
+
+def built(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode, known: Value) -> Value:
+    """`build_from_cfg(config, REGISTRY)`, of OpenMMLab or of the project. known: what is known of it otherwise."""
+    registry = args.node(*REGISTRY) if _builds(callee) else None
+    if registry is None or args.rank().differs:
+        return known
+    classes = _classes_in(frame, registry.value)
+    if classes is UNKNOWN:
+        return known
+    return frame.engine.call_value(frame, classes, _handed_on(args), node)
+
+
+def _builds(callee: Value) -> bool:
+    """Whether a function makes an object of a class in a registry that it is passed."""
+    position, name = REGISTRY
+    if isinstance(callee, LibraryName):
+        return callee.name.rpartition(".")[2] in BUILD_FROM_REGISTRY
+    if not isinstance(callee, FunctionValue):
+        return False
+    taken = callee.function.parameters
+    return len(taken) > position and taken[position].name == name
 
 
 def _handed_on(args: Arguments) -> Arguments:
@@ -76,12 +101,43 @@ def _name_of(expression: cst.CSTNode) -> str:
     return name if name.isupper() or "regist" in name.lower() else ""
 
 
-def _choice(frame: Frame, table: cst.CSTNode, name: str) -> Value:
-    project, home = frame.engine.project, _home(frame, frame.module, table)
-    key = (_registered, name, home)
-    found = project.notes.cached(key, partial(_registered, project, name, home))
-    options = [frame.engine.settle(each) for each in found if _is_in(frame, each.path, name, home)]
-    return join_all(options) if options and all(each.kind is Kind.CLASS for each in options) else UNKNOWN
+def _classes_in(frame: Frame, table: cst.CSTNode) -> Value:
+    """What may be looked up in a table; UNKNOWN if it is no registry, or has other things."""
+    classes = list(_in_own_table(frame, table) or _in_table(frame, table))
+    if not classes or not all(isinstance(each, ClassValue) for each in classes):
+        return UNKNOWN
+    if len(classes) <= MAX_OPTIONS:
+        return join_all(classes)
+    followed = [each for each in classes if isinstance(each, ClassValue) and not is_module_class(each.cls)]
+    return UNKNOWN.as_a(AmongOthers).with_parts(tuple(followed)) if 0 < len(followed) <= _MOST_FOLLOWED else UNKNOWN
+
+
+def _in_table(frame: Frame, table: cst.CSTNode) -> Iterable[Value]:
+    name = _name_of(table)
+    if not name:
+        return ()
+    home = _home(frame, frame.module, table)
+    found = registrations.in_table(frame.engine.project, name, home)
+    return (frame.engine.settle(each) for each in found if _is_in(frame, each.path, name, home))
+
+
+def _in_own_table(frame: Frame, table: cst.CSTNode) -> Iterable[Value]:
+    """`Task.kinds`, `cls.kinds`: the classes in a table of a class."""
+    cls = class_of(frame.known_value(table.value)) if isinstance(table, cst.Attribute) else None
+    name = last_name(table)
+    owner = None if cls is None else next((each for each in cls.project_lineage() if name in each.variables), None)
+    if owner is None:
+        return ()
+    found = map(frame.engine.settle, registrations.in_table_of(frame.engine.project, owner, name))
+    return [each for each in found if _is_of(frame, owner, each)]
+
+
+def _is_of(frame: Frame, owner: ClassInfo, value: Value) -> bool:
+    """Whether a class is an heir of another one, or in a file in which the name of that means it."""
+    if not isinstance(value, ClassValue) or owner in value.cls.project_lineage():
+        return True
+    names = frame.engine.global_names(value.cls.module)
+    return class_of(frame.engine.settle(names.get(owner.name, UNKNOWN))) in (None, owner)
 
 
 def _home(frame: Frame, module: Module, table: cst.CSTNode) -> Path | None:
@@ -103,30 +159,3 @@ def _is_in(frame: Frame, path: Path, name: str, home: Path | None) -> bool:
         return False
     frame.engine.load(module)
     return name not in frame.engine.global_names(module) or _home(frame, module, cst.Name(name)) == home
-
-
-def _registered(project: Project, name: str, home: Path | None) -> tuple[ProjectName, ...]:
-    """The classes that are registered under a name of a registry or table; none if they are too many."""
-    found = _decorated(project, name, rb"%b\.(?:\w*register\w*)" % name.encode())
-    for function in () if found or home is None else _functions_that_fill(project.code(home), name):
-        found += _decorated(project, function, function.encode())
-    return tuple(found) if len(found) <= MAX_OPTIONS else ()
-
-
-def _functions_that_fill(code: bytes, table: str) -> list[str]:
-    """Functions at the top of a file that assign entries of a table."""
-    assigned = re.compile(rb"(?m)^[ \t]+%b\[[^\]\n]+\][ \t]*=[^=]" % table.encode())
-    blocks = re.split(rb"(?m)^(?=[^\s)])", code) if assigned.search(code) else []
-    named = ((block, re.match(rb"def[ \t]+(\w+)", block)) for block in blocks)
-    return [name[1].decode() for block, name in named if name is not None and assigned.search(block)]
-
-
-def _decorated(project: Project, word: str, decorator: bytes) -> list[ProjectName]:
-    """The classes with a decorator at the top of a file that programs import; none if functions have it as well."""
-    wanted = re.compile(rb"(?m)^@(?:\w+\.)*" + decorator + _TO_NAME)
-    found: dict[tuple[Path, bytes], bytes] = {}
-    for path in filter(lambda path: project.mentions(path, word), linted_and_imported(project)):
-        found |= {(path, match[2]): match[1] for match in wanted.finditer(project.code(path))}
-    if b"def" in found.values():
-        return []
-    return [ProjectName(path, each.decode()) for path, each in sorted(found)]
