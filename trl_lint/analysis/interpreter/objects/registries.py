@@ -123,7 +123,8 @@ def _in_table(frame: Frame, table: cst.CSTNode) -> Iterable[Value]:
 
 def _in_own_table(frame: Frame, table: cst.CSTNode) -> Iterable[Value]:
     """`Task.kinds`, `cls.kinds`: the classes in a table of a class."""
-    cls = class_of(frame.known_value(table.value)) if isinstance(table, cst.Attribute) else None
+    holder = frame.known_value(table.value) if isinstance(table, cst.Attribute) else None
+    cls = None if holder is None else class_of(frame.engine.settle(holder))
     name = last_name(table)
     owner = None if cls is None else next((each for each in cls.project_lineage() if name in each.variables), None)
     if owner is None:
