@@ -208,3 +208,42 @@ def test_the_methods_of_the_known_among_unknown_objects_are_run(tmp_path, run, e
 @pytest.mark.parametrize(("run", "expected"), [("Runner().go(args)", True), ("Runner().go_by_rank()", False)])
 def test_a_method_of_which_a_part_of_the_name_is_known(tmp_path, run, expected):
     assert is_found(tmp_path, run, own="Runner") is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("config.saver", True),
+        ("config['saver']", True),
+        ("dict(type='saver', out=f'out/{rank}.pt')", False),
+        ("made(config)", False),
+        ("None", False),
+    ],
+)
+def test_what_settings_say_is_what_the_class_is_made_with(tmp_path, given, expected):
+    saver = """\
+import torch
+from kinds import KINDS
+
+
+@KINDS.register("saver")
+class Saver:
+    def __init__(self, out):
+        torch.save({}, out)
+"""
+    train = f"""\
+import torch.distributed as dist
+import saver
+from kinds import KINDS
+from others import made
+
+
+def train(config):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    KINDS.build({given})
+"""
+    kinds = "from registries import Registry\n\nKINDS = Registry()\n"
+    registries = REGISTRIES + '\n    def build(self, cfg):\n        return self.entries[cfg.pop("type")](**cfg)\n'
+    files = {"train.py": train, "kinds.py": kinds, "registries.py": registries, "saver.py": saver}
+    assert found(written(tmp_path, files)) == ([("saver.py", 8, "TRL008")] if expected else [])

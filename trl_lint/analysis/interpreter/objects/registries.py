@@ -26,8 +26,10 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import callee_of, last_name
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
 from trl_lint.domain.choices import MAX_OPTIONS, AmongOthers
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import LibraryName, ProjectName
@@ -85,12 +87,16 @@ def _builds(callee: Value) -> bool:
 
 
 def _handed_on(args: Arguments) -> Arguments:
-    """What a class is made with: the settings, of which nothing is known, and the named arguments beside them.
+    """What a class is made with: what the settings say, and the named arguments beside them.
 
     Of registries in common use, mmengine's, detectron2's and timm's hand named arguments on.
     """
     handed = Arguments((), {name: value for name, value in args.keywords.items() if name not in _SETTINGS})
-    handed.star = handed.double = UNKNOWN
+    said = args.positional[0] if args.positional else args.keywords.get("cfg", args.keywords.get("config", UNKNOWN))
+    if said.rank == ranks.SETTING:
+        handed.double = settings.SETTING
+    else:
+        handed.star = handed.double = UNKNOWN
     handed.nodes = {name: arg for name, arg in args.nodes.items() if name in handed.keywords}
     return handed
 
