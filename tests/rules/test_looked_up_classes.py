@@ -8,6 +8,7 @@ import argparse
 
 import torch.distributed as dist
 import kinds
+from finding import find
 from kinds import Base, Entered, KINDS, Runner, Task, build_from_cfg, build_other, make_hooks
 
 def train():
@@ -247,3 +248,29 @@ def train(config):
     registries = REGISTRIES + '\n    def build(self, cfg):\n        return self.entries[cfg.pop("type")](**cfg)\n'
     files = {"train.py": train, "kinds.py": kinds, "registries.py": registries, "saver.py": saver}
     assert found(written(tmp_path, files)) == ([("saver.py", 8, "TRL008")] if expected else [])
+
+
+MORE = "".join(f"\n\nclass Plain{each}(Base):\n    def save(self):\n        return {each}\n" for each in range(8))
+
+
+@pytest.mark.parametrize(
+    ("run", "bases", "more", "expected"),
+    [
+        ("thing: Base = find(args)\n    thing.save()", "Base", "", True),
+        ("thing: Base = find(args)\n    if rank == 0:\n        thing.save()", "Base", "", False),
+        ("thing: Base = find(args)\n    thing.load()", "Base", "", False),
+        ("thing: Runner = find(args)\n    thing.save()", "Base", "", False),
+        # It may be the class itself, no heir of it, one of too many, or one that some ranks have.
+        ("thing: Base = find(args) or Base(args)\n    thing.save()", "Base", "", False),
+        ("thing: Base = find(args)\n    thing.save()", "Task", "", False),
+        ("thing: Base = find(args)\n    thing.save()", "Base", MORE, False),
+        (
+            "made = kinds.Plain(args) if rank == 0 else None\n    thing: Base = find(args)\n    thing.save()",
+            "Base",
+            "",
+            False,
+        ),
+    ],
+)
+def test_what_a_class_leaves_to_its_heirs_is_what_these_do(tmp_path, run, bases, more, expected):
+    assert is_found(tmp_path, run, bases=bases, more=more) is expected

@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
     validated_models,
 )
-from trl_lint.analysis.interpreter.calls.called_choices import called_on_some, loaded_by_one_of
+from trl_lint.analysis.interpreter.calls.called_choices import called_on_heirs, called_on_some, loaded_by_one_of
 from trl_lint.analysis.interpreter.calls.first_elements import first_of
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
 from trl_lint.analysis.interpreter.conditions import none_tests
@@ -358,7 +358,7 @@ def call_method(
         cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = called
     if method.is_open and not frame.engine.custom_rows(method):
         method.reached = True
-        return frame.engine.unresolved(frame, args, node)
+        return called_on_heirs(frame, cls, method.name, args, node, frame.engine.unresolved(frame, args, node))
     runs_on_receiver_class = method.cls in (None, cls.origin) or method.shows or _is_mixed_in(frame, method.cls, cls)
     runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)

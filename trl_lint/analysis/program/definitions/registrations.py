@@ -10,13 +10,12 @@
         @classmethod
         def register(cls, name): … cls.kinds[name] = each                 those with the decorator `@Task.register(…)`
 
-None are known if functions are registered as well.
+None are known if functions are registered as well. The heirs of any class are found in the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from trl_lint.analysis.program.project.classes import ClassInfo
@@ -50,7 +49,7 @@ def in_table_of(project: Project, owner: ClassInfo, table: str) -> tuple[Project
 def _in_table_of(project: Project, owner: str, home: Path, table: str) -> tuple[ProjectName, ...]:
     methods = _methods_that_fill(project.code(home), owner, table)
     if _OF_HEIRS in methods:
-        return tuple(_heirs(project, owner))
+        return heirs(project, owner)
     found: list[ProjectName] = []
     for each in methods:
         found += _decorated(project, owner, b"%b\\.%b" % (owner.encode(), each.encode()))
@@ -78,17 +77,25 @@ def _methods_that_fill(code: bytes, owner: str, table: str) -> list[str]:
     return [name[1].decode() for each, name in named if name is not None and assigned.search(each)]
 
 
-def _heirs(project: Project, owner: str) -> Iterable[ProjectName]:
+@noted_of_linted
+def heirs(project: Project, owner: str) -> tuple[ProjectName, ...]:
     """The classes at the top of files that programs import with a base of this name, or with one of these as a base."""
-    bases: dict[tuple[Path, bytes], set[bytes]] = {}
-    for path in linted_and_imported(project):
-        for match in _CLASS.finditer(project.code(path)):
-            bases[path, match[1]] = {each.strip().rpartition(b".")[2] for each in match[2].split(b",")}
+    bases = _bases(project)
     known, found = {owner.encode()}, dict[tuple[Path, bytes], None]()
     while new := [key for key, names in bases.items() if key not in found and names & known]:
         found.update(dict.fromkeys(new))
         known.update(name for _, name in new)
-    return (ProjectName(path, name.decode()) for path, name in sorted(found))
+    return tuple(ProjectName(path, name.decode()) for path, name in sorted(found))
+
+
+@noted_of_linted
+def _bases(project: Project) -> dict[tuple[Path, bytes], set[bytes]]:
+    """The names of the bases of each class at the top of a file that programs import."""
+    return {
+        (path, match[1]): {each.strip().rpartition(b".")[2] for each in match[2].split(b",")}
+        for path in linted_and_imported(project)
+        for match in _CLASS.finditer(project.code(path))
+    }
 
 
 def _decorated(project: Project, word: str, decorator: bytes) -> list[ProjectName]:
