@@ -239,6 +239,7 @@ class Plain:
         torch.save({"plain": dist.get_world_size()}, path)
 """
 SAVED = ("saver.py", 12, "TRL008")
+MADE = ("saver.py", 16, "TRL008")
 
 
 @pytest.mark.parametrize(
@@ -249,11 +250,15 @@ SAVED = ("saver.py", 12, "TRL008")
         ("@SAVERS.register", "registry.SAVERS.get(args.kind)(args)", [SAVED]),
         ('@register_saver("plain")', "TABLE[args.kind](args)", [SAVED]),
         ('@register_saver("plain")', "registry.TABLE[args.kind](args)", [SAVED]),
-        # Another registry, another decorator, a function, a name that each rank chooses for itself.
+        # Another registry, another decorator, a name that each rank chooses for itself.
         ('@OTHERS.register("plain")', "SAVERS.get(args.kind)(args)", []),
         ("@SAVERS.note", "SAVERS.get(args.kind)(args)", []),
         ('@noted("plain")', "TABLE[args.kind](args)", []),
-        ('@SAVERS.register("made")\ndef made(args):\n    return Plain(args)\n\n', "SAVERS.get(args.kind)(args)", []),
+        (
+            '@SAVERS.register("made")\ndef made(args):\n    return Plain(args)\n\n',
+            "SAVERS.get(args.kind)(args)",
+            [MADE],
+        ),
         ('@SAVERS.register("plain")', 'SAVERS.get(["plain", "none"][dist.get_rank()])(args)', []),
         ('@register_saver("plain")', "TABLE[dist.get_rank()](args)", []),
     ],

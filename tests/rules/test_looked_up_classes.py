@@ -143,18 +143,20 @@ def is_found(folder, run, decorator="", bases="Base", more="", own="Plain", meth
         ("build_from_cfg(args.kind, registry=KINDS).save()", '@KINDS.register("plain")', True),
         ("Entered.make(args).save()", '@Entered.register("plain")', True),
         ("Entered.table[args.kind](args).save()", '@Entered.register("plain")', True),
-        # No registration, in another table, by another decorator, or of functions as well.
+        (
+            "Entered.make(args).save()",
+            '@Entered.register("f")\ndef f(args):\n    pass\n@Entered.register("plain")',
+            True,
+        ),
+        ("KINDS.get(args.kind)(args).save()", '@KINDS.register("f")\ndef f(args):\n    return Plain(args)\n', True),
+        # No registration, in another table, or by another decorator.
+        ("KINDS.get(args.kind)(args).save()", '@KINDS.note("f")\ndef f(args):\n    return Plain(args)\n', False),
         ("KINDS.get(args.kind)(args).save()", '@KINDS.note("plain")', False),
         ("build_other(args.kind, KINDS).save()", '@KINDS.register("plain")', False),
         ("build_from_cfg(args.kind, OTHERS).save()", '@KINDS.register("plain")', False),
         ("Entered.make(args).save()", '@Entered.note("plain")', False),
         ("Entered.make(args).save()", '@Others.register("plain")', False),
         ("Entered.others[args.kind](args).save()", '@Entered.register("plain")', False),
-        (
-            "Entered.make(args).save()",
-            '@Entered.register("f")\ndef f(args):\n    pass\n@Entered.register("plain")',
-            False,
-        ),
         # Each rank chooses for itself.
         ("Entered.table[rank](args).save()", '@Entered.register("plain")', False),
         ("build_from_cfg({'type': rank}.get('type'), KINDS).save()", '@KINDS.register("plain")', False),

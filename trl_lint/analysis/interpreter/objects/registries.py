@@ -10,8 +10,8 @@
 
 What the code of the registry does with the class is not followed: the text of the linted files, and of those that they
 import, shows the decorators (see `registrations`).
-Of classes that are too many, or of which only some can be told, each is followed, but nothing is known of the result.
-Nothing is known if functions are registered as well, or if the file that defines the table is not known.
+Of classes that are too many, or beside functions, each is followed, but nothing is known of the result.
+Nothing is known if the file that defines the table is not known.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAKES = frozenset({"build", "create", "instantiate"})
 METHODS = _GIVES_CLASS | _MAKES
 # Parameters of such methods: which class it is, and its settings.
 _SETTINGS = frozenset({"cfg", "config", "name", "kind", "type", "default_args", "args", "kwargs"})
-# The most classes, but for networks, that are followed although nothing is known of the one that is looked up.
+# The most classes and functions, but for networks, that are followed where it is not known which is looked up.
 _MOST_FOLLOWED = 24
 
 
@@ -109,12 +109,12 @@ def _name_of(expression: cst.CSTNode) -> str:
 
 def _classes_in(frame: Frame, table: cst.CSTNode) -> Value:
     """What may be looked up in a table; UNKNOWN if it is no registry, or has other things."""
-    classes = list(_in_own_table(frame, table) or _in_table(frame, table))
-    if not classes or not all(isinstance(each, ClassValue) for each in classes):
+    found = list(_in_own_table(frame, table) or _in_table(frame, table))
+    if not found or not all(isinstance(each, (ClassValue, FunctionValue)) for each in found):
         return UNKNOWN
-    if len(classes) <= MAX_OPTIONS:
-        return join_all(classes)
-    followed = [each for each in classes if isinstance(each, ClassValue) and not is_module_class(each.cls)]
+    if len(found) <= MAX_OPTIONS and all(isinstance(each, ClassValue) for each in found):
+        return join_all(found)
+    followed = [each for each in found if not (isinstance(each, ClassValue) and is_module_class(each.cls))]
     return UNKNOWN.as_a(AmongOthers).with_parts(tuple(followed)) if 0 < len(followed) <= _MOST_FOLLOWED else UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""The classes that a project puts into a registry or a table, as the text of the files shows them.
+"""The classes and functions that a project puts into a registry or a table, as the text of the files shows them.
 
     @MODELS.register("small")                in the registry MODELS
     @MODELS("small")                         the same
@@ -10,7 +10,7 @@
         @classmethod
         def register(cls, name): … cls.kinds[name] = each                 those with the decorator `@Task.register(…)`
 
-None are known if functions are registered as well. The heirs of any class are found in the same way.
+The heirs of any class are found in the same way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.kinds import ProjectName
 
 # What stands between the decorator and the name that it decorates: its arguments, and other decorators.
-_TO_NAME = rb"[ \t]*(?:\([^()\n]*\))?[ \t]*\r?\n(?:@[^\n]*\n)*(class|def)[ \t]+(\w+)"
+_TO_NAME = rb"[ \t]*(?:\([^()\n]*\))?[ \t]*\r?\n(?:@[^\n]*\n)*(?:class|def)[ \t]+(\w+)"
 _CLASS = re.compile(rb"(?m)^class[ \t]+(\w+)[ \t]*\(([^()]*)\)[ \t]*:")
 _METHOD = re.compile(rb"[ \t]+def[ \t]+(\w+)")
 _OF_HEIRS = "__init_subclass__"
@@ -33,7 +33,7 @@ _OF_HEIRS = "__init_subclass__"
 
 @noted_of_linted
 def in_table(project: Project, name: str, home: Path | None) -> tuple[ProjectName, ...]:
-    """The classes that are registered under a name of a registry or table. home: the file that defines it."""
+    """What is registered under a name of a registry or table. home: the file that defines it."""
     found = _decorated(project, name, rb"%b(?:\.\w*register\w*)?" % name.encode())
     for function in () if found or home is None else _functions_that_fill(project.code(home), name):
         found += _decorated(project, function, function.encode())
@@ -41,7 +41,7 @@ def in_table(project: Project, name: str, home: Path | None) -> tuple[ProjectNam
 
 
 def in_table_of(project: Project, owner: ClassInfo, table: str) -> tuple[ProjectName, ...]:
-    """The classes that a class puts into a table of its own when they are defined, or by a decorator."""
+    """What a class puts into a table of its own: heirs when they are defined, and what has a decorator."""
     return _in_table_of(project, owner.name, owner.module.path, table)
 
 
@@ -99,11 +99,8 @@ def _bases(project: Project) -> dict[tuple[Path, bytes], set[bytes]]:
 
 
 def _decorated(project: Project, word: str, decorator: bytes) -> list[ProjectName]:
-    """The classes with a decorator at the top of a file that programs import; none if functions have it as well."""
+    """The classes and functions with a decorator at the top of a file that programs import."""
     wanted = re.compile(rb"(?m)^@(?:\w+\.)*" + decorator + _TO_NAME)
-    found: dict[tuple[Path, bytes], bytes] = {}
-    for path in filter(lambda path: project.mentions(path, word), linted_and_imported(project)):
-        found |= {(path, match[2]): match[1] for match in wanted.finditer(project.code(path))}
-    if b"def" in found.values():
-        return []
+    files = [path for path in linted_and_imported(project) if project.mentions(path, word)]
+    found = {(path, match[1]) for path in files for match in wanted.finditer(project.code(path))}
     return [ProjectName(path, each.decode()) for path, each in sorted(found)]
