@@ -119,6 +119,15 @@ for batch in loader:
     loss = model(batch).loss
     reveal_rank(scaler.{0}(loss))
 """
+DEALT_BY_HAND = """\
+import torch.distributed as dist
+from mine import {0}, score
+
+def evaluate(paths):
+    dist.init_process_group("nccl")
+    for row in {0}(paths)[dist.get_rank() :: dist.get_world_size()]:
+        dist.all_reduce(score(row))
+"""
 SHARED_BY_HAND = """\
 import torch
 import torch.distributed as dist
@@ -998,6 +1007,13 @@ CASES = {
         1,
         SHARED_BY_HAND.format("reshape"),
         0,
+    ),
+    "PADS_ROWS": Case(
+        rule("TRL006"),
+        DEALT_BY_HAND.format("pad_rows"),
+        0,
+        DEALT_BY_HAND.format("read_rows"),
+        1,
     ),
     "REWARDED": Case(
         rule("TRL003"),

@@ -139,6 +139,13 @@ class LoaderValue(Value):
     batch: Value | None = None
     sampler: Sampling | None = None
 
+    @property
+    def batches(self) -> tuple[Value, Rank]:
+        """One batch, and whether there are as many on all ranks."""
+        if self.batch is None or self.batch.rank.how != ranks.DEALT:
+            return self.batch or Value(), ranks.SAME
+        return self.batch.replace(rank=ranks.of_elements(self.batch.rank)), ranks.of_length(self.batch.rank)
+
     def inside(self) -> Sequence[Value]:
         return () if self.batch is None else (self.batch,)
 

@@ -165,6 +165,8 @@ def _join(a: Rank, b: Rank) -> Rank:
         return DRAWN if DRAWN in (a, b) and not (a.differs or b.differs) else UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
         return _OF_ROOT if a.is_of_root or b.is_of_root else SAME
+    if (a.how == DEALT) is not (b.how == DEALT):
+        return _join(of_elements(a), of_elements(b))
     origins = _differing_origins(a, b)
     if a.how == b.how:
         return Rank(a.state if a.state is b.state else State.LOCAL, origins, a.how)
@@ -261,6 +263,12 @@ HELD_BY_RANK = Rank(State.LOCAL, Origin.RANK, HELD)
 CHOSEN = "chosen"
 
 
+# The number of rows that a rank gets of those that are dealt out: `how` of the length of its share, and of the share
+# itself, if some ranks may get one more than others.
+DEALT = "dealt"
+DEALT_BY_RANK = Rank(State.LOCAL, Origin.RANK, DEALT)
+
+
 # `how` of whether a rank has any rows of its own: as a rule, several ranks have some.
 HAS_ROWS = "has rows"
 
@@ -299,6 +307,18 @@ def weighted(a: Rank, b: Rank) -> Rank | None:
     return Rank(State.LOCAL, counted.origins, WEIGHTED)
 
 
+def of_elements(rank: Rank) -> Rank:
+    """The fact of an element of what differs between ranks in this way."""
+    return Rank(rank.state, rank.origins) if rank.how == DEALT else rank
+
+
+def of_length(rank: Rank) -> Rank:
+    """The fact of the length of what differs between ranks in this way; each rank draws as much as the others."""
+    if rank.origins == Origin.RNG:
+        return SAME
+    return rank if rank.how == DEALT else Rank(State.LOCAL, rank.origins)
+
+
 def of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
     """The fact of a number that depends only on how many samples this rank has."""
     differing = [each for each in facts if each.differs]
@@ -312,7 +332,7 @@ def join_lengths(a: Rank, b: Rank) -> Rank:
     if a is b:
         return a
     for one, other in ((a, b), (b, a)):
-        if one.state is State.SAME and other.differs and other.how == "count":
+        if one.state is State.SAME and other.differs and other.how in ("count", DEALT):
             return other
     return join(a, b)
 

@@ -695,6 +695,13 @@ PICKS_ROWS = Guess(
     "number of the rank is among them.",
     because="tests/evaluation/missed_models/shares_by_hand.py: `rows.shard(size, rank)` of rows of unknown class",
 )
+PADS_ROWS = Guess(
+    group=MODELS,
+    pattern=r"(?i)(align|balance|divisible|equal|even|multiple|pad|trim|trunc)",
+    says="A call with this in its name makes rows as many as all ranks can share evenly.",
+    because="tests/evaluation/missed_models/rows_left_over.py: `pad_rows(rows)[rank::size]`, of which each has as "
+    "many",
+)
 REWARDED = Guess(
     group=MODELS,
     words=_one_of("completions"),

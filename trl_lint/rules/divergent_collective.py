@@ -5,7 +5,7 @@ Reports a call at which all ranks synchronise and that some of them may not reac
 
 - it is under a condition that differs between ranks;
 - some ranks leave before it (`return`, `break`, `continue`, an `except` that goes on);
-- it is in a loop whose length differs between ranks.
+- it is in a loop whose length differs between ranks, or may: `for row in rows[rank::world_size]:`.
 
 Such calls are collectives (`gather`, `reduce`, `broadcast`, `barrier`, `wait_for_everyone`, …), functions that contain
 one (`Trainer.evaluate`, `main_process_first`, your own helpers), wrapping a model (`prepare`,
@@ -61,7 +61,8 @@ condition first (gather, reduce or broadcast it).
 ## Limits
 Not in the default set, because they depend on the data, chance, the disk or the model (`--extend-select TRL006`):
 
-- loops over each rank's own data, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
+- loops over each rank's own data, or over batches of the rows that are dealt to it, of which some ranks may have one
+  more, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
 - conditions on batch sizes or texts, on data that are not a number, and on data from another file, except on a loss, or
   on what the wrapped model returns;
 - branches on both sides of which the call is, perhaps not equally often;
@@ -142,6 +143,7 @@ _HELPS = {
         "return a loss on every rank: where there is nothing to train on, `0 * sum(p.sum() for p in self.parameters())`"
     ),
     DividedBy.LOOP: "let the ranks agree on the number of iterations first ({}), or call it after the loop",
+    DividedBy.SHARE: "cut, or fill up, what the ranks share to a multiple of their number, or call it after the loop",
     DividedBy.EXCEPTION: "call it after the `try`, on every rank",
     DividedBy.DECORATOR: "call it on every rank, outside this function",
     DividedBy.SEQUENTIAL: "call it after the `with` block",
@@ -210,7 +212,7 @@ def _is_sure(event: Divergence) -> bool:
         return event.caught
     if _depends_on_data_of_another_file(event):
         return False
-    return event.by is not DividedBy.LOOP and not by_chance
+    return not event.by.is_loop and not by_chance
 
 
 def _sends_nothing(event: Divergence) -> bool:

@@ -23,6 +23,7 @@ _ON_SOME = {
 # The label at the finding's place, if it is shown together with the condition.
 _HERE = {
     DividedBy.LOOP: "ranks get here a different number of times",
+    DividedBy.SHARE: "some ranks may get here more often than others",
     DividedBy.SEQUENTIAL: "ranks get here one after the other",
 }
 
@@ -40,6 +41,8 @@ def missed(event: Divergence, call: str) -> str:
     """Which ranks do not reach a call at which the others wait."""
     if event.by is DividedBy.LOOP:
         return f"{call} is in a loop {_loop(event)}, which runs a different number of times on each rank"
+    if event.by is DividedBy.SHARE:
+        return f"{call} is in a loop {_loop(event)}, of which some ranks may have more than others"
     if not event.after:
         return f"only {_ranks(event)} reach {call}"
     if _stays_in_loop(event):
@@ -55,7 +58,7 @@ def waiting(event: Divergence) -> str:
     """Which ranks wait for which, if some ranks miss a call."""
     if event.after:
         return "they wait for the others" if _stays_in_loop(event) else "the others wait for them"
-    return "some wait for the others" if event.by is DividedBy.LOOP else "they wait for the others"
+    return "some wait for the others" if event.by.is_loop else "they wait for the others"
 
 
 def chain(event: Divergence) -> Step | None:

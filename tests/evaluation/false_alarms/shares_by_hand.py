@@ -22,7 +22,7 @@ def evaluate():
         score = model(row.to(device)).mean()
         own.append(score.item())
         np.save(f"scores/{row}.npy", score.item())  # each rank has files of its own rows
-        dist.all_reduce(score)
+        dist.all_reduce(score)  # expect: TRL006
         passed.append(score.item())
     for i, batch in enumerate(DataLoader(rows)):
         score = model(batch.to(device), rank).mean()  # all ranks go through all rows

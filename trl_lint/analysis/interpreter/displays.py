@@ -17,7 +17,7 @@ from trl_lint.analysis.program.idioms.unpacked_turns import turns
 from trl_lint.analysis.program.syntax import used_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.data import drawn_places, own_shares
+from trl_lint.analysis.transfer.data import dealt_lengths, drawn_places, own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
@@ -96,7 +96,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
         return frame.allocate(node, Cell("list", dict(enumerate(elements))))
     length, selected = _bind_comprehension(frame, node.for_in, iterable)
     if length != ranks.PER_RANK or not _keeps_all(node):
-        length = ranks.filtered(length, selected)
+        length = dealt_lengths.of_turns(frame, node, length, selected) or ranks.filtered(length, selected)
     before = aliases.bound(frame, node.for_in.target)
     element = _picked(frame, node, frame.engine.evaluate(frame, node.elt), selected)
     element = drawn_places.made_of_each(frame, node, iterable, element)

@@ -51,7 +51,7 @@ from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.state.point_sequences import on_way_to
-from trl_lint.analysis.transfer.data import seeded_orders
+from trl_lint.analysis.transfer.data import dealt_lengths, seeded_orders
 from trl_lint.analysis.transfer.models import frozen_models, gradients
 from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
@@ -240,7 +240,7 @@ class Runs(Definitions):
         if frame.yielded is not None:
             first_rank.note_manager(frame, function, entry)
             yielded = seeded_orders.as_drawn(frame, function.node, frame.yielded)
-            return IterableValue(ranks.SAME, yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
+            return IterableValue(ranks.SAME, yielded, dealt_lengths.of_yields(frame), grad=gradients.at_yields(frame))
         return result
 
     def _summarised(

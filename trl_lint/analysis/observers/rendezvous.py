@@ -23,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.events import Divergence, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.counted_turns import is_limited_in, loop_of_turns, steps_by_processes
+from trl_lint.analysis.program.idioms.cut_loops import may_be_cut
 from trl_lint.analysis.program.idioms.endless_loops import start_over
 from trl_lint.analysis.program.idioms.finished_steps import are_made_up_for
 from trl_lint.analysis.program.idioms.gathering_blocks import may_be_whole
@@ -206,6 +207,8 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         return None
     exits = () if is_in_branch else branch.exits[branch.continuing ^ 1]
     nodes = [each.node for each in frame.sync_points if not each.alone]
+    if branch.by is DividedBy.SHARE and may_be_cut(frame.root, branch.test, nodes):
+        return None
     raised = partial(raised_by, frame)
     if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes, raised):
         return None
@@ -275,7 +278,7 @@ def _takes_turns(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
         return False
     if branch.by is DividedBy.LOOP and steps_by_processes(frame.root, frame.cls, branch.test, frame.node_values):
         return True
-    if branch.by is DividedBy.LOOP:
+    if branch.by.is_loop:
         around = (each for each in ancestors(frame.root, point.node) if isinstance(each, cst.For))
         loop = next((each for each in around if each.iter is branch.test), None)
         loop = loop if loop is not None and is_limited_in(frame.root, loop, point.node, differs) else None

@@ -137,7 +137,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         case IterableValue():
             return value.element, value.length
         case LoaderValue():
-            return value.batch or UNKNOWN, ranks.SAME
+            return value.batches
         case TupleValue():
             return any_of(value.items), ranks.SAME
         case ContainerValue():
@@ -171,7 +171,7 @@ def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     if isinstance(value, ProjectInstance) and is_never_iterable(value.cls):
         return BOTTOM, ranks.SAME
     if value.rank.differs:
-        element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
+        element = derived(ranks.of_elements(value.rank), _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         element = element.replace(provenance=inside_full_batch(element.provenance))
         if value.kind is Kind.TENSOR:
             return element.replace(shape=shapes.without(shape_of(value), [0])), _row_count_fact(value)
@@ -179,8 +179,7 @@ def _iterate_other(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             # The output of a model, or of a prepared loader, has the same number of parts on all ranks, or a row per
             # sample.
             return element, Rank(State.LOCAL, value.rank.origins, "count")
-        # Each rank draws the same number of elements.
-        return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
+        return element, ranks.of_length(value.rank)
     if value.rank.state is State.SAME and (not isinstance(value, InstanceValue) or datasets.is_dataset(value)):
         return Value(value.rank), ranks.SAME
     if value.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
@@ -206,6 +205,8 @@ def _row_count_fact(tensor: Value) -> Rank:
     """Whether a tensor that differs has as many rows on all ranks: one per sample, unless selected by a mask."""
     if tensor.rank.origins == Origin.RNG:
         return ranks.SAME  # each rank draws the same number
+    if tensor.rank.how == ranks.DEALT:
+        return tensor.rank
     is_ragged = are_rows_ragged(tensor)
     return rows_of_full_batches(tensor) or Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
 

@@ -43,7 +43,8 @@ class BranchPoints(NamedTuple):
     @property
     def is_guard(self) -> bool:
         """Whether the rank decides, both branches go on, and one of them has no points."""
-        return self.branch.origins == Origin.RANK and not any(self.branch.may_leave) and not all(self.arms)
+        is_by_rank = self.branch.origins == Origin.RANK and self.branch.by is not DividedBy.SHARE
+        return is_by_rank and not any(self.branch.may_leave) and not all(self.arms)
 
     def is_before(self, point: SyncPoint) -> bool:
         """Whether a point is after the condition: the condition is one of those under which it is reached."""

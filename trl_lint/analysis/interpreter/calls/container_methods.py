@@ -86,7 +86,7 @@ def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
     if alike:
         control = control.without_conditions(frozenset(alike))
     differs = [each for each in control.conditions if each.rank.differs]
-    if differs and all(each.rank.how == "count" for each in differs):
+    if differs and all(each.rank.how in ("count", ranks.DEALT) for each in differs):
         return differs[0].rank
     rank = ranks.nonlinear(control.rank)
     return _of_tests(frame, rank, [place_of(each) for each in differs]) if rank.is_by_rank else rank

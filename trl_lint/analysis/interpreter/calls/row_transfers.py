@@ -23,7 +23,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
-from trl_lint.analysis.transfer.data import own_shares
+from trl_lint.analysis.transfer.data import dealt_lengths, own_shares
 from trl_lint.analysis.transfer.data.own_samplers import deals_itself, goes_through_own
 from trl_lint.analysis.transfer.data.seeded_samplers import draws_its_own
 from trl_lint.analysis.transfer.models import engine_models, trained_apart, wrapped_models
@@ -132,7 +132,7 @@ def _sliced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if not start.rank.is_by_place:
         return rows
     element, _ = containers.iterate(frame, rows)
-    return IterableValue(ranks.SAME, chosen_by(start, element), ranks.nonlinear(start.rank))
+    return IterableValue(ranks.SAME, chosen_by(start, element), dealt_lengths.of_sliced(frame, args, start))
 
 
 # Those of `islice`, if it leaves out items.
@@ -409,7 +409,7 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     is_sharded = is_of_all and shards(frame, args.keywords.get(key))
     taken = None if is_sharded else own_shares.batch_of(frame, args)
     is_sharded = is_sharded or taken is not None
-    batch = taken or (LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN))
+    batch = taken or (own_shares.batch_of_sampler(frame, args, key) if is_sharded else BatchValue(ranks.UNKNOWN))
     batch = batch if batch.provenance is not None else explain(frame, batch, node, _OWN_BATCHES)
     dropped = args.keywords.get(DROPS_INCOMPLETE)
     if dropped is not None and dropped.const is True:
@@ -440,11 +440,7 @@ _OWN_BATCHES = "each rank gets its own batches from this loader"
 
 def _full(batch: Value) -> Value:
     """Batches of a loader that drops an incomplete last batch."""
-    provenance = batch.provenance
-    return (
-        batch
-        if provenance is None
-        else batch.replace(
-            provenance=FullBatches(provenance.module, provenance.node, provenance.text, provenance.before)
-        )
-    )
+    step, rank = batch.provenance, ranks.of_elements(batch.rank)
+    if step is None:
+        return batch.replace(rank=rank)
+    return batch.replace(rank=rank, provenance=FullBatches(step.module, step.node, step.text, step.before))

@@ -227,14 +227,15 @@ def _loop(
     returns, exits, start = len(frame.returned), len(frame.exits), len(frame.sync_points)
     settled = _settle(frame, node, division, enter, (returns, start), asking)
     _drop_loop_exits(frame, exits)
-    if division.rank.differs and not (isinstance(node, cst.For) and _is_per_sample(division.rank)):
+    is_dealt = trips.rank.how == ranks.DEALT
+    if division.rank.differs and (is_dealt or not (isinstance(node, cst.For) and _is_per_sample(division.rank))):
         end = len(frame.sync_points)
         branch = Branch(
             division.provenance.node,
             division.provenance,
             (start, end, end),
             origins=division.rank.origins,
-            by=DividedBy.LOOP,
+            by=DividedBy.SHARE if is_dealt else DividedBy.LOOP,
         )
         for observe in frame.observers.branch:
             observe(frame, branch)

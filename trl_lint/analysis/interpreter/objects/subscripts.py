@@ -21,7 +21,7 @@ from trl_lint.analysis.state import own_dicts
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.data import own_shares
+from trl_lint.analysis.transfer.data import dealt_lengths, own_shares
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import NamesOfFile, WithOptions
@@ -95,7 +95,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
         return UNKNOWN
     if container.kind in _MAY_BE_ROWS and item.rank.differs and even_shares.is_even(frame.root, node):
         return frame.allocate(node, Cell("list", rest=item))
-    return item
+    return dealt_lengths.of_item(frame, node, index, item)
 
 
 def _library_item(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
@@ -270,6 +270,8 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
         length = ranks.UNKNOWN
     if length.differs and even_shares.is_even(frame.root, node):
         length = ranks.combine_all(cell.length for cell in cells)
+    elif length.is_by_rank and dealt_lengths.is_dealt(frame, node):
+        length = ranks.DEALT_BY_RANK
     return frame.allocate(node, Cell("list", rest=element, length=length))
 
 

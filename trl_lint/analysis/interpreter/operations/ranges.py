@@ -4,6 +4,7 @@ range(rank, total, world_size)      its first number is each rank's own, and so 
 range(len(batch))                   as many as a rank has samples
 range(world_size)                   one per rank
 range(3 if rank == 0 else 5)        more on some ranks than on others
+range(rank, len(rows), world_size)  perhaps one more on some ranks
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import libcst as cst
 
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import dealt_lengths
 from trl_lint.analysis.transfer.processes.chosen_numbers import length_of_range
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
@@ -34,4 +36,4 @@ def new_range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     starts_apart = len(args.positional) > 1 and start.rank.differs
     first = ranks.nonlinear(start.rank) if starts_apart else ranks.SAME
     element = derived(first, Kind.NUMBER, start, scalar=True, dtype="int")
-    return IterableValue(ranks.SAME, element, length_of_range(rank, args))
+    return IterableValue(ranks.SAME, element, dealt_lengths.of_range(frame, node, length_of_range(rank, args)))

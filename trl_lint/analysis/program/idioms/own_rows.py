@@ -47,8 +47,8 @@ def starts_in(cls: cst.ClassDef) -> Iterator[tuple[cst.FunctionDef, cst.CSTNode]
     """The parts of the numbers of the rows with which the methods of a class begin, and the methods."""
     for method in of_class(cls, cst.FunctionDef):
         for _, start, _ in shares_of(method):
-            for part in operands(_written(method, start)):
-                yield from ((method, each) for each in operands(_written(method, part)))
+            for part in operands(written(method, start)):
+                yield from ((method, each) for each in operands(written(method, part)))
         for each in of_class(method, cst.AugAssign):
             if isinstance(each.operator, cst.AddAssign) and self_attribute(each.target):
                 yield method, each.target
@@ -79,7 +79,7 @@ def _looped_over(node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def _written(method: cst.FunctionDef, node: cst.CSTNode) -> cst.CSTNode:
+def written(method: cst.FunctionDef, node: cst.CSTNode) -> cst.CSTNode:
     """What a name stands for, also one of several (`rank, size = …, …`), if the method assigns to it only once."""
     if not isinstance(node, cst.Name):
         return node

@@ -27,7 +27,12 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.own_rows import rows_given_by
 from trl_lint.analysis.program.syntax import ancestors, assignments, innermost, resolved, used_names
 from trl_lint.analysis.transfer.data.kept_rows import own_row
-from trl_lint.analysis.transfer.data.own_streams import gives_own_rows, gives_rows
+from trl_lint.analysis.transfer.data.own_streams import (
+    gives_all_dealt,
+    gives_own_rows,
+    gives_rows,
+    has_length_of_rows,
+)
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.derived import derived
@@ -179,14 +184,17 @@ def is_picked_by_rank(frame: Frame, sampler: Value | None) -> bool:
 def batch_of_data(frame: Frame, data: Value) -> Value | None:
     """A batch of data that this rank has chosen, or that a library divides; None for other data."""
     if isinstance(data, ProjectInstance):
-        if gives_own_rows(frame, data.cls) or _keeps_own_rows(frame, data.cls):
-            return LOADED_BATCH
+        if gives_own_rows(frame, data.cls):
+            return _of_dealt() if gives_all_dealt(frame, data.cls) else LOADED_BATCH
+        kept = _kept_rows(frame, data.cls)
+        if kept is not None:
+            return _of_dealt() if kept.rank.how == ranks.DEALT and has_length_of_rows(data.cls) else LOADED_BATCH
         if shares_itself(data.cls.library_bases()):
             return LOADED_BATCH if data.cls.find("__iter__") is None else None
     kept = own_row(frame, data)
     if kept is not None:
         return _batch_of_rows(kept)
-    rows = element_of(frame, data)
+    rows = _with_length(frame, data, element_of(frame, data))
     if isinstance(rows, LoaderValue):
         return rows.batch if rows.batch is not None and rows.batch.rank.differs else None
     if rows.kind not in _ROWS | {Kind.TENSOR} or not rows.rank.differs or rows.rank.origins & ~(_OF_SHARE | _OF_PLACE):
@@ -194,12 +202,13 @@ def batch_of_data(frame: Frame, data: Value) -> Value | None:
     return _batch_of_rows(rows)
 
 
-def _keeps_own_rows(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether a data set gives what is in an attribute that holds rows which the rank has chosen, or their files."""
+def _kept_rows(frame: Frame, cls: ClassInfo) -> Value | None:
+    """The rows that a data set gives, of an attribute that holds those which the rank has chosen, or their files."""
     if not gives_rows(cls):
-        return False
+        return None
     values = (frame.read_attribute(cls, name) for each in cls.project_lineage() for name in rows_given_by(each.node))
-    return any(_are_own_rows(frame, each) for each in values if each is not None)
+    kept = next((each for each in values if each is not None and _are_own_rows(frame, each)), None)
+    return None if kept is None else _with_length(frame, kept, element_of(frame, kept))
 
 
 def _are_own_rows(frame: Frame, rows: Value) -> bool:
@@ -211,7 +220,30 @@ def _are_own_rows(frame: Frame, rows: Value) -> bool:
 
 def _batch_of_rows(rows: Value) -> Value:
     origins = rows.rank.origins & _OF_SHARE | Origin.DATA
-    return LOADED_BATCH.replace(rank=Rank(State.SHARD, origins), provenance=rows.provenance)
+    how = ranks.DEALT if rows.rank.how == ranks.DEALT else ""
+    return LOADED_BATCH.replace(rank=Rank(State.SHARD, origins, how), provenance=rows.provenance)
+
+
+def batch_of_sampler(frame: Frame, args: Arguments, key: str) -> Value:
+    """A batch of a loader of rows that a sampler gives this rank: its number may differ if the rank picks them."""
+    sampler = args.keywords[key]
+    picked = _with_length(frame, sampler, element_of(frame, sampler))
+    if picked.rank.how != ranks.DEALT or isinstance(sampler, ProjectInstance):
+        return LOADED_BATCH
+    return _of_dealt()
+
+
+def _of_dealt() -> Value:
+    """A batch of rows of which some ranks may have more than others."""
+    return LOADED_BATCH.replace(rank=Rank(State.SHARD, _OF_SHARE, ranks.DEALT))
+
+
+def _with_length(frame: Frame, rows: Value, element: Value) -> Value:
+    """An element of rows, which says whether this rank may have more of them than others."""
+    lengths = [rows.length] if isinstance(rows, IterableValue) else [each.length for each in frame.memory.cells(rows)]
+    if len(lengths) != 1 or lengths[0].how != ranks.DEALT or element.rank.how or not element.rank.differs:
+        return element
+    return element.replace(rank=element.rank._replace(how=ranks.DEALT))
 
 
 def are_for_all(args: Arguments, place: int = RANKS_OF_SAMPLER[0]) -> bool:
@@ -235,9 +267,12 @@ def picked_by(frame: Frame, args: Arguments, name: str) -> Value | None:
     """
     if not heuristics.PICKS_ROWS.fits(name):
         return None
-    picks = (element_of(frame, each) for each in args.all())
+    picks = (_with_length(frame, each, element_of(frame, each)) for each in args.all())
     by_rank = next((each for each in picks if each.rank.is_by_rank and each.kind in _PICKS), None)
-    return None if by_rank is None else derived(ranks.RANK_LOCAL, Kind.UNKNOWN, by_rank)
+    if by_rank is None:
+        return None
+    rank = ranks.DEALT_BY_RANK if by_rank.rank.how == ranks.DEALT else ranks.RANK_LOCAL
+    return derived(rank, Kind.UNKNOWN, by_rank)
 
 
 def sliced(frame: Frame, node: cst.CSTNode, index: Value, part: Value) -> Value:

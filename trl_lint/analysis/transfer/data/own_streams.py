@@ -10,16 +10,21 @@ class Windows(IterableDataset):
     def __iter__(self):
         rank, size = dist.get_rank(), dist.get_world_size()     likewise
         yield from self.rows[rank::size]
+
+Some ranks may have one row more than others, unless the class looks how many are left (`len(self.rows) % self.size`),
+or starts the rows over.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.own_rows import starts_in
+from trl_lint.analysis.program.idioms.own_rows import rows_given_by, shares_of, starts_in, written
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import self_attribute
+from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.values import Value
 
 # What the names of the classes of data sets begin with.
 _DATA_SETS = "torch.utils.data."
@@ -30,6 +35,59 @@ def gives_own_rows(frame: Frame, cls: ClassInfo) -> bool:
     return gives_rows(cls) and any(
         _is_rank(frame, cls, method, part) for each in cls.project_lineage() for method, part in starts_in(each.node)
     )
+
+
+def gives_all_dealt(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether a stream gives all rows that are dealt to a rank once, also the last ones, of which others may have none.
+
+    Each part of its code that takes a share is one by the number of the rank and that of all ranks.
+    """
+    found = cls.find("__iter__")
+    method = None if found is None else found.node
+    if not isinstance(method, cst.FunctionDef) or any(of_class(method, cst.While)):
+        return False
+    shares = list(shares_of(method))
+    return bool(shares) and all(
+        _is_rank(frame, cls, method, written(method, rank))
+        and _is_size(frame, cls, method, written(method, size))
+        and not _rounds_by(cls, size)
+        for _, rank, size in shares
+    )
+
+
+def _is_size(frame: Frame, cls: ClassInfo, method: cst.FunctionDef, size: cst.CSTNode) -> bool:
+    """Whether a number is that of all ranks: an attribute, or what the method asks for."""
+    attribute = self_attribute(size)
+    value = frame.read_attribute(cls, attribute) if attribute else _evaluated(frame, cls, method, size)
+    return value is not None and value.const is WORLD_SIZE
+
+
+def _rounds_by(cls: ClassInfo, size: cst.BaseExpression) -> bool:
+    """Whether a class divides by the number of ranks, or asks for the rest, but for the turns of the ranks."""
+    turns = {id(each.left) for each in of_class(cls.node, cst.Comparison)}
+    return any(
+        isinstance(each.operator, (cst.Divide, cst.FloorDivide, cst.Modulo))
+        and each.right.deep_equals(size)
+        and id(each) not in turns
+        for each in of_class(cls.node, cst.BinaryOperation)
+    )
+
+
+def has_length_of_rows(cls: ClassInfo) -> bool:
+    """Whether a data set has as many items as one of the attributes whose items it gives has: `len(self.rows)`."""
+    method = cls.find("__len__")
+    given = {name for each in cls.project_lineage() for name in rows_given_by(each.node)}
+    returned = () if method is None else of_class(method.node, cst.Return)
+    counted = [_counted(each.value) for each in returned]
+    return len(counted) == 1 and counted[0] in given
+
+
+def _counted(number: cst.BaseExpression | None) -> str:
+    """The attribute in `len(self.rows)`; "" for other numbers."""
+    match number:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=rows)]):
+            return self_attribute(rows)
+    return ""
 
 
 def gives_rows(cls: ClassInfo) -> bool:
@@ -43,7 +101,13 @@ def _is_rank(frame: Frame, cls: ClassInfo, method: cst.FunctionDef, part: cst.CS
     if attribute:
         value = frame.read_attribute(cls, attribute)
         return value is not None and value.rank.is_by_rank
+    value = _evaluated(frame, cls, method, part)
+    return value is not None and value.rank.is_by_rank
+
+
+def _evaluated(frame: Frame, cls: ClassInfo, method: cst.FunctionDef, part: cst.CSTNode) -> Value | None:
+    """The value of a call in a method of a class; None for anything else."""
     function = cls.find(method.name.value)
     if not isinstance(part, cst.Call) or function is None or function.node is not method:
-        return False
-    return frame.engine.evaluate(Frame(frame.engine, function.module, function), part).rank.is_by_rank
+        return None
+    return frame.engine.evaluate(Frame(frame.engine, function.module, function), part)

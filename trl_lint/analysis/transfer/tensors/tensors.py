@@ -251,7 +251,7 @@ def _partial(value: Value, how: str) -> Rank:
     if rank.state is State.PARTIAL:
         return rank if rank.how == how else Rank(State.LOCAL, rank.origins)
     if rank.state is State.LOCAL:
-        return Rank(State.LOCAL, rank.origins, how if rank.how in ("", how) else "")
+        return Rank(State.LOCAL, rank.origins, how if rank.how in ("", how, ranks.DEALT) else "")
     return rank
 
 

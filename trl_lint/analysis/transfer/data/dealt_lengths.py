@@ -1,0 +1,331 @@
+"""How many rows a rank has of those that are dealt out: on some ranks one more than on others, if the rest is not cut.
+
+Each of these may be longer on some ranks than on others:
+
+    rows[rank::size], range(rank, len(rows), size), islice(rows, rank, None, size)
+    [row for i, row in enumerate(rows) if i % size == rank]
+    np.array_split(rows, size)[rank]
+    rows[rank * each : (rank + 1) * each]         with `each = math.ceil(len(rows) / size)`, for example
+    range(len(rows) // size + (rank < len(rows) % size))
+    rows[start : len(rows) if rank == size - 1 else start + each]
+
+None of these is:
+
+    rows[: len(rows) // size * size][rank::size]  as many on each rank
+    assert len(rows) % size == 0                  and so are those of which the code has looked how many are left
+    rows[rank::size]                              of rows of a call that knows the number of ranks: `pad(rows, size)`
+    range(rank, args.samples, size)               of a number that the settings choose, or that is written out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms import even_shares
+from trl_lint.analysis.program.syntax import (
+    LOOPS,
+    ancestors,
+    assignments,
+    definitions_around,
+    last_name,
+    of_class,
+    resolved,
+)
+from trl_lint.analysis.program.tree_caches import tree_cache
+from trl_lint.analysis.transfer.data.own_shares import is_turn
+from trl_lint.analysis.transfer.data.places_of_shares import cut_rows, is_rank_at, is_size
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import IterableValue, LoaderValue, is_none
+from trl_lint.domain.ranks import DEALT_BY_RANK, Rank, State
+from trl_lint.domain.values import Kind
+from trl_lint.knowledge.heuristics import PADS_ROWS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+
+
+def of_item(frame: Frame, node: cst.CSTNode, index: Value, item: Value) -> Value:
+    """A part of rows: its number may differ between ranks, if it is what is left to a rank of those that are dealt."""
+    if isinstance(node, cst.Subscript) and (item.rank.is_by_rank or item.is_unknown) and is_dealt(frame, node):
+        return item.replace(rank=DEALT_BY_RANK) if item.rank.differs else derived(DEALT_BY_RANK, Kind.UNKNOWN, index)
+    return item
+
+
+def is_dealt(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a subscript is the share of a rank, of rows that are not known to be cut to a multiple."""
+    match node:
+        case cst.Subscript(value=rows, slice=[cst.SubscriptElement(slice=cst.Slice(lower, upper, step))]):
+            if lower is None or even_shares.is_even(frame.root, node):
+                return False
+            if step is not None:
+                return is_rank_at(frame, lower) and is_size(frame, step) and _may_be_left_over(frame, rows, step)
+            return _is_block(frame, lower, upper) and not _is_fitted(frame, rows)
+        case cst.Subscript():
+            cut = cut_rows(frame, node)
+            return cut is not None and _may_be_left_over(frame, cut, None)
+    return False
+
+
+def of_range(frame: Frame, node: cst.CSTNode, length: Rank) -> Rank:
+    """The number of turns of a loop over a `range`: of the rank's rows, or of those of a share."""
+    ends = [each.value for each in node.args] if isinstance(node, cst.Call) else []
+    if len(ends) == 3 and _is_strided(frame, ends[0], ends[2]):
+        is_open = not even_shares.is_multiple(frame.root, ends[1], ends[2]) and _counts_rows(frame, ends[1])
+        return DEALT_BY_RANK if is_open and _may_be_left_over(frame, ends[1], ends[2]) else length
+    if len(ends) == 2 and _is_block(frame, *ends):
+        return DEALT_BY_RANK
+    if len(ends) == 1 and _has_one_more(frame, ends[0]):
+        return DEALT_BY_RANK
+    counted = _counted(ends[min(len(ends) - 1, 1)]) if ends else None
+    value = None if counted is None else frame.known_value(counted)
+    return DEALT_BY_RANK if value is not None and _length(frame, value) == DEALT_BY_RANK else length
+
+
+def _is_strided(frame: Frame, start: cst.BaseExpression, step: cst.BaseExpression) -> bool:
+    """`rank` and `size`, or both times the same number: `rank * batch` and `size * batch`."""
+    if is_rank_at(frame, start) and is_size(frame, step):
+        return True
+    match resolved(frame.root, start), resolved(frame.root, step):
+        case (
+            cst.BinaryOperation(operator=cst.Multiply()) as first,
+            cst.BinaryOperation(operator=cst.Multiply()) as second,
+        ):
+            return any(
+                is_rank_at(frame, rank) and is_size(frame, size) and one.deep_equals(other)
+                for rank, one in ((first.left, first.right), (first.right, first.left))
+                for size, other in ((second.left, second.right), (second.right, second.left))
+            )
+    return False
+
+
+def of_turns(frame: Frame, node: cst.BaseComp, length: Rank, selected: Rank) -> Rank | None:
+    """The number of rows of a comprehension that pass a test like `i % size == rank`; None for other tests."""
+    tests = [each.test for each in node.for_in.ifs]
+    if len(tests) != 1 or length.differs or not selected.is_by_rank or not is_turn(frame, tests[0]):
+        return None
+    sizes = [each.right for each in of_class(tests[0], cst.BinaryOperation) if isinstance(each.operator, cst.Modulo)]
+    is_open = len(sizes) == 1 and is_size(frame, sizes[0]) and not _is_looked_at(frame, sizes[0])
+    return DEALT_BY_RANK if is_open else None
+
+
+def of_sliced(frame: Frame, args: Arguments, start: Value) -> Rank:
+    """The number of rows of `islice(rows, rank, None, size)`."""
+    rows, end, step = args.nodes.get(0), args.positional[2], args.nodes.get(3)
+    is_plain = start.rank.is_by_rank and is_none(end)
+    if is_plain and rows is not None and step is not None and is_size(frame, step.value):
+        return DEALT_BY_RANK if _may_be_left_over(frame, rows.value, step.value) else ranks.nonlinear(start.rank)
+    return ranks.nonlinear(start.rank)
+
+
+def of_yields(frame: Frame) -> Rank:
+    """How many values a generator gives: as many as there are rows in the loop that yields them, if all are dealt."""
+    found = [each for each in of_class(frame.root, cst.Yield) if definitions_around(frame.root, each)[-1] is frame.root]
+    return DEALT_BY_RANK if len(found) == 1 and _is_yielded_for_each(frame, found[0]) else ranks.UNKNOWN
+
+
+def _is_yielded_for_each(frame: Frame, node: cst.Yield) -> bool:
+    around = ancestors(frame.root, node)
+    loops = [each for each in around if isinstance(each, LOOPS)]
+    gone_through = [each.iter for each in loops if isinstance(each, cst.For)]
+    gone_through += [node.value.item] if isinstance(node.value, cst.From) else []
+    lengths = [_length(frame, frame.value_of(each)) for each in gone_through]
+    is_tested = any(isinstance(each, (cst.If, cst.IfExp, cst.Match)) for each in around)
+    return (
+        DEALT_BY_RANK in lengths
+        and all(each is not None and (each == DEALT_BY_RANK or each.state is State.SAME) for each in lengths)
+        and not is_tested
+        and all(isinstance(each, cst.For) or _is_left_after(each) for each in loops)
+    )
+
+
+def _is_left_after(loop: cst.For | cst.While) -> bool:
+    """Whether a `while` is left when a loop in it has ended, so that nothing is yielded again."""
+    return any(
+        isinstance(one, cst.For) and isinstance(after, cst.SimpleStatementLine) and _leaves(after)
+        for block in of_class(loop, cst.IndentedBlock)
+        for one, after in pairwise(block.body)
+    )
+
+
+def _leaves(line: cst.SimpleStatementLine) -> bool:
+    return any(isinstance(each, (cst.Break, cst.Return)) for each in line.body)
+
+
+def _length(frame: Frame, value: Value) -> Rank | None:
+    if value.rank.how == ranks.DEALT:
+        return value.rank
+    if isinstance(value, IterableValue):
+        return value.length
+    if isinstance(value, LoaderValue):
+        return value.batches[1]
+    lengths = [each.length for each in frame.memory.cells(value)]
+    return lengths[0] if len(lengths) == 1 else None
+
+
+def _counted(number: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`rows` in `len(rows)`."""
+    match number:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=rows)]):
+            return rows
+    return None
+
+
+def _counts_rows(frame: Frame, number: cst.BaseExpression) -> bool:
+    """Whether a number is that of some rows, and none that is written out or that the settings choose."""
+    counted = resolved(frame.root, number)
+    return last_name(counted.func) == "len" if isinstance(counted, cst.Call) else False
+
+
+def _may_be_left_over(frame: Frame, rows: cst.BaseExpression, size: cst.BaseExpression | None) -> bool:
+    """Whether nothing shows that all ranks get as many of some rows, or that they are a rank's own before."""
+    dealt = frame.value_of(_counted(rows) or rows).rank
+    if dealt.differs or dealt.is_reduced or _is_looked_at(frame, size):
+        return False  # a rank's own before, or gathered from all of them
+    return not _is_fitted(frame, rows)
+
+
+def _is_fitted(frame: Frame, rows: cst.BaseExpression) -> bool:
+    """Whether rows come from a call that knows how many ranks there are, or that makes them more."""
+    counted = _counted(rows)
+    made = [rows] if counted is None else [counted]
+    made += [value for target, value in assignments(frame.root) if any(target.deep_equals(each) for each in made)]
+    calls = [call for each in made for call in of_class(each, cst.Call)]
+    return any(
+        PADS_ROWS.fits(last_name(call.func)) or any(is_size(frame, each.value) for each in call.args) for call in calls
+    )
+
+
+def _is_looked_at(frame: Frame, size: cst.BaseExpression | None) -> bool:
+    """Whether the function asks how many rows would be left: `len(rows) % size`, also to deal them out otherwise."""
+    return any(
+        is_size(frame, each.right) or (size is not None and each.right.deep_equals(size))
+        for each in _remainders(frame.root)
+    )
+
+
+# Asked for each share of a function in turn.
+@tree_cache(64)
+def _remainders(root: cst.CSTNode) -> tuple[cst.BinaryOperation, ...]:
+    """The remainders in a function, but for those that are compared with the number of a rank: `i % size == rank`."""
+    turns = {
+        id(each.left)
+        for each in of_class(root, cst.Comparison)
+        if len(each.comparisons) == 1 and not isinstance(each.comparisons[0].comparator, cst.Integer)
+    }
+    found = (each for each in of_class(root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
+    return tuple(each for each in found if id(each) not in turns)
+
+
+def _is_block(frame: Frame, lower: cst.BaseExpression, upper: cst.BaseExpression | None) -> bool:
+    """Whether the block of a rank is larger on some ranks: the first ones, the last one, or all but the last ones."""
+    if upper is None or not frame.value_of(lower).rank.is_by_rank:
+        return False
+    if any(_has_one_more(frame, each) for each in (lower, upper)) or _ends_with_rows(frame, upper):
+        return True
+    match resolved(frame.root, lower):
+        case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
+            pairs = ((left, right), (right, left))
+            sizes = [resolved(frame.root, each) for rank, each in pairs if is_rank_at(frame, rank)]
+        case _:
+            return False
+    return any(_is_rounded_up(frame, each) for each in sizes)
+
+
+def _has_one_more(frame: Frame, number: cst.BaseExpression) -> bool:
+    """Whether a number is larger on the first ranks, by one of what is left: `n // size + (rank < n % size)`."""
+    if not frame.value_of(number).rank.is_by_rank:
+        return False
+    return any(
+        is_rank_at(frame, rank) and _is_left_over(frame, rest)
+        for rank, rest in _compared_pairs(resolved(frame.root, number))
+    )
+
+
+def _compared_pairs(number: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """The two sides of `rank < rest` and `min(rank, rest)` in a number."""
+    for each in of_class(number, cst.Comparison):
+        match each.comparisons:
+            case [cst.ComparisonTarget(operator=cst.LessThan(), comparator=rest)]:
+                yield each.left, rest
+    for call in of_class(number, cst.Call):
+        match call:
+            case cst.Call(func=cst.Name("min"), args=[cst.Arg(value=left), cst.Arg(value=rest)]):
+                yield left, rest
+
+
+def _is_left_over(frame: Frame, number: cst.BaseExpression) -> bool:
+    """`n % size`, also as the second part of `divmod(n, size)`."""
+    match resolved(frame.root, number):
+        case cst.BinaryOperation(operator=cst.Modulo(), right=size):
+            return is_size(frame, size)
+        case cst.Name(name):
+            return any(
+                isinstance(target, cst.Tuple)
+                and isinstance(value, cst.Call)
+                and last_name(value.func) == "divmod"
+                and len(target.elements) == len(value.args) == 2
+                and last_name(target.elements[1].value) == name
+                and is_size(frame, value.args[1].value)
+                for target, value in assignments(frame.root)
+            )
+    return False
+
+
+def _ends_with_rows(frame: Frame, upper: cst.BaseExpression) -> bool:
+    """Whether the last rank gets all that is left: `len(rows) if rank == size - 1 else (rank + 1) * each`."""
+    match resolved(frame.root, upper):
+        case cst.IfExp(test=test, body=whole):
+            return _is_last(frame, test) and not frame.value_of(whole).rank.differs
+    return False
+
+
+def _is_last(frame: Frame, test: cst.BaseExpression) -> bool:
+    match test:
+        case cst.Comparison(
+            left=rank,
+            comparisons=[
+                cst.ComparisonTarget(
+                    operator=cst.Equal(),
+                    comparator=cst.BinaryOperation(left=size, operator=cst.Subtract(), right=cst.Integer("1")),
+                )
+            ],
+        ):
+            return is_rank_at(frame, rank) and is_size(frame, size)
+    return False
+
+
+def _is_rounded_up(frame: Frame, number: cst.BaseExpression) -> bool:
+    """`math.ceil(n / size)`, `-(-n // size)`, `(n + size - 1) // size`."""
+    match number:
+        case cst.Call(func=func, args=[cst.Arg(value=cst.BinaryOperation(operator=cst.Divide(), right=size))]):
+            return last_name(func) == "ceil" and is_size(frame, size)
+        case cst.UnaryOperation(
+            operator=cst.Minus(), expression=cst.BinaryOperation(cst.UnaryOperation(), cst.FloorDivide(), size)
+        ):
+            return is_size(frame, size)
+        case cst.BinaryOperation(left=whole, operator=cst.FloorDivide(), right=size):
+            return is_size(frame, size) and _is_raised_by(whole, size)
+    return False
+
+
+def _is_raised_by(number: cst.BaseExpression, size: cst.BaseExpression) -> bool:
+    """`n + size - 1`, or `n + (size - 1)`."""
+    match number:
+        case cst.BinaryOperation(
+            left=cst.BinaryOperation(operator=cst.Add(), right=added),
+            operator=cst.Subtract(),
+            right=cst.Integer("1"),
+        ):
+            return added.deep_equals(size)
+        case cst.BinaryOperation(
+            operator=cst.Add(), right=cst.BinaryOperation(added, cst.Subtract(), cst.Integer("1"))
+        ):
+            return added.deep_equals(size)
+    return False
