@@ -40,6 +40,8 @@ from trl_lint.knowledge.schema import (
 # fmt: off
 
 _ACCELERATOR = "accelerator.py::Accelerator"
+# The context manager for uneven inputs, and its argument that says whether loaders are to have as many batches.
+JOINS_LOADERS, EVENS_OUT = "join_uneven_inputs", "even_batches"
 # The class whose objects start the processes, and prepare what these train.
 ACCELERATOR = "Accelerator"
 _STATE = "state.py::PartialState"
@@ -205,7 +207,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=PaceSwitch(pace),
                  yields=NOTHING)
-        for name, pace in (("join_uneven_inputs", Pace.UNEVEN), ("no_sync", Pace.UNREDUCED))
+        for name, pace in ((JOINS_LOADERS, Pace.UNEVEN), ("no_sync", Pace.UNREDUCED))
     ),
     # It sums the ranks' triggers by a reduction.
     Function(name="accelerate.Accelerator.check_trigger", source=f"{_ACCELERATOR}.check_trigger",

@@ -1,4 +1,6 @@
 # Loops over a rank's own rows that all ranks run equally often, or that nobody knows to run more often on some ranks.
+import os
+
 import torch
 import torch.distributed as dist
 from mine import args, pad_rows, rows, score
@@ -6,7 +8,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 dist.init_process_group("nccl")
 rank, size = dist.get_rank(), dist.get_world_size()
-torch.cuda.set_device(rank)
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 model = DDP(torch.nn.Linear(3, 1).cuda())
 optimizer = torch.optim.SGD(model.parameters())
 

@@ -30,6 +30,7 @@ from trl_lint.analysis.program.syntax import ancestors, assignments, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.transfer.data import uneven_inputs
 from trl_lint.analysis.transfer.models.frozen_models import switched_by
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -96,6 +97,7 @@ def _iterated(frame: Frame, node: cst.For, iterable: Value) -> tuple[Value, Rank
     element, length = containers.iterate(frame, iterable)
     if length.differs and iterable.rank.state is State.SHARD and _is_whole_batch(frame, node):
         length = Rank(State.LOCAL, length.origins, "count")  # dealt out evenly
+    length = uneven_inputs.length_of(frame, node, element, length)
     return element, containers.length_on_some(frame, iterable) or length
 
 

@@ -227,10 +227,10 @@ def _batch_of_rows(rows: Value) -> Value:
 def batch_of_sampler(frame: Frame, args: Arguments, key: str) -> Value:
     """A batch of a loader of rows that a sampler gives this rank: its number may differ if the rank picks them."""
     sampler = args.keywords[key]
+    if isinstance(sampler, ProjectInstance):
+        return _of_dealt() if gives_all_dealt(frame, sampler.cls) else LOADED_BATCH
     picked = _with_length(frame, sampler, element_of(frame, sampler))
-    if picked.rank.how != ranks.DEALT or isinstance(sampler, ProjectInstance):
-        return LOADED_BATCH
-    return _of_dealt()
+    return _of_dealt() if picked.rank.how == ranks.DEALT else LOADED_BATCH
 
 
 def _of_dealt() -> Value:

@@ -21,10 +21,11 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.own_rows import rows_given_by, shares_of, starts_in, written
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import of_class, self_attribute
+from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.values import Value
+from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 # What the names of the classes of data sets begin with.
 _DATA_SETS = "torch.utils.data."
@@ -46,13 +47,26 @@ def gives_all_dealt(frame: Frame, cls: ClassInfo) -> bool:
     method = None if found is None else found.node
     if not isinstance(method, cst.FunctionDef) or any(of_class(method, cst.While)):
         return False
+    if DISTRIBUTED_SAMPLER in cls.library_bases():
+        return False
     shares = list(shares_of(method))
     return bool(shares) and all(
         _is_rank(frame, cls, method, written(method, rank))
         and _is_size(frame, cls, method, written(method, size))
+        and _goes_to_the_end(node)
         and not _rounds_by(cls, size)
-        for _, rank, size in shares
+        for node, rank, size in shares
     )
+
+
+def _goes_to_the_end(share: cst.CSTNode) -> bool:
+    """Whether a share ends where the rows do, and not at a number that may be a multiple: `rows[rank:total:size]`."""
+    match share:
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice(upper=end))]):
+            return end is None
+        case cst.Call(func=cst.Name("range"), args=[_, cst.Arg(value=end), _]):
+            return isinstance(end, cst.Call) and last_name(end.func) == "len"
+    return True
 
 
 def _is_size(frame: Frame, cls: ClassInfo, method: cst.FunctionDef, size: cst.CSTNode) -> bool:
@@ -63,11 +77,15 @@ def _is_size(frame: Frame, cls: ClassInfo, method: cst.FunctionDef, size: cst.CS
 
 
 def _rounds_by(cls: ClassInfo, size: cst.BaseExpression) -> bool:
-    """Whether a class divides by the number of ranks, or asks for the rest, but for the turns of the ranks."""
+    """Whether a class divides by the number of ranks, asks for the rest, or adds rows: it may give all ranks as many.
+
+    It may do so by another name, as in `rows + rows[: -len(rows) % num_replicas]`. The turns of ranks are no such rest.
+    """
     turns = {id(each.left) for each in of_class(cls.node, cst.Comparison)}
+    name = last_name(size)
     return any(
         isinstance(each.operator, (cst.Divide, cst.FloorDivide, cst.Modulo))
-        and each.right.deep_equals(size)
+        and (last_name(each.right) == name or isinstance(each.right, cst.Call))
         and id(each) not in turns
         for each in of_class(cls.node, cst.BinaryOperation)
     )
