@@ -107,7 +107,7 @@ class Rendezvous(Observer["Frame"]):
             return
         first, second, end = branch.marks
         ends = (frame.sync_points[first:second], frame.sync_points[second:end])
-        arms, index = not_met_by_all(frame, branch.test, ends), frame.unroll_index
+        arms, index = not_met_by_all(frame, branch, ends), frame.unroll_index
         frame.notes.of(Branches).by_test[(id(branch.test), index)] = BranchPoints(branch, arms, index)
 
     def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:

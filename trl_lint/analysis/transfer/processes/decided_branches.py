@@ -41,6 +41,7 @@ from trl_lint.analysis.program.idioms.path_constraints import can_hold_together,
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.transfer.processes.main_process_tests import is_of_machine
 from trl_lint.domain import ranks
+from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Rank
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, RANK_NUMBER
 
@@ -68,8 +69,15 @@ def is_decided_before(frame: Frame, test: cst.CSTNode, others: Iterable[Branch])
     return False
 
 
-def not_met_by_all(frame: Frame, test: cst.CSTNode, arms: _Arms) -> _Arms:
-    """The synchronisation points of the branches of a condition, without those that all ranks reach or none does."""
+def not_met_by_all(frame: Frame, branch: Branch, arms: _Arms) -> _Arms:
+    """The synchronisation points of the branches of a condition, without those that all ranks reach or none does.
+
+    Forwards that compute no gradients only send buffers: in an evaluation of each row of a rank's share, most models
+    have none, or the next training step makes up for them.
+    """
+    test = branch.test
+    if branch.by is DividedBy.SHARE:
+        arms = [each for each in arms[0] if each.kind != "forward" or each.grad], arms[1]
     if not any(arms) or branch_of(frame.root, test) is None:
         return arms
     places = {id(each.node): each.node for arm in arms for each in arm}
