@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import indent
 
 import pytest
 from snippets import SETTINGS, loop
@@ -562,8 +563,22 @@ if __name__ == "__main__":
         ({"names.py": "NAMES = ['strainer', 'lightning', 'ray', 'fabric']\n"}, "import names", False),
         ({"wraps.py": WRAPS}, "from wraps import wrapped", False),
         ({}, "dist.init_process_group('nccl')", True),
-        ({"train.py": f"from run import main\nfrom begin import start\n{MAIN}", "begin.py": BEGIN}, "pass", True),
+        (
+            {"train.py": f"from run import main\nfrom begin import start\nstart()\n{MAIN}", "begin.py": BEGIN},
+            "pass",
+            True,
+        ),
         ({"begin.py": "def begin():\n    dist.init_process_group('nccl')\n"}, "import begin", True),
+        ({"begin.py": BEGIN}, "from begin import start\n    start()", True),
+        # Nobody calls the function that starts one.
+        ({"begin.py": BEGIN}, "from begin import start", False),
+        ({"begin.py": BEGIN + WRAPS}, "from begin import start, wrapped", False),
+        ({"comm.py": BEGIN + COMM}, "import os\n    from comm import start\n    os.environ['LOCAL_RANK']", False),
+        ({"begin.py": BEGIN, "job.sh": "# start the job\n"}, "from begin import start", True),
+        ({"begin.py": BEGIN, "app/setup.py": "", "app/do.py": "start()\n"}, "from begin import start", True),
+        ({"begin.py": f"{BEGIN}class Runs:\n    def start(self):\n        start()\n"}, "import begin", True),
+        ({"begin.py": "class Runs:" + indent(BEGIN, "    ")}, "from begin import Runs", True),
+        ({"begin.py": f"{BEGIN}dist.init_process_group('gloo')\n"}, "from begin import start", True),
         ({"begin.py": "from accelerate import Accelerator\n"}, "from begin import accelerator", True),
         ({"run.sh": "torchrun --nproc_per_node 8 run.py\n"}, "pass", True),
     ],
@@ -649,13 +664,16 @@ RUNS = "from shards import train\n{}\nif __name__ == '__main__':\n    train(None
     [
         ({"run.py": RUNS.format("")}, False),
         ({"run.py": RUNS.format("import torch.distributed as dist\ndist.init_process_group('nccl')")}, True),
-        ({"run.py": RUNS.format("from begin import start"), "begin.py": BEGIN}, True),
+        ({"run.py": RUNS.format("from begin import start\nstart()"), "begin.py": BEGIN}, True),
         (
             {"run.py": RUNS.format("from begin import mesh"), "begin.py": "mesh = init_device_mesh('cuda', (8,))\n"},
             True,
         ),
         ({"run.py": RUNS.format("from begin import setup_fsdp"), "begin.py": "from other import setup_fsdp\n"}, True),
-        ({"run.py": RUNS.format(""), "other.py": RUNS.format("from begin import start"), "begin.py": BEGIN}, True),
+        (
+            {"run.py": RUNS.format(""), "other.py": RUNS.format("from begin import start\nstart()"), "begin.py": BEGIN},
+            True,
+        ),
         ({}, True),
     ],
 )

@@ -197,10 +197,15 @@ def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
 
 def _group_of(data: bytes) -> Group:
     """What code does about process groups; if it uses none, it is not searched for starting one."""
-    needs = any(word in data for word in NEEDING_GROUP) and NEEDS_GROUP.search(data) is not None
-    if not needs and not (ASKING_FOR_GROUP in data and ASKS_FOR_GROUP.search(data) is not None):
-        return Group.NONE
-    return Group.STARTS if may_start_group(data) else Group.NEEDS if needs else Group.ASKS
+    use = use_of_group(data)
+    return Group.STARTS if use is not Group.NONE and may_start_group(data) else use
+
+
+def use_of_group(data: bytes) -> Group:
+    """What code does about a process group that it does not start."""
+    if any(word in data for word in NEEDING_GROUP) and NEEDS_GROUP.search(data) is not None:
+        return Group.NEEDS
+    return Group.ASKS if ASKING_FOR_GROUP in data and ASKS_FOR_GROUP.search(data) is not None else Group.NONE
 
 
 def _reach_of(data: bytes, *, spawns_ranks: bool) -> Reach:

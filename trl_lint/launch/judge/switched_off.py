@@ -41,7 +41,7 @@ def running_code(data: bytes) -> bytes:
     if not (_may_start(data) and _may_switch(data)):
         return data
     tree = quiet_ast.parsed(data)
-    return data if tree is None else _blanked(data, _switched_off(data, tree))
+    return data if tree is None else blanked(data, _switched_off(data, tree))
 
 
 def switches_group_off(data: bytes, running: bytes, may_start_group: Callable[[bytes], bool]) -> bool:
@@ -69,11 +69,11 @@ def _may_switch(data: bytes) -> bool:
 
 def _switched_off(data: bytes, tree: ast.Module) -> list[_Span]:
     constants = {name: value for name, value in _constants(tree) if not _is_quoted(data, name)}
-    starts = _line_starts(data)
+    starts = line_starts(data)
     branches = (node for node in ast.walk(tree) if isinstance(node, ast.If))
     arms = ((_value(each.test, constants), each) for each in branches)
     off = (each.orelse if holds else each.body for holds, each in arms if holds is not None)
-    return [_span(starts, arm) for arm in off if arm]
+    return [span(starts, arm) for arm in off if arm]
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, bool]]:
@@ -129,11 +129,11 @@ def _without_unnamed(data: bytes) -> bytes:
     tree = quiet_ast.parsed(data)
     if tree is None:
         return data
-    starts = _line_starts(data)
+    starts = line_starts(data)
     functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef) and not each.decorator_list}
     unnamed = functions.keys() - set(_used(tree)) - {name for name in functions if _is_quoted(data, name)}
     if unnamed:
-        return _without_unnamed(_blanked(data, [_span(starts, [functions[each]]) for each in unnamed]))
+        return _without_unnamed(blanked(data, [span(starts, [functions[each]]) for each in unnamed]))
     return TOLD_RANK.sub(b"", data)
 
 
@@ -144,19 +144,19 @@ def _used(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-def _line_starts(data: bytes) -> list[int]:
+def line_starts(data: bytes) -> list[int]:
     found = [0]
     found.extend(match.end() for match in re.finditer(rb"\r\n|\r|\n", data))
     return found
 
 
-def _span(starts: list[int], statements: list[ast.stmt]) -> _Span:
+def span(starts: list[int], statements: list[ast.stmt]) -> _Span:
     first, last = statements[0], statements[-1]
     end = starts[(last.end_lineno or last.lineno) - 1] + (last.end_col_offset or 0)
     return starts[first.lineno - 1] + first.col_offset, end
 
 
-def _blanked(data: bytes, spans: Iterable[_Span]) -> bytes:
+def blanked(data: bytes, spans: Iterable[_Span]) -> bytes:
     """Code with these places replaced by `pass`, which keeps it whole, and the line ends that they had."""
     kept = bytearray(data)
     # From the end: what is before stays where it is. Of places within others only the outer ones are left.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from trl_lint.domain.engines import EnginesInUse, GivenOptions, SaidOptions, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import folder_of_copy
 from trl_lint.launch.judge.built_classes import BuiltClasses, built_classes, united
-from trl_lint.launch.judge.engines import Group, is_program, may_start_group
+from trl_lint.launch.judge.engines import is_program
 from trl_lint.launch.judge.scanned_files import JSON, is_document
 from trl_lint.launch.judge.starts import LaunchEngines
 from trl_lint.launch.judge.trainer_settings import TrainerSettings, are_of_one_device, trainer_settings
@@ -56,6 +56,7 @@ from trl_lint.linter.execution.project_scan import (
 )
 from trl_lint.linter.execution.said_options import Said, said_by, said_in
 from trl_lint.linter.execution.scan_cache import ScanCache
+from trl_lint.linter.execution.starts_of_groups import with_groups
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
 
@@ -174,7 +175,9 @@ class ProjectEngines:
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self.files.lies_below(project, folder, path))
         importers = with_built(importers, {name for each in found for name in each.shown.built})
-        programs = Importers(_with_groups(project, _with_started(importers, found)))
+        programs = Importers(
+            with_groups(project, _with_started(importers, found), lambda each: self.files.read_alone(project, each))
+        )
         launches = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.launches), programs.code)
         bare = StartsOfPrograms(((each.name, one) for each in found for one in each.shown.bare), programs.code)
         by_code = ((each.name, ProgramStart(path)) for each in found for path in sorted(each.shown.spread))
@@ -194,18 +197,6 @@ def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[
     names = {parts[-1] for parts in started}
     return [
         replace(each, program=each.program or (PurePosixPath(each.path).name in names and is_named(each.path, started)))
-        for each in files
-    ]
-
-
-def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
-    """The Python files of a project, marked where they may start a process group, if any file needs one."""
-    if not any(each.group in (Group.ASKS, Group.NEEDS) for each in files):
-        return files
-    return [
-        replace(each, group=Group.STARTS)
-        if each.group is Group.NONE and may_start_group(content_of(project / each.path))
-        else each
         for each in files
     ]
 

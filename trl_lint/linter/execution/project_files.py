@@ -112,8 +112,18 @@ class ProjectFiles:
         except TooLarge:
             is_whole = False
         is_whole = is_whole and budget.files > 0
-        self._contents[str(project)] = digest(repr((is_whole, digests)).encode())
+        self._contents[str(project)] = digest(repr((is_whole, self._is_alone(project), digests)).encode())
         return is_whole
+
+    def read_alone(self, project: Path, visit: Callable[[Path, bytes], None]) -> bool:
+        """Visit the files of a project that was read before, if there is no other one below it or around.
+
+        Returns: whether these are all files that may use what is in them.
+        """
+        return self._is_alone(project) and self.read(project, visit)
+
+    def _is_alone(self, project: Path) -> bool:
+        return project == self.top and not any(project in each.parents for each in self._projects.values())
 
     def _digest_of(self, project: str) -> str:
         """A digest of the names and contents of the files of a project."""
