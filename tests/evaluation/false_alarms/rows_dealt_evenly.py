@@ -56,6 +56,18 @@ def fewer():
         dist.all_reduce(score(row))
 
 
+def in_the_first_steps():
+    fewest = len(rows) // size
+    for i, row in enumerate(rows[rank::size]):
+        score(row)
+        if i < fewest and i % 20 == 0:
+            dist.barrier()
+    for i, row in enumerate(rows[rank::size]):
+        score(row)
+        if i % 20 == 0:
+            dist.barrier()  # expect: TRL006
+
+
 def until_all_steps_are_done(steps):
     step = 0
     while step < steps:
@@ -99,6 +111,7 @@ filled_up(rows)
 gathered(torch.zeros(3).cuda())
 as_many_as_settings_say()
 fewer()
+in_the_first_steps()
 joined()
 with_a_limit_that_may_be_off(args.most)
 one_epoch_after_the_other(args.epochs)

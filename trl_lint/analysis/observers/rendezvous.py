@@ -207,7 +207,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
         return None
     exits = () if is_in_branch else branch.exits[branch.continuing ^ 1]
     nodes = [each.node for each in frame.sync_points if not each.alone]
-    if branch.by is DividedBy.SHARE and may_be_cut(frame.root, branch.test, nodes):
+    if branch.by is DividedBy.SHARE and may_be_cut(frame.root, branch.test, found.node, nodes):
         return None
     raised = partial(raised_by, frame)
     if start_over(frame.root, exits, nodes) or are_made_up_for(frame.root, exits, nodes, raised):

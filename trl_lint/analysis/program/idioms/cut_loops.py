@@ -8,6 +8,8 @@ Each of these loops makes as many steps on all ranks:
             step += 1
     for i, row in enumerate(own_rows):
         if i == most: break                    if all have that many
+    for i, row in enumerate(own_rows):
+        if i < fewest: dist.barrier()
 
 These do not:
 
@@ -27,15 +29,17 @@ from trl_lint.analysis.program.blocks import exits_of_loop
 from trl_lint.analysis.program.syntax import ancestors, below, is_literal_none, names_in, of_class, value_names
 
 
-def may_be_cut(root: cst.CSTNode, rows: cst.CSTNode, met: Iterable[cst.CSTNode]) -> bool:
+def may_be_cut(root: cst.CSTNode, rows: cst.CSTNode, place: cst.CSTNode, met: Iterable[cst.CSTNode]) -> bool:
     """Whether a loop over these rows is started over by another one, or left after a number of steps.
 
-    met: where the function synchronises with other ranks.
+    place: where ranks meet in it, perhaps in the first steps only. met: where the function synchronises with others.
     """
     loop = next((each for each in of_class(root, cst.For) if each.iter is rows), None)
     if loop is None:
         return False
-    return _is_started_over(root, loop, met) or any(_is_count(root, loop, each) for each in exits_of_loop(root, loop))
+    if _is_started_over(root, loop, met) or _is_in_first_steps(loop, place):
+        return True
+    return any(_is_count(root, loop, each) for each in exits_of_loop(root, loop))
 
 
 def _is_started_over(root: cst.CSTNode, loop: cst.For, met: Iterable[cst.CSTNode]) -> bool:
@@ -43,6 +47,20 @@ def _is_started_over(root: cst.CSTNode, loop: cst.For, met: Iterable[cst.CSTNode
     outer = next((each for each in ancestors(root, loop) if isinstance(each, cst.While)), None)
     within = set() if outer is None else {id(each) for each in below(outer)}
     return outer is not None and all(id(each) in inside for each in met if id(each) in within)
+
+
+def _is_in_first_steps(loop: cst.For, place: cst.CSTNode) -> bool:
+    """Whether a place is reached where a number that the loop counts is below another one, or equal to it."""
+    counters = {each for each in _counters(loop) if each}
+    tests = (each.test for each in ancestors(loop, place) if isinstance(each, cst.If))
+    return any(
+        isinstance(each, cst.Comparison)
+        and isinstance(each.left, cst.Name)
+        and each.left.value in counters
+        and isinstance(each.comparisons[0].operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
+        for test in tests
+        for each in _parts(test)
+    )
 
 
 def _is_count(root: cst.CSTNode, loop: cst.For, leaving: cst.CSTNode) -> bool:
