@@ -119,6 +119,22 @@ class Present:
 PRESENT = Present()
 
 
+class LeftOut:
+    """What is known of the empty list that a parameter has by default, where a call leaves it out.
+
+    def init_net(net, gpu_ids=[]):
+        if len(gpu_ids) > 0:            init_net(net): no call adds anything to it before
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "an empty list, as the call leaves it out"
+
+
+LEFT_OUT = LeftOut()
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "MISSING"

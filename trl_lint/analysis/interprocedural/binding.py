@@ -25,6 +25,7 @@ from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.state.written_lengths import left_out
 from trl_lint.analysis.transfer.processes.world_sizes import as_world_size
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, PRESENT, GivenNumber
@@ -206,6 +207,8 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
         return as_world_size(parameter.name, given)
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
+    if (empty := left_out(frame, parameter)) is not None:
+        return empty
     around = Frame(frame.engine, function.module, outer=function.closure)
     value = frame.engine.evaluate(around, parameter.default)
     if type(value.const) is int and is_only_compared(function, parameter.name):

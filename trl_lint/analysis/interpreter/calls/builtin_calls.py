@@ -23,6 +23,7 @@ from trl_lint.analysis.program.definitions.objects import ProjectInstance, class
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.written_lengths import given_length
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
@@ -141,7 +142,8 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if containers.is_gathered_on_one_path(frame, cells) or (rank.state is State.SAME and _may_be_others(cells)):
             rank = ranks.UNKNOWN
         counted = _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
-        return counted.replace(const=GivenNumber(len(cells[0].entries))) if _is_written_out(cells) else counted
+        length = given_length(frame, value)
+        return counted if length is None else counted.replace(const=GivenNumber(length))
     if isinstance(value, IterableValue):
         return _counted(frame, value.length, value, node)
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
@@ -151,11 +153,6 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     for refine in frame.domains.size:
         counted = refine(frame, value, NumberValue(const=0), counted)
     return counted
-
-
-def _is_written_out(cells: Sequence[Cell]) -> bool:
-    """Whether a container is a list with as many elements as the code writes: `devices = [0]`."""
-    return len(cells) == 1 and cells[0].shape == "list" and cells[0].rest is None and bool(cells[0].entries)
 
 
 def _may_be_others(cells: Sequence[Cell]) -> bool:

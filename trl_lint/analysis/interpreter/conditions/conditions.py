@@ -30,11 +30,13 @@ from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.state.written_lengths import is_left_out
 from trl_lint.analysis.transfer.models.wrapped_models import under_engine
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
     CREATED,
+    LEFT_OUT,
     MISSING,
     ONE_PROCESS_FALSE,
     ONE_PROCESS_TRUE,
@@ -66,6 +68,8 @@ def truth(frame: Frame, value: Value) -> bool | None:
         return True if is_filled or none_tests.is_defined(value) else None
     if const is CREATED:
         return True
+    if const is LEFT_OUT:
+        return False if is_left_out(frame, value) else None
     if isinstance(const, World):
         return const is not WORLD_FALSE
     if const is None or isinstance(const, bool):

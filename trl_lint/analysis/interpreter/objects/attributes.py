@@ -45,6 +45,7 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
+from trl_lint.analysis.state.written_lengths import as_kept
 from trl_lint.analysis.transfer.models import engine_models, frozen_models, frozen_parts, paces, wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
@@ -423,9 +424,8 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
         method_order.note_wrapping(frame, receiver.cls, target, value)
         given_wrappers.note(frame, receiver.cls, target, value)
         value = restored_attributes.as_saved(frame, receiver.cls, target, value)
-        frame.write_attribute(
-            receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
-        )
+        kept = as_kept(value.replace(pending=frozenset()) if value.pending else value)
+        frame.write_attribute(receiver.cls, target.attr.value, kept)
     elif isinstance(receiver, ProjectModel):
         given_wrappers.note(frame, receiver.cls, target, value)
     elif isinstance(receiver, OneOfProjectObjects):
