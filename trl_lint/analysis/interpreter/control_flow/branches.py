@@ -39,7 +39,7 @@ from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import left_together, numbers_by_rank, process_exits
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects.flags_by_rank import restore_after_branch
-from trl_lint.analysis.program.idioms import set_before
+from trl_lint.analysis.program.idioms import filled_slices, set_before
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
@@ -142,6 +142,7 @@ def _known(frame: Frame, node: cst.If, test: Value) -> bool | None:
     known = truth(frame, test)
     known = set_before.decided(frame.root, node.test, of_part) if known is None else known
     known = refused_runs.decided(frame, node, evaluate) if known is None else known
+    known = filled_slices.decided(frame.root, node.test) if known is None else known
     return False if known is None and one_process_branches.is_fallback(frame, node) else known
 
 
