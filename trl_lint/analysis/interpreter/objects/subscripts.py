@@ -38,6 +38,7 @@ from trl_lint.domain.kinds import (
     IterableValue,
     LibraryName,
     ModelValue,
+    NoneValue,
     NumberListValue,
     TupleValue,
     in_role,
@@ -67,6 +68,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return UNKNOWN if _is_placeholder(index, item) else item
         case TupleValue():
             return _item_of_tuple(frame, container, index, node)
+        case NoneValue():
+            return UNKNOWN  # whoever gets past here has been given something else: None has no items
         case ModelValue():
             if isinstance(node, cst.Subscript) and (index.kind is Kind.NUMBER or is_slice(node)):
                 return sequences.used(frame, container, "__getitem__", node.value)
