@@ -20,7 +20,15 @@ import libcst as cst
 
 from trl_lint.analysis.program.blocks import exits_before, raises_again
 from trl_lint.analysis.program.idioms.handled_errors import catches, is_caught
-from trl_lint.analysis.program.idioms.path_conditions import EXITS, branch_of, ifs_around, is_kept, parts_of
+from trl_lint.analysis.program.idioms.path_conditions import (
+    EXITS,
+    Condition,
+    branch_of,
+    ifs_around,
+    is_kept,
+    parts_of,
+)
+from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import replaced_settings, wide_conditions
@@ -43,7 +51,25 @@ def fail_at(frame: Frame, node: cst.CSTNode, absence: Absence) -> bool:
         or _is_of_others(frame, each, absence, node)
         for each in conditions
     )
-    return is_certain and not (is_caught(frame.root, node, CATCH_LACK) or _is_tested(frame.root, node))
+    if not is_certain or is_caught(frame.root, node, CATCH_LACK) or _is_tested(frame.root, node):
+        return False
+    return not _keeps_others_away(frame, node, absence)
+
+
+def _keeps_others_away(frame: Frame, node: cst.CSTNode, absence: Absence) -> bool:
+    """Whether the tests that lead to a place cannot have their outcomes on the ranks that lack a value.
+
+    if not distributed or main: found = evaluate()
+    if distributed: …
+    else: print(found["loss"])                  all that get here have it
+    """
+    bound_if = absence.condition.node
+    is_here = absence.owner is (frame.function or frame.module)
+    if not is_here or not isinstance(bound_if, cst.BaseExpression):
+        return False
+    asked = names_in(bound_if)
+    leading = [each for each in constraints_on_path(frame.root, node) if asked & names_in(each.test)]
+    return bool(leading) and not can_hold_together(frame.root, [Condition(bound_if, not absence.holds), *leading])
 
 
 def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bool:
