@@ -26,3 +26,19 @@ def train(model, dataset, optimizer):
         total = rows * dist.get_world_size()
         if dist.get_rank() == 0:
             wandb.log({"rows": total, "share": total / len(dataset)})
+
+
+def train_on_tokens(model, dataset, optimizer):
+    loader = DataLoader(dataset, batch_size=4, sampler=DistributedSampler(dataset))
+    world_size, seen, correct, history = dist.get_world_size(), 0, 0, []
+    for step, batch in enumerate(loader):
+        logits = model(**batch).logits
+        seen += batch["labels"].size(1)
+        correct += int((logits.argmax(-1) == batch["labels"]).sum())
+        history.append(seen)
+        per_step = (int(history[-1]) - int(history[0])) / (step + 1)
+        if dist.get_rank() == 0:
+            wandb.log({"all_tokens": per_step * world_size * step, "tokens": per_step * step * world_size})
+            wandb.log({"tokens_of_one": per_step * step})  # expect: TRL003
+            wandb.log({"loss": logits.float().mean().item() / step * world_size})  # expect: TRL003
+            wandb.log({"accuracy": correct / seen})  # expect: TRL003

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter.operations import own_operators, paths, pure_calls
+from trl_lint.analysis.program.syntax import resolved
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -27,7 +28,7 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.kinds import StringValue
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import items_or_itself
 from trl_lint.domain.values import Kind, Value
@@ -97,7 +98,7 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
         weighted = None if divides else ranks.weighted(left.rank, right.rank)
         if weighted is not None:
             rank = weighted
-        elif (not divides and _is_total_count(left, right)) or (divides and _is_weighted_average(left, right)):
+        elif _is_weighted_average(left, right) if divides else _is_total_count(frame, left, right, node):
             rank = ranks.UNKNOWN
         elif not divides and _is_zero(left, right):
             rank = ranks.ZERO
@@ -182,10 +183,32 @@ def _filled_in(form: object) -> object:
     return MISSING if "%" in text else known_text(text)
 
 
-def _is_total_count(left: Value, right: Value) -> bool:
-    """Whether a rank's number of samples is multiplied by the number of ranks: about the total over all ranks."""
-    counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
-    return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED
+def _is_total_count(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> bool:
+    """Whether a rank's number of samples, or of tokens, is multiplied by the number of ranks: about that of all ranks.
+
+    So is their number per step, `seen / steps * world_size * all_steps`.
+    """
+    if WORLD_SIZE not in (left.const, right.const):
+        return False
+    parts = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
+    counts = (left, right, *(_scaled_count(frame, each) for each in parts))
+    return any(size_of(each) is not RAGGED for each in counts if _is_count(each))
+
+
+def _is_count(value: Value) -> bool:
+    """Whether a number counts a rank's samples, or is a size of its batches: how many tokens one of them has."""
+    if value.rank.how or not value.rank.differs:
+        return value.rank.differs and value.rank.how == "count"
+    return value.kind is Kind.NUMBER and value.dtype == "int" and value.rank.origins == Origin.DATA
+
+
+def _scaled_count(frame: Frame, node: cst.BaseExpression) -> Value:
+    """What an expression multiplies or divides by what is the same on all ranks; the value of any other one."""
+    match resolved(frame.root, node):
+        case cst.BinaryOperation(left=count, operator=cst.Divide() | cst.FloorDivide() | cst.Multiply(), right=factor):
+            if not frame.value_of(factor).rank.differs:
+                return _scaled_count(frame, count)
+    return frame.value_of(node)
 
 
 def _is_zero(left: Value, right: Value) -> bool:
