@@ -21,6 +21,7 @@ USES = "def is_main():\n    return not dist.is_initialized() or dist.get_rank() 
         (f"{SETUP}if __name__ == '__main__':\n    dist.init_process_group('gloo')\n", set()),
         (f"{SETUP}from accelerate import Accelerator\n", set()),
         (f"@command\n{SETUP}", set()),
+        (SETUP.replace("setup", "test_setup"), set()),
         (f"if several:\n    {SETUP.replace('    ', '        ')}", set()),
         (f"{SETUP}globals()['set' + 'up'](0)\n", set()),
         (f"{SETUP}fire.Fire()\n", set()),
