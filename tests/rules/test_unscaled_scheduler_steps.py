@@ -303,7 +303,9 @@ def test_lengths_of_accumulated_steps(length, number):
     assert len(found) == number
     for finding in found:
         is_multiplied = "accumulation" in length
-        assert ("steps are over after args.accumulation/N of the training" in finding.message) is is_multiplied
+        assert (
+            "N of the `" in finding.message and "training, not args.accumulation: it is" in finding.message
+        ) is is_multiplied
 
 
 def test_a_loop_that_counts_batches_is_not_one_that_counts_steps():

@@ -15,7 +15,8 @@ Accelerate expects a length that is computed from the loader before it is prepar
 as each process gets. A number of steps that a user gives is not computed from it.
 
 A factor `gradient_accumulation_steps` does not help: where Accelerate accumulates, the scheduler only makes its steps
-with the last of these batches.
+with the last of these batches. With more batches than processes, such a schedule never reaches its end; with fewer, it
+is over too early.
 
 ## Example
 ```python
@@ -97,7 +98,8 @@ def _message(event: SchedulePrepared) -> str:
         factor = shown_source(event.module, schedule.steps.accumulation)
         return (
             f"once prepared, this schedule makes a step for each process, and none for accumulated batches: on N "
-            f"processes `{length}` steps are over after {factor}/N of the training{given}{chosen}"
+            f"processes it makes N of the `{length}` steps in each step of the training, not {factor}: it is over too "
+            f"early if N is larger, and never reaches its end if N is smaller{given}{chosen}"
         )
     return (
         f"once prepared, this schedule makes a step for each process: on N processes `{length}` steps are over after "
