@@ -1500,6 +1500,33 @@ def test_what_a_base_class_logs_for_a_subclass_is_not_said_to_be_returned_by_the
     assert "and reaches `GRPOTrainer.log` unreduced" in SNIPPETS.finding(text).message
 
 
+@pytest.mark.parametrize(
+    ("value", "is_reported"),
+    [
+        ("len(scores)", False),
+        ("len(rewards)", False),
+        ("(scores == 2).sum().item() / len(scores)", True),
+        ("len(scores[scores > 0])", True),
+        ("len(torch.nonzero(scores))", True),
+        ("len([each for each in scores if each > 0])", True),
+    ],
+)
+def test_all_ranks_reward_as_many_samples_of_the_batch_of_a_trainer(value, is_reported):
+    text = (
+        "import torch\nfrom trl import GRPOTrainer\n\n\n"
+        "class Own(GRPOTrainer):\n"
+        "    def _generate_and_score_completions(self, inputs):\n"
+        "        prompts = [each['prompt'] for each in inputs]\n"
+        "        rewards = torch.zeros(len(prompts), len(self.reward_funcs))\n"
+        "        for index, score in enumerate(self.reward_funcs):\n"
+        "            rewards[:, index] = torch.tensor(score(prompts=prompts, completions=inputs))\n"
+        "        scores = rewards[:, 0]\n"
+        f"        self._metrics['train']['rows'].append({value})\n"
+        "        return {}\n"
+    )
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 def test_a_name_whose_start_is_unknown_is_left_out_beside_those_that_it_may_be():
     text = (
         "from trl import DPOTrainer\n\n\n"

@@ -122,6 +122,16 @@ class RowsOfFullBatches(Step):
     __slots__ = ()
 
 
+class RowPerSample(Step):
+    """What code computes for each sample of the batch that a trainer gives it: all ranks have as many of them.
+
+    Accelerate fills an incomplete last batch with samples from the start, which a gather may leave out again: it is not
+    like those of a loader that drops it.
+    """
+
+    __slots__ = ()
+
+
 class GivenWrapper(Step):
     """Something unknown is made with a wrapped model: what is called on it may run the wrapper."""
 

@@ -74,12 +74,12 @@ beside others of the same statement that are in the default set.
 Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings, memory
 figures, learning rates, counters that all ranks share, FLOPs and numbers of parameters, how many rows a batch that
-Lightning shares out has, what `Trainer` and torchmetrics reduce themselves (a metric that is logged, and its
-`compute()`, but not what a call of it in a `LightningModule` returns for a batch), a metric store whose `log` reduces
-it, values printed or written during training, values printed next to the rank, in a file of each rank or logged under a
-name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that each process has for itself as one of a
-`group`, what only the processes beside the first one log (`if rank != 0:`), and models loaded with `device_map="auto"`,
-which one process trains.
+Lightning shares out has, or how many rewards a Trainer's batch gets, what `Trainer` and torchmetrics reduce themselves
+(a metric that is logged, and its `compute()`, but not what a call of it in a `LightningModule` returns for a batch), a
+metric store whose `log` reduces it, values printed or written during training, values printed next to the rank, in a
+file of each rank or logged under a name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that
+each process has for itself as one of a `group`, what only the processes beside the first one log (`if rank != 0:`), and
+models loaded with `device_map="auto"`, which one process trains.
 Of a file, the path must be the same on all ranks, or only some of them write to it. A metric that is shown in several
 ways is reported once in each function that prints it, and not again for a helper or a file.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.interpreter.calls import attribute_calls
+from trl_lint.analysis.interpreter.calls import attribute_calls, rows_of_batches
 from trl_lint.analysis.interpreter.calls.first_elements import first_of
 from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests, wrapper_questions
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
@@ -148,8 +148,7 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return _counted(frame, value.length, value, node)
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
         return NumberValue(ranks.SAME, scalar=True, dtype="int")
-    rows = containers.rows_of_full_batches(value) if value.rank.differs else None
-    counted = _counted(frame, rows or value.rank, value, node)
+    counted = _counted(frame, rows_of_batches.rows_in(value) or value.rank, value, node)
     for refine in frame.domains.size:
         counted = refine(frame, value, NumberValue(const=0), counted)
     return counted

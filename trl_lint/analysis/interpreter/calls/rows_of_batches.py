@@ -1,13 +1,17 @@
-"""Numbers that Lightning is given to log and that say how many rows this rank's batch has.
+"""Numbers that say how many rows this rank's batch has: those that Lightning is given to log, and those of a Trainer.
 
     self.log("batch_size", len(batch["image"]))
     rows = batch["image"].size(0)
     self.log("rows", rows)
+    self._metrics["rewards"].append(len(rewards))        in a Trainer, one for each of its samples
 
 The sampler that Lightning adds gives all ranks as many rows, and loaders cut them into batches of the same sizes. What
 is left of a batch, the number of rows of several, and of what is computed from one, may differ.
 
-Source: lightning/pytorch/trainer/connectors/data_connector.py `_get_distributed_sampler`, torch's `DistributedSampler`
+Accelerate does so for a Trainer, and fills an incomplete last batch with samples from the start (`even_batches`).
+
+Sources: accelerate/data_loader.py `BatchSamplerShard`
+lightning/pytorch/trainer/connectors/data_connector.py `_get_distributed_sampler`, torch's `DistributedSampler`
 """
 
 from __future__ import annotations
@@ -17,16 +21,30 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import resolved
-from trl_lint.analysis.state.containers import are_rows_ragged
+from trl_lint.analysis.state.containers import are_rows_ragged, rows_of_full_batches
+from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, role_of
+from trl_lint.domain.provenance import RowPerSample, steps
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge import library
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.ranks import Rank
     from trl_lint.domain.values import Value
 
 _OF_BATCH = frozenset({BatchRole.WHOLE, BatchRole.FIELD})
+
+
+def rows_in(value: Value) -> Rank | None:
+    """The number of rows of what was computed from full batches, or for each sample of a Trainer's; else None.
+
+    Some samples may have been selected where the shape does not show it.
+    """
+    if not value.rank.differs:
+        return None
+    is_of_samples = any(isinstance(each, RowPerSample) for each in steps(value.provenance))
+    return rows_of_full_batches(value) or (ranks.UNKNOWN if is_of_samples and not are_rows_ragged(value) else None)
 
 
 def is_alike(frame: Frame, sink: str, logged: Value) -> bool:

@@ -29,12 +29,13 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import own_shares
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, BatchValue, LibraryInstance, is_none, library_name_of
-from trl_lint.domain.provenance import FullBatches
+from trl_lint.domain.provenance import FullBatches, RowPerSample
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.datasets import DROPS_INCOMPLETE, INCOMPLETE_TOO, MAKES_BATCHES, WEB_LOADER
 from trl_lint.knowledge.models import GENERATES
+from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.simulators import PLAYS, RESETS, SEED, SEEDS, SIMULATOR
 
 
@@ -62,7 +63,10 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     if computed is not None:
         step = frame.step(node, "`{}` is computed from this rank's own data", computed.provenance)
         return computed.replace(provenance=step)
-    return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
+    step = frame.step(node, "`{}` rewards this rank's own samples")
+    if frame.cls is not None and frame.engine.is_subclass(frame.cls, TRAINER):
+        step = RowPerSample(step.module, step.node, step.text)
+    return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=step)
 
 
 def _full_batches(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
