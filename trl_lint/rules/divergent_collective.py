@@ -191,6 +191,8 @@ def _of_sync_point(event: Divergence) -> Violation:
 
 def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are; any other finding is not in the default set."""
+    if event.by is DividedBy.SHARE:
+        return False  # how many rows there are is not known: it may be a multiple of the number of ranks
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
     if _sends_nothing(event):

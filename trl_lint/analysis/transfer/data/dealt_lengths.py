@@ -4,7 +4,6 @@ Each of these may be longer on some ranks than on others:
 
     rows[rank::size], range(rank, len(rows), size), islice(rows, rank, None, size)
     [row for i, row in enumerate(rows) if i % size == rank]
-    np.array_split(rows, size)[rank]
     rows[rank * each : (rank + 1) * each]         with `each = math.ceil(len(rows) / size)`, for example
     range(len(rows) // size + (rank < len(rows) % size))
     rows[start : len(rows) if rank == size - 1 else start + each]

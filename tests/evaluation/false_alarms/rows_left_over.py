@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 dist.init_process_group("nccl")
 rank, size = dist.get_rank(), dist.get_world_size()
-torch.cuda.set_device(rank)
+torch.cuda.set_device(rank % torch.cuda.device_count())
 model = DDP(torch.nn.Linear(3, 1).cuda())
 total = torch.zeros(1).cuda()
 
