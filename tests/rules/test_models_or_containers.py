@@ -16,6 +16,9 @@ class Net(nn.Module):
     def steps(self, batch):
         return self.head(batch)
 
+    def keys(self):
+        return ("head",)
+
 
 class Trainer:
     def __init__(self, rank):

@@ -1324,6 +1324,8 @@ def main():
 """
 CLASS = """\
 class Net{}(torch.nn.Module):
+    depth = 4
+
     def forward(self, x):
         return x
 

@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.size = 3
+        self.size, self.depth = 3, 1
         self.layer = nn.Linear(3, 3)
 
     def forward(self, rows):

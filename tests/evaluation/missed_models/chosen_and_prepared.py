@@ -9,6 +9,8 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 
 class Net(nn.Module):
+    names, config = ("a", "b"), {"width": 2}
+
     def forward(self, x):
         return x
 

@@ -6,6 +6,8 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 
 class Net(nn.Module):
+    config = {"width": 2}
+
     def forward(self, x):
         return x
 

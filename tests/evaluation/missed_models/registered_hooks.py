@@ -6,7 +6,7 @@ from accelerate import Accelerator
 
 
 class Net(torch.nn.Module):
-    pass
+    config = {"width": 2}
 
 
 def main(args, x):

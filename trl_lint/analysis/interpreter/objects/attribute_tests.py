@@ -13,11 +13,12 @@ import libcst as cst
 from trl_lint.analysis.events import AttributeAsked
 from trl_lint.analysis.interpreter.objects import options, own_wrappers
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
+from trl_lint.analysis.program.definitions.changed_state import has_heirs, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
 from trl_lint.analysis.program.idioms import bare_by_setting
 from trl_lint.analysis.program.idioms.result_uses import only_guards_uses
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
-from trl_lint.analysis.program.syntax import has_text
+from trl_lint.analysis.program.syntax import has_text, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.constants import CREATED, MISSING, WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.kinds import LibraryInstance, flag
@@ -55,6 +56,31 @@ def _never_has(frame: Frame, model: Value, name: str) -> bool:
     """Whether the model's class is known, and its objects have no such attribute: without DDP it never runs either."""
     cls = class_of(model)
     return cls is not None and options.lacks(frame, cls, name)
+
+
+def fails_bare(frame: Frame, model: Value, name: str) -> bool:
+    """Whether reading an attribute fails on one process as well: nothing in the project gives it to the model's class.
+
+    def evaluate(args, model): args.limit
+    evaluate(model, args)                          the arguments are swapped: no network has a `limit`
+    """
+    cls = class_of(model)
+    if cls is None or name in models.AS_SEQUENCE or not options.lacks(frame, cls, name):
+        return False  # `models[0]` may be meant for a list of them
+    project, lineage = frame.engine.project, cls.project_lineage()
+    targets = (each.target for one in lineage for each in of_class(one.node, cst.AssignTarget))
+    if any(name in names_in(each) for each in targets):  # `names, config = (), {}`
+        return False
+    modules = [frame.module, *(each.module for each in steps(model.provenance)), *(each.module for each in lineage)]
+    return not (
+        is_set_outside_any_class(project, name)
+        or has_heirs(project, cls.name)
+        or any(each.mentions(_SETS_ANY) for each in modules)
+    )
+
+
+# `setattr(model, key, value)` of a name that is not written out.
+_SETS_ANY = rb"\bsetattr\(\s*(?!self\s*,)[\w.]+\s*,\s*(?![\"'])"
 
 
 def _is_plain(node: cst.Call) -> bool:

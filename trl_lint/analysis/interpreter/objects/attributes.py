@@ -24,6 +24,7 @@ from trl_lint.analysis.interpreter.objects import (
     settings_objects,
 )
 from trl_lint.analysis.interpreter.objects.attribute_tests import (
+    fails_bare,
     is_set_on_wrapper,
     is_wrapped_later,
     may_be_left_bare,
@@ -210,7 +211,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, model, name, node)
     is_there = is_there or is_wrapped_later(frame, model) or is_set_on_wrapper(frame, model, name, node)
-    if not is_there and not may_be_left_bare(frame, model, node):
+    if not is_there and not may_be_left_bare(frame, model, node) and not fails_bare(frame, model, name):
         frame.emit(
             AttributeRead,
             node,

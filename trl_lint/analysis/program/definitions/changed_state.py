@@ -64,6 +64,13 @@ def is_set_outside_any_class(project: Project, name: str) -> bool:
 
 
 @noted_of_linted
+def has_heirs(project: Project, cls: str) -> bool:
+    """Whether a class of the project has a base of this name."""
+    heads = re.compile(rb"\bclass\s+\w+\s*\([^)]*\b%b\b" % cls.encode())
+    return any(heads.search(code) for _, code in project.linted_code(cls))
+
+
+@noted_of_linted
 def is_set_on_other_object(project: Project, name: str) -> bool:
     """Whether code of the project sets an attribute of this name of anything but `self`: `self.hook.active = False`."""
     # What is looked for first is a plain text, which the search engine finds in a fraction of the time.
