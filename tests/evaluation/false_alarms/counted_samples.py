@@ -42,3 +42,11 @@ def train_on_tokens(model, dataset, optimizer):
             wandb.log({"tokens_of_one": per_step * step})  # expect: TRL003
             wandb.log({"loss": logits.float().mean().item() / step * world_size})  # expect: TRL003
             wandb.log({"accuracy": correct / seen})  # expect: TRL003
+
+
+def of_all(model, batch_size, rows):
+    batch_size = batch_size * dist.get_world_size()
+    rows = rows / 2 * dist.get_world_size()
+    model(rows)
+    if dist.get_rank() == 0:
+        wandb.log({"batch_size": batch_size, "rows": rows})

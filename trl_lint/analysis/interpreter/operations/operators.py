@@ -204,10 +204,15 @@ def _is_count(value: Value) -> bool:
 
 def _scaled_count(frame: Frame, node: cst.BaseExpression) -> Value:
     """What an expression multiplies or divides by what is the same on all ranks; the value of any other one."""
-    match resolved(frame.root, node):
-        case cst.BinaryOperation(left=count, operator=cst.Divide() | cst.FloorDivide() | cst.Multiply(), right=factor):
-            if not frame.value_of(factor).rank.differs:
-                return _scaled_count(frame, count)
+    passed = set[int]()  # a name may stand for itself: `rows = rows * world_size`
+    while id(scaled := resolved(frame.root, node)) not in passed:
+        passed.add(id(scaled))
+        match scaled:
+            case cst.BinaryOperation(
+                left=count, operator=cst.Divide() | cst.FloorDivide() | cst.Multiply(), right=factor
+            ):
+                if not frame.value_of(factor).rank.differs:
+                    node = count
     return frame.value_of(node)
 
 
