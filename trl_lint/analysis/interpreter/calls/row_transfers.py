@@ -130,7 +130,7 @@ def _sliced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`islice(rows, start, stop, step)`: rows of this rank if its number decides where they begin."""
     rows, start = _first(frame, args, node), args.positional[1] if len(args.positional) == _ARGUMENTS_OF_SHARE else SAME
     if not start.rank.is_by_place:
-        return rows
+        return dealt_lengths.first_of(frame, args, rows)
     element, _ = containers.iterate(frame, rows)
     return IterableValue(ranks.SAME, chosen_by(start, element), dealt_lengths.of_sliced(frame, args, start))
 

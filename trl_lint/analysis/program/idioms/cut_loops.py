@@ -10,6 +10,10 @@ Each of these loops makes as many steps on all ranks:
         if i == most: break                    if all have that many
     for i, row in enumerate(own_rows):
         if i < fewest: dist.barrier()
+    for row in own_rows:
+        if all_have(True) < world_size: break  a rank that has no rows left tells the others, who leave
+    else:
+        all_have(False)
 
 These do not:
 
@@ -37,7 +41,7 @@ def may_be_cut(root: cst.CSTNode, rows: cst.CSTNode, place: cst.CSTNode, met: It
     loop = next((each for each in of_class(root, cst.For) if each.iter is rows), None)
     if loop is None:
         return False
-    if _is_started_over(root, loop, met) or _is_in_first_steps(loop, place):
+    if _is_started_over(root, loop, met) or _is_in_first_steps(loop, place) or _is_answered(loop, met):
         return True
     return any(_is_count(root, loop, each) for each in exits_of_loop(root, loop))
 
@@ -47,6 +51,12 @@ def _is_started_over(root: cst.CSTNode, loop: cst.For, met: Iterable[cst.CSTNode
     outer = next((each for each in ancestors(root, loop) if isinstance(each, cst.While)), None)
     within = set() if outer is None else {id(each) for each in below(outer)}
     return outer is not None and all(id(each) in inside for each in met if id(each) in within)
+
+
+def _is_answered(loop: cst.For, met: Iterable[cst.CSTNode]) -> bool:
+    """Whether a rank that has gone through its rows meets those that have one more."""
+    after = set() if loop.orelse is None else {id(each) for each in below(loop.orelse)}
+    return any(id(each) in after for each in met)
 
 
 def _is_in_first_steps(loop: cst.For, place: cst.CSTNode) -> bool:

@@ -35,6 +35,8 @@ from trl_lint.analysis.program.syntax import (
     resolved,
 )
 from trl_lint.analysis.program.tree_caches import tree_cache
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.transfer.data.fitted_rows import counted_in, counts_rows, is_fitted, is_made_up_for
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.analysis.transfer.data.places_of_shares import cut_rows, is_rank_at, is_size
 from trl_lint.domain import ranks
@@ -42,7 +44,6 @@ from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import IterableValue, LoaderValue, is_none
 from trl_lint.domain.ranks import DEALT_BY_RANK, Rank, State
 from trl_lint.domain.values import Kind
-from trl_lint.knowledge.heuristics import PADS_ROWS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -59,32 +60,52 @@ def of_item(frame: Frame, node: cst.CSTNode, index: Value, item: Value) -> Value
 
 def is_dealt(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a subscript is the share of a rank, of rows that are not known to be cut to a multiple."""
+    return isinstance(node, cst.Subscript) and _is_share(frame, node) and not is_made_up_for(frame, node)
+
+
+def _is_share(frame: Frame, node: cst.Subscript) -> bool:
     match node:
         case cst.Subscript(value=rows, slice=[cst.SubscriptElement(slice=cst.Slice(lower, upper, step))]):
             if lower is None or even_shares.is_even(frame.root, node):
                 return False
             if step is not None:
                 return is_rank_at(frame, lower) and is_size(frame, step) and _may_be_left_over(frame, rows, step)
-            return _is_block(frame, lower, upper) and not _is_fitted(frame, rows)
-        case cst.Subscript():
-            cut = cut_rows(frame, node)
-            return cut is not None and _may_be_left_over(frame, cut, None)
-    return False
+            return _is_block(frame, lower, upper) and not is_fitted(frame, rows, None)
+    cut = cut_rows(frame, node)
+    return cut is not None and _may_be_left_over(frame, cut, None)
 
 
 def of_range(frame: Frame, node: cst.CSTNode, length: Rank) -> Rank:
     """The number of turns of a loop over a `range`: of the rank's rows, or of those of a share."""
     ends = [each.value for each in node.args] if isinstance(node, cst.Call) else []
-    if len(ends) == 3 and _is_strided(frame, ends[0], ends[2]):
-        is_open = not even_shares.is_multiple(frame.root, ends[1], ends[2]) and _counts_rows(frame, ends[1])
-        return DEALT_BY_RANK if is_open and _may_be_left_over(frame, ends[1], ends[2]) else length
-    if len(ends) == 2 and _is_block(frame, *ends):
-        return DEALT_BY_RANK
-    if len(ends) == 1 and _has_one_more(frame, ends[0]):
-        return DEALT_BY_RANK
-    counted = _counted(ends[min(len(ends) - 1, 1)]) if ends else None
+    if _is_range_of_share(frame, ends):
+        return length if is_made_up_for(frame, node) else DEALT_BY_RANK
+    counted = counted_in(ends[min(len(ends) - 1, 1)]) if ends else None
     value = None if counted is None else frame.known_value(counted)
     return DEALT_BY_RANK if value is not None and _length(frame, value) == DEALT_BY_RANK else length
+
+
+def _is_range_of_share(frame: Frame, ends: list[cst.BaseExpression]) -> bool:
+    match ends:
+        case [start, end, step] if _is_strided(frame, start, step):
+            is_open = not even_shares.is_multiple(frame.root, end, step) and counts_rows(frame, end)
+            return is_open and _may_be_left_over(frame, end, step)
+        case [start, end]:
+            return _is_block(frame, start, end) and not _goes_on_after_rows(frame, end)
+        case [end]:
+            return _has_one_more(frame, end)
+    return False
+
+
+def _goes_on_after_rows(frame: Frame, end: cst.BaseExpression) -> bool:
+    """Whether a block of numbers is as large on all ranks, as it need not end with the rows: `(rank + 1) * each`.
+
+    A slice of that block does end with them.
+    """
+    is_of_some = _has_one_more(frame, end) or _ends_with_rows(frame, end)
+    return not is_of_some and not any(
+        last_name(each.func) == "min" for each in of_class(resolved(frame.root, end), cst.Call)
+    )
 
 
 def _is_strided(frame: Frame, start: cst.BaseExpression, step: cst.BaseExpression) -> bool:
@@ -111,7 +132,7 @@ def of_turns(frame: Frame, node: cst.BaseComp, length: Rank, selected: Rank) -> 
         return None
     sizes = [each.right for each in of_class(tests[0], cst.BinaryOperation) if isinstance(each.operator, cst.Modulo)]
     is_open = len(sizes) == 1 and is_size(frame, sizes[0]) and not _is_looked_at(frame, sizes[0])
-    return DEALT_BY_RANK if is_open else None
+    return DEALT_BY_RANK if is_open and not is_made_up_for(frame, node) else None
 
 
 def of_sliced(frame: Frame, args: Arguments, start: Value) -> Rank:
@@ -121,6 +142,18 @@ def of_sliced(frame: Frame, args: Arguments, start: Value) -> Rank:
     if is_plain and rows is not None and step is not None and is_size(frame, step.value):
         return DEALT_BY_RANK if _may_be_left_over(frame, rows.value, step.value) else ranks.nonlinear(start.rank)
     return ranks.nonlinear(start.rank)
+
+
+def first_of(frame: Frame, args: Arguments, rows: Value) -> Value:
+    """The rows of `islice(rows, most)`: if some ranks have more, all may have as many of these."""
+    if len(args.positional) < _WITH_MOST or _length(frame, rows) != DEALT_BY_RANK or is_none(args.positional[-1]):
+        return rows
+    element, _ = containers.iterate(frame, rows)
+    return IterableValue(ranks.SAME, element, ranks.UNKNOWN)
+
+
+# How many arguments of `islice` tell where it ends.
+_WITH_MOST = 2
 
 
 def of_yields(frame: Frame) -> Rank:
@@ -168,37 +201,12 @@ def _length(frame: Frame, value: Value) -> Rank | None:
     return lengths[0] if len(lengths) == 1 else None
 
 
-def _counted(number: cst.BaseExpression) -> cst.BaseExpression | None:
-    """`rows` in `len(rows)`."""
-    match number:
-        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=rows)]):
-            return rows
-    return None
-
-
-def _counts_rows(frame: Frame, number: cst.BaseExpression) -> bool:
-    """Whether a number is that of some rows, and none that is written out or that the settings choose."""
-    counted = resolved(frame.root, number)
-    return last_name(counted.func) == "len" if isinstance(counted, cst.Call) else False
-
-
 def _may_be_left_over(frame: Frame, rows: cst.BaseExpression, size: cst.BaseExpression | None) -> bool:
     """Whether nothing shows that all ranks get as many of some rows, or that they are a rank's own before."""
-    dealt = frame.value_of(_counted(rows) or rows).rank
+    dealt = frame.value_of(counted_in(rows) or rows).rank
     if dealt.differs or dealt.is_reduced or _is_looked_at(frame, size):
         return False  # a rank's own before, or gathered from all of them
-    return not _is_fitted(frame, rows)
-
-
-def _is_fitted(frame: Frame, rows: cst.BaseExpression) -> bool:
-    """Whether rows come from a call that knows how many ranks there are, or that makes them more."""
-    counted = _counted(rows)
-    made = [rows] if counted is None else [counted]
-    made += [value for target, value in assignments(frame.root) if any(target.deep_equals(each) for each in made)]
-    calls = [call for each in made for call in of_class(each, cst.Call)]
-    return any(
-        PADS_ROWS.fits(last_name(call.func)) or any(is_size(frame, each.value) for each in call.args) for call in calls
-    )
+    return not is_fitted(frame, rows, size)
 
 
 def _is_looked_at(frame: Frame, size: cst.BaseExpression | None) -> bool:
