@@ -57,6 +57,17 @@ class EndlessLines(Lines):
                     yield line
 
 
+class FirstLines(Lines):
+    def __iter__(self):
+        given = 0
+        for i, line in enumerate(read_lines(self.path)):
+            if i % self.size == self.rank:
+                yield line
+                given += 1
+            if given == args.rows:
+                break
+
+
 class Rows(Dataset):
     def __init__(self, rows, rank, size):
         self.rows = rows[rank::size]
@@ -79,6 +90,15 @@ class Order(Sampler):
 
     def __iter__(self):
         return iter(range(self.rank, len(self.rows), self.size))
+
+
+class EndlessOrder(Order):
+    def all_rows(self):
+        while True:
+            yield from range(len(self.rows))
+
+    def __iter__(self):
+        yield from itertools.islice(self.all_rows(), self.rank, None, self.size)
 
 
 class EvenOrder(Order):
@@ -108,6 +128,8 @@ def train_unevenly(model, rows, rank, size):
 def train_evenly(model, rows, rank, size):
     train(model, DataLoader(Lines("lines.txt", rank, size), batch_size=4, drop_last=True))
     train(model, DataLoader(EndlessLines("lines.txt", rank, size), batch_size=4))
+    train(model, DataLoader(FirstLines("lines.txt", rank, size), batch_size=4))
+    train(model, DataLoader(rows, sampler=EndlessOrder(rows, rank, size), batch_size=4))
     train(model, DataLoader(FewerRows(rows, rank, size), batch_size=4))
     train(model, DataLoader(rows, sampler=EvenOrder(rows, rank, size), batch_size=4))
 

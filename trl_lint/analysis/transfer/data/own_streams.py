@@ -29,6 +29,8 @@ from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER
 
 # What the names of the classes of data sets begin with.
 _DATA_SETS = "torch.utils.data."
+# The function of itertools that starts rows over.
+_CYCLE = "cycle"
 
 
 def gives_own_rows(frame: Frame, cls: ClassInfo) -> bool:
@@ -45,9 +47,9 @@ def gives_all_dealt(frame: Frame, cls: ClassInfo) -> bool:
     """
     found = cls.find("__iter__")
     method = None if found is None else found.node
-    if not isinstance(method, cst.FunctionDef) or any(of_class(method, cst.While)):
+    if not isinstance(method, cst.FunctionDef) or DISTRIBUTED_SAMPLER in cls.library_bases():
         return False
-    if DISTRIBUTED_SAMPLER in cls.library_bases():
+    if _is_left(method) or any(_may_be_endless(each.node) for each in cls.project_lineage()):
         return False
     shares = list(shares_of(method))
     return bool(shares) and all(
@@ -57,6 +59,17 @@ def gives_all_dealt(frame: Frame, cls: ClassInfo) -> bool:
         and not _rounds_by(cls, size)
         for node, rank, size in shares
     )
+
+
+def _is_left(method: cst.FunctionDef) -> bool:
+    """Whether a loop of a method is left before its end, perhaps after as many rows on all ranks."""
+    bodies = [each.body for each in of_class(method, cst.For)]
+    return any(any(of_class(each, cst.Break)) or any(of_class(each, cst.Return)) for each in bodies)
+
+
+def _may_be_endless(cls: cst.ClassDef) -> bool:
+    """Whether a class has code that may start rows over: `while`, `itertools.cycle(rows)`."""
+    return any(of_class(cls, cst.While)) or any(last_name(each.func) == _CYCLE for each in of_class(cls, cst.Call))
 
 
 def _goes_to_the_end(share: cst.CSTNode) -> bool:
