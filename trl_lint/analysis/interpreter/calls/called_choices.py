@@ -11,6 +11,7 @@ cls.from_pretrained(path)           what holds for each class that `cls` may be
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 
 import libcst as cst
 
@@ -48,7 +49,8 @@ def called_on_heirs(frame: Frame, cls: ClassInfo, name: str, args: Arguments, no
     if frame.cls is cls or creations.is_created(project, cls):
         return known
     found = (class_of(frame.engine.settle(each)) for each in registrations.heirs(project, cls.name))
-    having = [each for each in found if each is not None and _completes(project, each, cls, name)]
+    completing = (each for each in found if each is not None and _completes(project, each, cls, name))
+    having = list(islice(completing, MAX_OPTIONS + 1))
     if not 0 < len(having) <= MAX_OPTIONS:
         return known
     some = UNKNOWN.as_a(AmongOthers).with_parts(tuple(map(ProjectInstance, having)))

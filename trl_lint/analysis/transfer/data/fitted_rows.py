@@ -13,7 +13,7 @@ Each of these is dealt evenly, as far as anyone can tell:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -21,7 +21,6 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import (
     assigned_once,
     assignments,
-    below,
     last_name,
     named_parameters,
     of_class,
@@ -218,14 +217,27 @@ def is_made_up_for(frame: Frame, share: cst.CSTNode) -> bool:
 
     share: the expression of these rows, perhaps in one that a name stands for.
     """
-    names = {
-        target.value
-        for target, value in assignments(frame.root)
-        if isinstance(target, cst.Name) and any(each is share for each in below(value))
-    }
-    if not names:
-        return False
-    return any(name in names for name, _ in _changes(frame.root)) or not names.isdisjoint(_compared(frame.root))
+    names = _names_of_parts(frame.root).get(id(share), frozenset())
+    return not names.isdisjoint(_changed(frame.root) | _compared(frame.root))
+
+
+# Asked for each share of a function in turn.
+@tree_cache(64)
+def _names_of_parts(root: cst.CSTNode) -> Mapping[int, frozenset[str]]:
+    """By the identity of an expression, the names that stand for it, or for one that it is a part of."""
+    found: dict[int, frozenset[str]] = {}
+    for target, value in assignments(root):
+        if isinstance(target, cst.Name):
+            for each in (*of_class(value, cst.Subscript), *of_class(value, cst.Call), *of_class(value, cst.ListComp)):
+                found[id(each)] = found.get(id(each), frozenset()) | {target.value}
+    return found
+
+
+# Asked for each share of a function in turn.
+@tree_cache(64)
+def _changed(root: cst.CSTNode) -> frozenset[str]:
+    """The lists whose length a function changes."""
+    return frozenset(name for name, _ in _changes(root))
 
 
 # Asked for each share of a function in turn.
