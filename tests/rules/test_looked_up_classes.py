@@ -276,3 +276,37 @@ MORE = "".join(f"\n\nclass Plain{each}(Base):\n    def save(self):\n        retu
 )
 def test_what_a_class_leaves_to_its_heirs_is_what_these_do(tmp_path, run, bases, more, expected):
     assert is_found(tmp_path, run, bases=bases, more=more) is expected
+
+
+PROGRAM = """import torch
+from kinds import Base, KINDS
+
+
+DECORATOR
+class Exported(Base):
+    def save(self):
+        torch.save({}, "exported.pt")
+
+
+def export():
+    Exported().save()
+"""
+MAIN = '\n\nif __name__ == "__main__":\n    export()\n'
+
+
+@pytest.mark.parametrize(
+    ("run", "decorator", "imports", "expected"),
+    [
+        ("thing: Base = find(args)\n    thing.save()", "", "", False),
+        ("thing: Base = find(args)\n    thing.save()", "", "import export\n", True),
+        ("KINDS.get(args.kind)(args).save()", '@KINDS.register("exported")', "", False),
+        ("KINDS.get(args.kind)(args).save()", '@KINDS.register("exported")', "import export\n", True),
+    ],
+)
+def test_what_another_program_has_is_not_looked_up(tmp_path, run, decorator, imports, expected):
+    kinds = KINDS.replace("DECORATOR\n", '@KINDS.register("plain")\n').replace("BASES", "Base")
+    other = PROGRAM.replace("DECORATOR\n", decorator + "\n" if decorator else "") + MAIN
+    train = imports + TRAIN.replace("RUN", run)
+    files = {"train.py": train, "kinds.py": kinds, "registries.py": REGISTRIES, "export.py": other}
+    line = other[: other.index("torch.save")].count("\n") + 1
+    assert (("export.py", line, "TRL008") in found(written(tmp_path, files))) is expected

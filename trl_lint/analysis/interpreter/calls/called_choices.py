@@ -19,7 +19,6 @@ from trl_lint.analysis.program.definitions import creations, registrations
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.point_sequences import one_of_calls
@@ -49,7 +48,7 @@ def called_on_heirs(frame: Frame, cls: ClassInfo, name: str, args: Arguments, no
     if frame.cls is cls or creations.is_created(project, cls):
         return known
     found = (class_of(frame.engine.settle(each)) for each in registrations.heirs(project, cls.name))
-    completing = (each for each in found if each is not None and _completes(project, each, cls, name))
+    completing = (each for each in found if each is not None and _completes(frame, each, cls, name))
     having = list(islice(completing, MAX_OPTIONS + 1))
     if not 0 < len(having) <= MAX_OPTIONS:
         return known
@@ -57,9 +56,12 @@ def called_on_heirs(frame: Frame, cls: ClassInfo, name: str, args: Arguments, no
     return called_on_some(frame, some, name, args, node, known)
 
 
-def _completes(project: Project, heir: ClassInfo, cls: ClassInfo, name: str) -> bool:
+def _completes(frame: Frame, heir: ClassInfo, cls: ClassInfo, name: str) -> bool:
     """Whether each rank may have an object of an heir, which says what a method does."""
+    project = frame.engine.project
     if cls not in heir.project_lineage() or is_test_file(heir.module.path):
+        return False
+    if creations.is_of_others(project, heir, frame.module.path):
         return False
     method = heir.methods.get(name)
     return method is not None and not method.is_open and not creations.is_of_some_ranks(project, heir)

@@ -24,6 +24,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions import registrations
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, class_of
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
+from trl_lint.analysis.program.project.import_lines import is_apart
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state import settings
@@ -140,7 +141,12 @@ def _in_own_table(frame: Frame, table: cst.CSTNode) -> Iterable[Value]:
 
 
 def _is_of(frame: Frame, owner: ClassInfo, value: Value) -> bool:
-    """Whether a class is an heir of another one, or in a file in which the name of that means it."""
+    """Whether a class is an heir of another one, or in a file in which the name of that means it.
+
+    What is in another program, which the code that looks it up is no part of, is not entered there.
+    """
+    if isinstance(value, ClassValue) and is_apart(frame.engine.project, frame.module.path, value.cls.module.path):
+        return False
     if not isinstance(value, ClassValue) or owner in value.cls.project_lineage():
         return True
     names = frame.engine.global_names(value.cls.module)
@@ -160,9 +166,9 @@ def _home(frame: Frame, module: Module, table: cst.CSTNode) -> Path | None:
 
 
 def _is_in(frame: Frame, path: Path, name: str, home: Path | None) -> bool:
-    """Whether a registry's name means this one in a file, as far as the file binds the name."""
+    """Whether a registry's name means this one in a file, as far as the file binds the name, and no program apart."""
     module = frame.engine.project.module(path)
-    if module is None or home is None:
+    if module is None or home is None or is_apart(frame.engine.project, frame.module.path, path):
         return False
     frame.engine.load(module)
     return name not in frame.engine.global_names(module) or _home(frame, module, cst.Name(name)) == home

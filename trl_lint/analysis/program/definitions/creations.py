@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import libcst as cst
@@ -21,7 +22,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.lightning_trainers import has_parts_of_one_process
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.project.import_lines import import_lines, imported_files
+from trl_lint.analysis.program.project.import_lines import import_lines, imported_files, is_apart
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import identifiers, inwards, last_name, of_class
 from trl_lint.knowledge.backends import SINGLE_PROCESS
@@ -33,9 +34,10 @@ class Creation(NamedTuple):
     """A call of a class: the code of its arguments, and whether a condition around it may ask for the rank.
 
     by_one: whether no Trainer of Lightning in its file starts processes that make it again. in_test: whether it is in a
-    unit test.
+    unit test. path: its file.
     """
 
+    path: Path
     positional: tuple[str, ...]
     keywords: tuple[tuple[str, str], ...]
     of_some_ranks: bool
@@ -52,6 +54,12 @@ def is_of_some_ranks(project: Project, cls: ClassInfo) -> bool:
     """Whether each known creation of an object of a class is under a condition that may ask for the rank."""
     known = _creations(project, cls.name)
     return bool(known) and all(each.of_some_ranks for each in known)
+
+
+def is_of_others(project: Project, cls: ClassInfo, path: Path) -> bool:
+    """Whether programs apart from a file have all objects of a class: they define it, or each known creation."""
+    made = [each.path for each in _creations(project, cls.name)] or [cls.module.path]
+    return is_apart(project, path, cls.module.path) or all(is_apart(project, path, each) for each in made)
 
 
 def is_of_one_process(project: Project, cls: ClassInfo) -> bool:
@@ -132,7 +140,7 @@ def _creation(module: Module, call: cst.Call) -> Creation:
     keywords = tuple((keyword.value, _code_of(module, value)) for keyword, value in named if keyword is not None)
     of_some_ranks = any(map(_may_ask_for_rank, _tests_around(module, call)))
     in_test = is_test_file(module.path)
-    return Creation(positional, keywords, of_some_ranks, has_parts_of_one_process(module), in_test)
+    return Creation(module.path, positional, keywords, of_some_ranks, has_parts_of_one_process(module), in_test)
 
 
 def _code_of(module: Module, value: cst.BaseExpression) -> str:
