@@ -8,7 +8,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from mine import args, load, net, read_lines
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subset
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset, Sampler, Subset
 
 
 def joined(model, loader, total):
@@ -20,6 +20,10 @@ def joined(model, loader, total):
         for batch in loader:
             model(batch).mean().backward()
         for _ in range(args.steps):
+            dist.all_reduce(total)
+    with model.join():
+        for batch in DataLoader(args.rows, sampler=DistributedSampler(args.rows), batch_size=4):
+            model(batch).mean().backward()
             dist.all_reduce(total)
 
 

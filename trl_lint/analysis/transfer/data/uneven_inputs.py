@@ -7,6 +7,7 @@ with model.join():                                          for all other collec
 with accelerator.join_uneven_inputs([model], even_batches=False):       likewise
 with accelerator.join_uneven_inputs([model]):               not uneven: prepared loaders have as many batches
 with model.join():
+    for batch in DataLoader(rows, sampler=DistributedSampler(rows)): ...        as many on all ranks
     for step in range(steps): ...                           as many on all ranks
 """
 
@@ -34,8 +35,9 @@ def length_of(frame: Frame, loop: cst.For, element: Value, length: Rank) -> Rank
     parts = element.items or (element,)
     if frame.memory.control.pace is not Pace.UNEVEN or length.differs or all(_is_same(each) for each in parts):
         return length
-    around = ancestors(frame.root, loop)
-    block = next((each for each in reversed(around) if isinstance(each, cst.With) and _is_uneven(frame, each)), None)
+    blocks = [each for each in reversed(ancestors(frame.root, loop)) if isinstance(each, cst.With)]
+    is_dealt = any(each.rank.state is State.SHARD for each in parts)
+    block = next((each for each in blocks if _is_uneven(frame, each, is_dealt)), None)
     is_outermost = block is not None and innermost(block, loop, *LOOPS) is None
     return _MAY_BE_MORE if is_outermost else length
 
@@ -44,17 +46,18 @@ def _is_same(part: Value) -> bool:
     return part.rank.state is State.SAME
 
 
-def _is_uneven(frame: Frame, block: cst.With) -> bool:
-    return any(_says_so(frame, each.item) for each in block.items)
+def _is_uneven(frame: Frame, block: cst.With, is_dealt: bool) -> bool:
+    return any(_says_so(frame, each.item, is_dealt) for each in block.items)
 
 
-def _says_so(frame: Frame, item: cst.BaseExpression) -> bool:
+def _says_so(frame: Frame, item: cst.BaseExpression, is_dealt: bool) -> bool:
+    """Whether a context manager is there for uneven inputs. is_dealt: whether a sampler gives the ranks as many."""
     match item:
         case cst.Call(func=cst.Attribute(attr=cst.Name(name)), args=args) if name == JOINS_LOADERS:
             evens = (each.value for each in args if last_name(each.keyword) == EVENS_OUT)
             return any(_is_off(frame, each) for each in evens)
         case cst.Call(func=cst.Attribute(attr=cst.Name(name))):
-            return name == JOINS
+            return name == JOINS and not is_dealt
     return False
 
 
