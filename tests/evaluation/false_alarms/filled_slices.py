@@ -91,6 +91,26 @@ def filtered(accelerator, model, rows, size):
         model(batch)
 
 
+def of_a_share(accelerator, model, rows, size):
+    count = len(rows)
+    rows = own_rows(accelerator, rows)
+    for start in range(0, count, size):
+        batch = rows[start : start + size]
+        if not batch:
+            accelerator.wait_for_everyone()  # expect: TRL006
+        model(batch)
+
+
+def of_a_counted_share(accelerator, model, rows, size):
+    rows = own_rows(accelerator, rows)
+    count = len(rows)
+    for start in range(0, count, size):
+        batch = rows[start : start + size]
+        if not batch:
+            accelerator.wait_for_everyone()
+        model(batch)
+
+
 def main(rows, limit):
     accelerator = Accelerator()
     model = accelerator.prepare(torch.nn.Linear(2, 2))

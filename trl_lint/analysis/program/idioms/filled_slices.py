@@ -9,6 +9,10 @@ For example:
         first = step * size
         batch = rows[first : min(first + size, len(rows))]          never empty
         batch = others[first : first + size]                        not known: they may be fewer
+    count = len(rows)
+    rows = rows[rank::world]
+    for start in range(0, count, size):
+        batch = rows[start : start + size]                          not known: there were more of them
     for step in range(limit):
         batch = rows[step * size : (step + 1) * size]               not known: the steps may go beyond the end
 """
@@ -99,7 +103,7 @@ def _is_used_between(body: cst.CSTNode, name: str, cut: cst.CSTNode, test: cst.C
 
 def _changes(root: cst.CSTNode, loop: cst.For, rows: str) -> bool:
     """Whether what is cut may have become shorter since it was counted."""
-    if _bound_in(loop, rows):
+    if _bindings(loop, rows):
         return True
     calls = (each.func for each in of_class(root, cst.Call))
     shrinks = (each for each in calls if isinstance(each, cst.Attribute) and each.attr.value in _SHRINK)
@@ -124,7 +128,7 @@ def _begins_inside(
         case _:
             return False
     kept = {counter, *names_in(size)}
-    is_kept = all(_bound_in(loop.body, each) == 0 for each in kept)
+    is_kept = all(not _bindings(loop.body, each) for each in kept)
     return is_kept and is_inside and _ends_after(root, begin, end, loop.target, size, rows)
 
 
@@ -217,9 +221,11 @@ def _is_product(
 
 
 def _is_length(root: cst.CSTNode, node: cst.BaseExpression, rows: str) -> bool:
+    """Whether an expression is the length of what is cut, and not of what had its name before."""
     match _meaning(root, node):
-        case cst.Call(func=cst.Name("len"), args=[cst.Arg(cst.Name(name))]):
-            return name == rows and _bound_in(root, rows) <= 1
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(cst.Name(name))]) as length:
+            bound = _bindings(root, rows)
+            return name == rows and len(bound) <= 1 and all(precedes(root, each, length) for each in bound)
     return False
 
 
@@ -244,11 +250,11 @@ def _meaning(root: cst.CSTNode, node: cst.BaseExpression) -> cst.BaseExpression:
     return node
 
 
-def _bound_in(code: cst.CSTNode, name: str) -> int:
-    """How often code binds a name, or changes what it is bound to."""
+def _bindings(code: cst.CSTNode, name: str) -> list[cst.CSTNode]:
+    """Where code binds a name, or changes what it is bound to."""
     targets: list[cst.CSTNode] = [each.target for each in of_class(code, cst.AssignTarget)]
     targets += (each.target for each in of_class(code, cst.AnnAssign))
     targets += (each.target for each in of_class(code, cst.AugAssign))
     targets += (each.target for each in of_class(code, cst.For))
     targets += (each.target for each in of_class(code, cst.NamedExpr))
-    return sum(name in {each.value for each in value_names(target)} for target in targets)
+    return [target for target in targets if name in {each.value for each in value_names(target)}]
