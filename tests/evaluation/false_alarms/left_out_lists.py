@@ -49,6 +49,13 @@ def on_all_devices(net, gpu_ids=[]):  # noqa: B006
     return net
 
 
+def on_remembered_devices(net, gpu_ids=[]):  # noqa: B006
+    if gpu_ids:
+        net = nn.DataParallel(net, gpu_ids)  # from the second call on
+    gpu_ids.append(0)
+    return net
+
+
 class Wrapper:
     def __init__(self, net, gpu_ids=[]):  # noqa: B006
         self.gpu_ids = gpu_ids
@@ -69,15 +76,17 @@ def main(kind, batches):
     added = on_added_devices(Painter())
     several = on_all_devices(Painter())
     kept = Wrapper(Painter())
+    remembered = on_remembered_devices(Painter())
     for rows in batches:
         (left_out(rows) + given(rows) + options(rows) + named(rows)).mean().backward()
-        (added(rows) + several(rows) + kept.net(rows)).mean().backward()
+        (added(rows) + several(rows) + kept.net(rows) + remembered(rows)).mean().backward()
         print(left_out.out_size, named.out_size)  # wrapped by no call
         print(given.out_size)  # expect: TRL002
         print(options.out_size)  # expect: TRL002
         print(added.out_size)  # expect: TRL002
         print(several.out_size)  # expect: TRL002
         print(kept.net.out_size)  # expect: TRL002
+        print(remembered.out_size)  # expect: TRL002
 
 
 main("small", torch.zeros(2, 4, 3))

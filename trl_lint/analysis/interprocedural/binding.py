@@ -207,7 +207,7 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
         return as_world_size(parameter.name, given)
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
-    if (empty := left_out(frame, parameter)) is not None:
+    if (empty := left_out(frame, function, parameter)) is not None:
         return empty
     around = Frame(frame.engine, function.module, outer=function.closure)
     value = frame.engine.evaluate(around, parameter.default)
