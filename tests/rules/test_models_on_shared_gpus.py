@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from trl_lint import api
 from trl_lint.findings import Finding
+from trl_lint.knowledge.backends import CHOOSES_OWN_GPU
 from trl_lint.settings import EVERY_RULE, Settings
 
 PROGRAM = """\
@@ -214,3 +216,7 @@ def test_a_helper_is_run_on_the_gpu_that_its_caller_chooses(tmp_path, start):
 def test_a_unit_test_is_one_process(tmp_path):
     text = program(CPU_OR_GPU).replace("def main(args)", "def test_main(args)").replace("\nmain(", "\ntest_main(")
     assert check(tmp_path, {"test_train.py": text}) == []
+
+
+def test_a_long_line_of_code_is_searched_at_once():
+    assert re.search(CHOOSES_OWN_GPU, b"x = cuda rank, " * 5000) is None  # took minutes without bounds

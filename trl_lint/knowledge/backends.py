@@ -49,7 +49,9 @@ GIVES_OWN_GPU = (
 CHOOSES_OWN_GPU = (
     rb"\bset_device\([^\n]*(?i:rank|gpu)"
     # Or by a device that the lines above make of it: `device = f"cuda:{local_rank}"`, `set_device(device)`.
-    rb"|\b(\w+)[ \t]*=[^\n]*\bcuda\b[^\n]*(?i:rank)[^\n]*\n(?:[^\n]*\n){0,4}[^\n]*\bset_device\(\1\)"
+    # Lines have bounds: one of thousands of letters, such as a table in code, would be searched for minutes.
+    rb"|\b(\w+)[ \t]*=[^\n]{0,80}\bcuda\b[^\n]{0,80}(?i:rank)[^\n]{0,80}\n"
+    rb"(?:[^\n]{0,200}\n){0,4}[^\n]{0,80}\bset_device\(\1\)"
 )
 # Code that lets it see no other one: what is put onto `cuda:0` is there, then.
 SEES_OWN_GPU = rb"VISIBLE_DEVICES[^\n]*(?i:rank|gpu(?:_?id)?\b)"
