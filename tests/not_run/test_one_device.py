@@ -56,6 +56,8 @@ def in_project(tmp_path, changed: dict[str, str]) -> list[tuple[str, int, str]]:
 @pytest.mark.parametrize("changed", [
     {},
     {"README.md": "    python train.py trainer=gpu trainer.devices=1\n"},
+    {"README.md": "    python train.py trainer.strategy=auto\n"},
+    {"configs/trainer/default.yaml": "_target_: lightning.Trainer\ndevices: 1\nnum_nodes: 1\nstrategy: auto\n"},
     {"configs/experiment/gan.yaml": "defaults:\n- override /trainer: gpu\ntrainer:\n  gpus: [0]\n  num_nodes: 1\n"},
     {"configs/trainer/default.yaml": "_target_: pytorch_lightning.Trainer\ngpus: 1 # one\n"},
 ])  # fmt: skip
@@ -67,6 +69,11 @@ def test_all_that_is_named_is_for_one(tmp_path, changed):
     {"README.md": "    python train.py trainer=ddp\n"},
     {"README.md": "    python train.py trainer.devices=4\n"},
     {"run.sh": "python train.py +trainer.strategy=ddp\n"},
+    {"run.sh": "python train.py trainer.devices=auto\n"},
+    {"run.sh": "python train.py -m trainer=default,ddp\n"},
+    {"configs/experiment/gan.yaml": "trainer:\n  devices: auto\n"},
+    {"configs/experiment/gan.yaml": "trainer: {max_epochs: 3, devices: 4}\n"},
+    {"configs/trainer/default.yaml": "_target_: lightning.Trainer\ndevices: 1\nnum_nodes: 4\n"},
     {"configs/experiment/gan.yaml": "defaults:\n  - override /trainer: ddp\n"},
     {"configs/experiment/gan.yaml": "defaults:\n  - override /trainer: gpu\ntrainer:\n  # all\n  devices: -1\n"},
     {"configs/experiment/gan.yaml": "trainer.devices: 2,4\n"},

@@ -29,12 +29,16 @@ _COUNTS = rb"(?:devices|gpus|num_devices|num_nodes|strategy)"
 _BUILDS = re.compile(rb"(?m)^_target_:[ \t]*[\"']?[\w.]+\.(?:Trainer|Fabric)\b")
 _DEVICES = re.compile(rb"(?m)^(?:devices|gpus|num_devices):[ \t]*([^#\n]*)")
 _NAMES = re.compile(rb"(?m)^[ \t]*-[ \t]+(?:override[ \t]+)?/?(?:[\w-]+/)*(%b):[ \t]*[\"']?([\w./-]+)" % _GROUP)
-_ASKS = re.compile(rb"(?<![\w.])(%b)=([\w./-]+)" % _GROUP)
+_ASKS = re.compile(rb"(?<![\w.])(%b)=([\w./,-]+)" % _GROUP)
 _BASE = re.compile(rb"(?m)^[ \t]*-[ \t]+[\"']?([\w./-]+)[\"']?[ \t]*(?:#.*)?$|^defaults:[ \t]*\[([\w./-]+)\]")
 _BLOCK = re.compile(rb"(?m)^(%b):[ \t]*(?:#.*)?\r?\n((?:(?:[ \t]+.*|[ \t]*|#.*)\r?\n)*)" % _GROUP)
-_CHANGED_IN_BLOCK = re.compile(rb"(?m)^[ \t]+%b:[ \t]*([^#\n]*)" % _COUNTS)
-_CHANGED = re.compile(rb"(?<!\w)(%b)\.%b[ \t]*[=:][ \t]*([^\s;#]*)" % (_GROUP, _COUNTS))
-_ONE = re.compile(rb"[\"']?[01][\"']?|\[[ \t]*\d+[ \t]*\]|auto|null")
+_CHANGED_IN_BLOCK = re.compile(rb"(?m)^[ \t]+(%b):[ \t]*([^#\n]*)" % _COUNTS)
+_CHANGED = re.compile(rb"(?<!\w)(%b)\.(%b)[ \t]*[=:][ \t]*([^\s;#]*)" % (_GROUP, _COUNTS))
+_IN_BRACES = re.compile(rb"(?m)^(%b):[ \t]*\{[^}]*\b%b:" % (_GROUP, _COUNTS))
+_NODES = re.compile(rb"(?m)^num_nodes:[ \t]*([^#\n]*)")
+_ONE = re.compile(rb"[\"']?[01][\"']?|\[[ \t]*\d+[ \t]*\]|null")
+# A strategy that is left to Lightning starts one process for one device; devices that are left to it are all.
+_ALONE = re.compile(rb"auto|null")
 _MAKES = re.compile(rb"\b(?:Trainer|Fabric|Accelerator|LightningCLI)\(")
 
 
@@ -43,7 +47,7 @@ class TrainerSettings(NamedTuple):
 
     Attributes:
         builds: Whether it is settings that build one.
-        devices: On how many devices, as it is written; "" if it does not say.
+        devices: On how many devices, as it is written, or machines, if these are several; "" if it does not say.
         bases: The files of its group that it adds to, by their names without the ending.
         named: Groups with the files of them that settings take by default, or that others replace these with.
         asked: The same, where it may mean something else: what a command passes, an argument of a call.
@@ -68,16 +72,16 @@ def trainer_settings(path: PurePath, data: bytes) -> TrainerSettings:
     in_group = path.suffix in YAML and _IS_GROUP.fullmatch(path.parent.name) is not None
     if len(data) > LARGEST or not (in_group or any(word in data for word in _WORDS)):
         return _NOTHING
-    changed = {group for group, value in _CHANGED.findall(data) if _ONE.fullmatch(value) is None}
+    changed = {group for group, name, value in _CHANGED.findall(data) if not _is_one(name, value)}
+    changed |= set(_IN_BRACES.findall(data))
     asked = _choices(_ASKS.findall(data))
     if path.suffix not in YAML:
         makes = path.suffix == ".py" and _MAKES.search(data) is not None
         return TrainerSettings(asked=asked, changed=_texts(changed), makes=makes)
     changed |= {group for group, block in _BLOCK.findall(data) if _is_changed(block)}
-    devices = _DEVICES.search(data)
     return TrainerSettings(
         builds=_BUILDS.search(data) is not None,
-        devices=_text(devices[1].strip()) if devices is not None else "",
+        devices=_text(_devices(data)),
         bases=tuple(_stem(one or other) for one, other in _BASE.findall(data)),
         named=_choices(_NAMES.findall(data)),
         asked=asked,
@@ -118,16 +122,26 @@ def _has_one_device(name: str, group: Mapping[str, TrainerSettings], deepest: in
     if settings is None or deepest < 0:
         return False
     if settings.devices:
-        return _ONE.fullmatch(settings.devices.encode()) is not None and settings.devices not in ("auto", "null")
+        return _ONE.fullmatch(settings.devices.encode()) is not None and settings.devices != "null"
     return any(_has_one_device(base, group, deepest - 1) for base in settings.bases)
 
 
+def _devices(data: bytes) -> bytes:
+    """On how many devices a file says that a Trainer runs, or else on how many machines, if these are several."""
+    devices, nodes = ((pattern.findall(data) or [b""])[0].strip() for pattern in (_DEVICES, _NODES))
+    return nodes if nodes and not _is_one(b"num_nodes", nodes) else devices
+
+
 def _is_changed(block: bytes) -> bool:
-    return any(_ONE.fullmatch(value.strip()) is None for value in _CHANGED_IN_BLOCK.findall(block))
+    return any(not _is_one(name, value.strip()) for name, value in _CHANGED_IN_BLOCK.findall(block))
+
+
+def _is_one(name: bytes, value: bytes) -> bool:
+    return (_ALONE if name == b"strategy" else _ONE).fullmatch(value) is not None
 
 
 def _choices(found: Iterable[tuple[bytes, bytes]]) -> frozenset[tuple[str, str]]:
-    return frozenset((_text(group), _stem(choice)) for group, choice in found)
+    return frozenset((_text(group), _stem(each)) for group, choices in found for each in choices.split(b",") if each)
 
 
 def _stem(choice: bytes) -> str:
