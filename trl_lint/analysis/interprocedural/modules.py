@@ -27,7 +27,7 @@ from trl_lint.domain.choices import (
     OneOfProjectNames,
     OneOfProjectObjects,
 )
-from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.constants import MISSING, PRESENT, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.joins import join_all
@@ -111,8 +111,9 @@ class Names(Tables):
             return UNKNOWN
         if isinstance(found, LibraryName) and module.state == "done" and _may_be_none(module, name, found):
             return found.replace(rank=ranks.UNKNOWN)
-        if found.const is not MISSING and module.state == "done":
-            return without_constant(found)
+        is_set = found.const is PRESENT and frame is not None and is_declared_global(module, name)
+        if found.const is not MISSING and (module.state == "done" or is_set):
+            return without_constant(found)  # a function may set it to None
         return found
 
     def _imported_late(self, module: Module, name: str) -> Value | None:

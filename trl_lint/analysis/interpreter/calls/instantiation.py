@@ -90,7 +90,7 @@ def _instantiate(
             return loader
     for refine in frame.domains.created:
         instance = refine(frame, cls.library_bases(), args, node, instance)
-    return none_tests.present(instance)
+    return instance if cls.find("__new__") is not None else none_tests.present(instance)
 
 
 def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
