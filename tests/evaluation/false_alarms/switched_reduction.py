@@ -41,8 +41,20 @@ def in_each_turn(loader, accumulate, compile):
         number += 1
 
 
+def in_one_turn(loader):
+    """The first turn is the last one, too."""
+    model = DDP(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        for micro in range(1):
+            model.require_backward_grad_sync = micro == 0
+            model(x).sum().backward()
+        optimizer.step()
+
+
 if __name__ == "__main__":
     dist.init_process_group("gloo")
     reduced_by_hand([])
     by_something_unknown([], print)
     in_each_turn(iter([]), 4, False)
+    in_one_turn([])

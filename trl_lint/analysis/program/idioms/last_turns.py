@@ -4,7 +4,7 @@ for index in range(count):                   index is count - 1 in the last turn
     index == count - 1, index + 1 == count   true
     index < count - 1, (index + 1) % count   false
     index == count                           false, as in all other turns
-    index == 0                               false, if there are several turns: with one, it does not matter
+    index == 0                               false, if there are several turns; nothing is said of `range(1)`
 for index, part in enumerate(parts):         index is len(parts) - 1
     index < len(parts) - 1                   false
 """
@@ -55,7 +55,7 @@ def holds_in_last_turn(loop: cst.For, condition: Condition) -> bool:
 def _turns_of(loop: cst.For) -> _Turns | None:
     match loop.target, loop.iter:
         case cst.Name() as variable, cst.Call(func=cst.Name("range"), args=[cst.Arg(value=count)]):
-            return _Turns(variable, count)
+            return None if isinstance(count, cst.Integer) and count.evaluated_value == 1 else _Turns(variable, count)
         case (
             cst.Tuple(elements=[cst.Element(value=cst.Name() as variable), _]),
             cst.Call(func=cst.Name("enumerate"), args=[cst.Arg(value=rows)]),
