@@ -54,6 +54,7 @@ def test_it_raises_on_several(body):
     MADE + "if sampler is not None:\n    shuffle = False\nreturn DataLoader(rows, sampler=sampler, shuffle=shuffle)",
     MADE + "if sampler:\n    return DataLoader(rows, sampler=sampler)\nreturn DataLoader(rows, 8, True, sampler)",
     MADE + "if not args.distributed:\n    return DataLoader(rows, sampler=sampler, shuffle=True)",
+    MADE + "try:\n    return DataLoader(rows, 8, True, sampler)\nexcept ValueError:\n    return DataLoader(rows, 8)",
     SET + "if args.local_rank == -1:\n    return DataLoader(rows, sampler=sampler, shuffle=True)",
     SET + "return DataLoader(rows, 8, True, sampler) if args.local_rank == -1 else DataLoader(rows, sampler=sampler)",
     "sampler = RandomSampler(rows)\nreturn DataLoader(rows, sampler=sampler, shuffle=True)",

@@ -19,6 +19,7 @@ import libcst as cst
 from trl_lint.analysis.data_events import ShuffledBesideSampler
 from trl_lint.analysis.program.blocks import exits_before
 from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.path_conditions import bindings, ifs_around
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.state.observing import Observer
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
 
 
+_RAISES = frozenset({"Exception", "ValueError"})
+
+
 class RefusedLoaders(Observer["Frame"]):
     emits = frozenset({ShuffledBesideSampler})
 
@@ -44,7 +48,9 @@ class RefusedLoaders(Observer["Frame"]):
         given, told = args.node(*place), args.node(*SHUFFLED_LOADER)
         if given is None or told is None or sampler is None or shuffle is None or shuffle.const is not True:
             return
-        if _deals(sampler) and not _is_for_one_process(frame.root, node, given.value):
+        if not _deals(sampler) or is_caught(frame.root, node, _RAISES):
+            return
+        if not _is_for_one_process(frame.root, node, given.value):
             frame.emit(ShuffledBesideSampler, node, sampler=given.value, shuffle=told.value)
 
 
