@@ -128,8 +128,13 @@ def _has_one_device(name: str, group: Mapping[str, TrainerSettings], deepest: in
 
 def _devices(data: bytes) -> bytes:
     """On how many devices a file says that a Trainer runs, or else on how many machines, if these are several."""
-    devices, nodes = ((pattern.findall(data) or [b""])[0].strip() for pattern in (_DEVICES, _NODES))
+    devices, nodes = _first(_DEVICES, data), _first(_NODES, data)
     return nodes if nodes and not _is_one(b"num_nodes", nodes) else devices
+
+
+def _first(pattern: re.Pattern[bytes], data: bytes) -> bytes:
+    found = pattern.search(data)
+    return b"" if found is None else found[1].strip()
 
 
 def _is_changed(block: bytes) -> bool:
