@@ -82,6 +82,34 @@ def made_up_for():
         dist.all_reduce(score(row))
 
 
+def annotated():
+    filled: list[str] = rows + rows[: args.missing]
+    for row in filled[rank::size]:
+        dist.all_reduce(score(row))
+    own: list[str] = rows[rank::size]
+    while len(own) < args.most:
+        own.append(own[-1])
+    for row in own:
+        dist.all_reduce(score(row))
+    others: list[str] = rows[rank::size]
+    for row in others:
+        dist.all_reduce(score(row))  # expect: TRL006
+
+
+class Keeps:
+    def __init__(self):
+        self.own = rows[rank::size]
+        self.others = rows[rank::size]
+        while len(self.own) < args.most:
+            self.own.append(self.own[-1])
+
+    def run(self):
+        for row in self.own:
+            dist.all_reduce(score(row))
+        for row in self.others:
+            dist.all_reduce(score(row))  # expect: TRL006
+
+
 def made_up_for_later():
     own = rows[rank::size]
     for row in own:
@@ -148,6 +176,8 @@ of_a_chosen_number()
 as_large_on_all_ranks()
 made_up_for()
 made_up_for_later()
+annotated()
+Keeps().run()
 first_of()
 answered()
 with_nothing_to_answer()

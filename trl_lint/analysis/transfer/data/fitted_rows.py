@@ -23,6 +23,7 @@ from trl_lint.analysis.program.syntax import (
     assignments,
     last_name,
     named_parameters,
+    names_in,
     of_class,
     resolved,
     used_names,
@@ -70,7 +71,13 @@ def counts_rows(frame: Frame, number: cst.BaseExpression) -> bool:
 
 def _made_of(root: cst.CSTNode, rows: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     yield rows
-    yield from (value for target, value in assignments(root) if target.deep_equals(rows))
+    yield from (value for target, value in _bound(root) if target.deep_equals(rows))
+
+
+def _bound(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What a function assigns to, each with the value, also with an annotation: `rows: list[str] = …`."""
+    yield from assignments(root)
+    yield from ((each.target, each.value) for each in of_class(root, cst.AnnAssign) if each.value is not None)
 
 
 def _fits(frame: Frame, made: cst.BaseExpression, size: cst.BaseExpression | None) -> bool:
@@ -100,12 +107,12 @@ def _grown(root: cst.CSTNode) -> frozenset[str]:
     """The lists that a function makes longer by rows of their own, or as long as a number asks for."""
     found = set[str]()
     for name, change in _changes(root):
-        found |= {name} if name in used_names(change) else set()
+        found |= {name} & names_in(change)
     blocks = [(each.test, each.body) for each in of_class(root, cst.While)]
     blocks += [(each.test, each.body) for each in of_class(root, cst.If)]
     for test, body in blocks:
         counted = (counted_in(each) for each in of_class(test, cst.Call))
-        names = {last_name(each) for each in counted if each is not None}
+        names = {last_name(each) for each in counted if each is not None} - {""}
         found |= {name for name, _ in _changes(body) if name in names}
     return frozenset(found)
 
@@ -113,12 +120,11 @@ def _grown(root: cst.CSTNode) -> frozenset[str]:
 def _changes(root: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
     """The lists whose length some code changes, each with what it adds."""
     for each in of_class(root, cst.AugAssign):
-        if isinstance(each.target, cst.Name):
-            yield each.target.value, each.value
+        yield last_name(each.target), each.value
     for call in of_class(root, cst.Call):
         match call:
-            case cst.Call(func=cst.Attribute(value=cst.Name(name), attr=cst.Name(method)), args=args):
-                yield from ((name, each) for each in args if method in _CHANGES)
+            case cst.Call(func=cst.Attribute(value=rows, attr=cst.Name(method)), args=args) if method in _CHANGES:
+                yield from ((last_name(rows), each) for each in args)
 
 
 def _is_chosen(frame: Frame, rows: cst.BaseExpression) -> bool:
@@ -167,7 +173,7 @@ def _definitions(frame: Frame, node: cst.BaseExpression) -> list[cst.BaseExpress
     """What a name is assigned in the function, or else, if only once, in the file."""
     if not isinstance(node, cst.Name):
         return []
-    found = [value for target, value in assignments(frame.root) if target.deep_equals(node)]
+    found = [value for target, value in _bound(frame.root) if target.deep_equals(node)]
     if found or node.value in _parameters(frame.root):
         return found
     once = assigned_once(frame.module.tree, node.value)
@@ -226,10 +232,10 @@ def is_made_up_for(frame: Frame, share: cst.CSTNode) -> bool:
 def _names_of_parts(root: cst.CSTNode) -> Mapping[int, frozenset[str]]:
     """By the identity of an expression, the names that stand for it, or for one that it is a part of."""
     found: dict[int, frozenset[str]] = {}
-    for target, value in assignments(root):
-        if isinstance(target, cst.Name):
-            for each in (*of_class(value, cst.Subscript), *of_class(value, cst.Call), *of_class(value, cst.ListComp)):
-                found[id(each)] = found.get(id(each), frozenset()) | {target.value}
+    for target, value in _bound(root):
+        name = last_name(target)
+        for each in (*of_class(value, cst.Subscript), *of_class(value, cst.Call), *of_class(value, cst.ListComp)):
+            found[id(each)] = found.get(id(each), frozenset()) | ({name} - {""})
     return found
 
 
@@ -245,4 +251,4 @@ def _changed(root: cst.CSTNode) -> frozenset[str]:
 def _compared(root: cst.CSTNode) -> frozenset[str]:
     """The lists whose length a function subtracts from another number: `most - len(own)`."""
     taken = (each.right for each in of_class(root, cst.BinaryOperation) if isinstance(each.operator, cst.Subtract))
-    return frozenset(last_name(counted_in(each)) for each in taken)
+    return frozenset(last_name(counted_in(each)) for each in taken) - {""}
