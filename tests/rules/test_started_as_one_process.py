@@ -575,6 +575,11 @@ if __name__ == "__main__":
         ({"begin.py": BEGIN + WRAPS}, "from begin import start, wrapped", False),
         ({"comm.py": BEGIN + COMM}, "import os\n    from comm import start\n    os.environ['LOCAL_RANK']", False),
         ({"begin.py": BEGIN, "job.sh": "# start the job\n"}, "from begin import start", True),
+        (
+            {"begin.py": BEGIN, "setup.cfg": "console_scripts =\n    go = begin:start\n"},
+            "from begin import start",
+            True,
+        ),
         ({"begin.py": BEGIN, "app/setup.py": "", "app/do.py": "start()\n"}, "from begin import start", True),
         ({"begin.py": f"{BEGIN}class Runs:\n    def start(self):\n        start()\n"}, "import begin", True),
         ({"begin.py": "class Runs:" + indent(BEGIN, "    ")}, "from begin import Runs", True),

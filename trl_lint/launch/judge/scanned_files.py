@@ -9,6 +9,8 @@ from trl_lint.launch.parsers import readers
 
 JSON = ".json"
 YAML = (".yaml", ".yml")
+# Its entry points name functions that become commands.
+_ENTRIES = "setup.cfg"
 # A file that says how a training is run is not larger than this.
 LARGEST = 200_000
 
@@ -16,7 +18,7 @@ LARGEST = 200_000
 def is_wanted(name: str) -> bool:
     """Whether a file of this name may show an engine, or how a program is started."""
     path = PurePath(name)
-    return path.suffix == JSON or readers.front_end(path) is not None
+    return path.suffix == JSON or name == _ENTRIES or readers.front_end(path) is not None
 
 
 # Asked of every file of a project for each of its files.

@@ -6,7 +6,7 @@ For example:
                      dist.init_process_group("nccl")                      and where it is imported:
     train.py     from utils.dist import setup_distributed, get_rank       nothing starts a group here
     train.py     setup_distributed()                                      named again: it may
-    cli.toml     start = "utils.dist:setup_distributed"                   named again: it may
+    pyproject.toml   start = "utils.dist:setup_distributed"               named again: it may
 """
 
 from __future__ import annotations
