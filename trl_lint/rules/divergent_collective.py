@@ -191,16 +191,14 @@ def _of_sync_point(event: Divergence) -> Violation:
 
 def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are; any other finding is not in the default set."""
-    if event.by is DividedBy.SHARE:
-        return False  # how many rows there are is not known: it may be a multiple of the number of ranks
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts buffers, if there are any, and the next forward may match it
     if _sends_nothing(event):
         return False
     if event.by_buffers and not event.module.mentions(_HAS_BUFFERS):
         return False
-    if _is_called_by_the_others(event) or _is_made_by_members(event):
-        return False
+    if event.by is DividedBy.SHARE or _is_called_by_the_others(event) or _is_made_by_members(event):
+        return False  # of rows, there may be a multiple of the number of ranks
     if event.origins == Origin.RANK:
         return not _compares_numbers_of_processes(event) or _is_set_on_some_ranks(event)
     # An additional draw does not make data the same on all ranks, nor does one that only the main process asks for.
