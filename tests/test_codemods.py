@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import libcst as cst
-from marks import MARK
+from fixture_marks import MARK
 
 from trl_lint.findings import Applicability
 from trl_lint.fixes import fix_of

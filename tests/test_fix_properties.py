@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from fixture_marks import MARK
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import MARK
 from whole_trees import check_trust, check_writing
 
 from trl_lint.analysis.program.project.project import decode

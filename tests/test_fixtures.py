@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from marks import MARK, expected
+from fixture_marks import MARK, expected
 
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules, find_rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from marks import expected
+from fixture_marks import expected
 
 from trl_lint.analysis import checkpoint_events, data_events, events, gradient_events, path_events
 from trl_lint.analysis.events import CollectiveCalled

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from fixture_marks import MARK, expected
 from generating import generate
 from linted_fixtures import ARGUMENTS, cache_of_fixtures
 from markdowns import block, cells, section
-from marks import MARK, expected
 from notebooks import line_in_file
 
 from trl_lint.frontends.cli import main
