@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.rounding import raised_for_division
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     assigned_once,
@@ -156,21 +157,9 @@ def _size_of_steps(root: cst.CSTNode, steps: cst.BaseExpression, rows: str) -> c
 
 
 def _is_rounded_up(root: cst.CSTNode, total: cst.BaseExpression, size: cst.BaseExpression, rows: str) -> bool:
-    """`len(rows) + size - 1`, or `len(rows) + (size - 1)`, which gives the number of steps once it is divided."""
-    match total:
-        case cst.BinaryOperation(
-            left=cst.BinaryOperation(left=length, operator=cst.Add(), right=added),
-            operator=cst.Subtract(),
-            right=cst.Integer("1"),
-        ):
-            return _is_length(root, length, rows) and _same(root, added, size)
-        case cst.BinaryOperation(
-            left=length,
-            operator=cst.Add(),
-            right=cst.BinaryOperation(left=added, operator=cst.Subtract(), right=cst.Integer("1")),
-        ):
-            return _is_length(root, length, rows) and _same(root, added, size)
-    return False
+    """Whether a number gives the number of steps once it is divided."""
+    raised = raised_for_division(total)
+    return raised is not None and _is_length(root, raised.number, rows) and _same(root, raised.divisor, size)
 
 
 def _ends_after(

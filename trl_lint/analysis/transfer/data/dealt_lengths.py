@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.idioms import even_shares
+from trl_lint.analysis.program.idioms.rounding import raised_for_division
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
@@ -318,21 +319,6 @@ def _is_rounded_up(frame: Frame, number: cst.BaseExpression) -> bool:
         ):
             return is_size(frame, size)
         case cst.BinaryOperation(left=whole, operator=cst.FloorDivide(), right=size):
-            return is_size(frame, size) and _is_raised_by(whole, size)
-    return False
-
-
-def _is_raised_by(number: cst.BaseExpression, size: cst.BaseExpression) -> bool:
-    """`n + size - 1`, or `n + (size - 1)`."""
-    match number:
-        case cst.BinaryOperation(
-            left=cst.BinaryOperation(operator=cst.Add(), right=added),
-            operator=cst.Subtract(),
-            right=cst.Integer("1"),
-        ):
-            return added.deep_equals(size)
-        case cst.BinaryOperation(
-            operator=cst.Add(), right=cst.BinaryOperation(added, cst.Subtract(), cst.Integer("1"))
-        ):
-            return added.deep_equals(size)
+            raised = raised_for_division(whole)
+            return is_size(frame, size) and raised is not None and raised.divisor.deep_equals(size)
     return False
