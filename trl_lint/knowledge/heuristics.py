@@ -699,7 +699,7 @@ PADS_ROWS = Guess(
     group=MODELS,
     pattern=r"(?i)(align|balance|divisible|equal|even|multiple|pad|trim|trunc)",
     says="A call with this in its name makes rows as many as all ranks can share evenly.",
-    because="tests/evaluation/missed_models/rows_left_over.py: `pad_rows(rows)[rank::size]`, of which each has as many",
+    because="tests/evaluation/false_alarms/rows_left_over.py: `pad_rows(rows)[rank::size]`, of which each has as many",
 )
 REWARDED = Guess(
     group=MODELS,

@@ -61,8 +61,8 @@ condition first (gather, reduce or broadcast it).
 ## Limits
 Not in the default set, because they depend on the data, chance, the disk or the model (`--extend-select TRL006`):
 
-- loops over each rank's own data, or over batches of the rows that are dealt to it, of which some ranks may have one
-  more, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
+- loops over each rank's own data, or over the rows that are dealt to it and their batches, of which some ranks may have
+  one more, and conditions on data, except on their numbers (`if mask.any():`, `if loss > 9:`);
 - conditions on batch sizes or texts, on data that are not a number, and on data from another file, except on a loss, or
   on what the wrapped model returns;
 - branches on both sides of which the call is, perhaps not equally often;

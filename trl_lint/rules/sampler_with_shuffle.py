@@ -23,8 +23,8 @@ loader = DataLoader(dataset, batch_size=8, sampler=sampler, shuffle=sampler is N
 
 ## Fix safety
 The loader shuffles only where there is no sampler. That is *safe*: one process does what it did. A `DistributedSampler`
-shuffles by itself, unless it is told not to, and needs `set_epoch` (TRL019). Where the sampler has no name here, there
-is only a *hint*.
+shuffles by itself, unless it is told not to, and needs `set_epoch` (TRL019). Where the sampler has no name here, or
+`True` is not written in the call, there is only a *hint*.
 
 ## Limits
 Not reported: samplers of other classes, with which one process raises, too; `shuffle` that is not known to be true
@@ -32,7 +32,7 @@ where there is a sampler; loaders of other libraries.
 
 ## References
 - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
-- torch/utils/data/dataloader.py `DataLoader.__init__`, read in 1.0 and 2.13
+- torch/utils/data/dataloader.py `DataLoader.__init__`, read in 2.13
 """
 
 from __future__ import annotations
