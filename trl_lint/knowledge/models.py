@@ -65,8 +65,6 @@ NO_MODELS = frozenset(
 
 # The attribute of a wrapper that holds its model.
 INNER_MODEL = "module"
-# The method of an Accelerator that gives it.
-UNWRAPS = "unwrap_model"
 # Methods of wrappers that return context managers: in one, gradients are not reduced; in the other, the ranks may run
 # different numbers of steps (torch, nn/parallel/distributed.py).
 KEEPS_GRADIENTS = "no_sync"
@@ -303,7 +301,7 @@ LEAVE_BARE = (
     "copy", "filter", "isinstance", "itertools", "len", "list", "print", "sum", "torch.compile",
     "torch.nn.SyncBatchNorm", "torch.nn.utils", "torch.optim",
 )  # fmt: skip
-LEAVE_BARE_METHODS = frozenset({"accumulate", UNWRAPS})
+LEAVE_BARE_METHODS = frozenset({"accumulate", "unwrap_model"})
 # Functions and methods that are passed parameters or an optimizer, and reduce no gradients.
 LEAVE_GRADIENTS = frozenset(
     {

@@ -17,7 +17,8 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import assigned_parts, holder_name, last_name, names_in, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.knowledge.heuristics import OPTIMIZER_OBJECT
-from trl_lint.knowledge.models import INNER_MODEL, UNWRAPS
+from trl_lint.knowledge.library import UNWRAPS
+from trl_lint.knowledge.models import INNER_MODEL
 from trl_lint.knowledge.schedules import STEP
 from trl_lint.knowledge.torch import GIVES_PARAMETERS
 
@@ -107,7 +108,7 @@ def _opened(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The wrappers whose model an expression asks for."""
     yield from (each.value for each in of_class(value, cst.Attribute) if each.attr.value == INNER_MODEL)
     for call in of_class(value, cst.Call):
-        if last_name(call.func) == UNWRAPS and call.args:
+        if last_name(call.func) in UNWRAPS and call.args:
             yield call.args[0].value
 
 
