@@ -23,10 +23,23 @@ def unsure_share_of(layer, other):
     return 0.0
 
 
+def share_of_compiled(layer):
+    if isinstance(layer, RandLinear) or (isinstance(layer, RandConv) and layer.mu > 1.0):
+        return layer.mu
+    return 0.0
+
+
+def unsure_share_of_compiled(layer, flag):
+    if isinstance(layer, RandLinear) or (flag and layer.training):
+        return layer.mu  # expect: TRL002
+    return 0.0
+
+
 def main(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(torch.nn.Linear(2, 2), optimizer, loader)
     for batch in loader:
         loss = model(batch).sum() + share_of(model) + unsure_share_of(model, batch)
+        loss = loss + share_of_compiled(model) + unsure_share_of_compiled(model, batch.any())
         accelerator.backward(loss)
         optimizer.step()

@@ -6,6 +6,7 @@ For example:
     isinstance(data, IterableDataset)  a data set of that class
     isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
     isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
+    isinstance(layer, Own) or isinstance(layer, Other) and layer.bias       the same, as each of both asks for a class
     isinstance(task, Caption)          of several objects of the project those of this class; else the others
     isinstance(self.logger, WandbLogger)   a logger of that class, if nothing more was known of it
     isinstance(shown, Figure)          a picture, and no metric
@@ -16,7 +17,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
-from trl_lint.analysis.program.idioms.path_conditions import alternatives
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
@@ -70,12 +71,17 @@ def _narrow_to_library(frame: Frame, subject: cst.BaseExpression, asked: cst.Bas
 
 
 def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:
-    """Narrow a name for which one of several `isinstance` calls has returned true."""
-    calls = [each for each in alternatives(test) if isinstance(each, cst.Call)]
-    names = {_subject(each, "isinstance") for each in calls}
-    classes = [_classes(frame, each) for each in calls]
-    if len(calls) == len(alternatives(test)) and len(names) == 1 and all(classes):
+    """Narrow a name for which one of several `isinstance` calls has returned true, whatever else must hold with it."""
+    calls = [next(filter(_asks_for_class, parts_of(each)), None) for each in alternatives(test)]
+    asked = [each for each in calls if isinstance(each, cst.Call)]
+    names = {_subject(each, "isinstance") for each in asked}
+    classes = [_classes(frame, each) for each in asked]
+    if len(asked) == len(calls) and len(names) == 1 and all(classes):
         _refine(frame, names.pop(), [name for each in classes for name in each])
+
+
+def _asks_for_class(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.Call) and bool(_subject(test, "isinstance"))
 
 
 def _refine(frame: Frame, name: str, classes: list[str] | None) -> None:
