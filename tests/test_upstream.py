@@ -37,8 +37,13 @@ METHOD = TRAINER.splitlines()[4:10]
 def known(monkeypatch):
     row = FixedBug("TRL003", "SomeTrainer.compute_loss", "0.1.0", "0.2.0", "#7", (upstream.digest(METHOD),))
     monkeypatch.setattr(upstream, "ROWS", (row,))
-    upstream._by_digest.cache_clear()
+    _forget()
     yield row
+    _forget()
+
+
+def _forget() -> None:
+    upstream.names.cache_clear()
     upstream._by_digest.cache_clear()
 
 

@@ -10,6 +10,8 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording.shown_code import source_of
 
 if TYPE_CHECKING:
+    from libcst import FunctionDef
+
     from trl_lint.domain.provenance import Step
 
 
@@ -21,25 +23,27 @@ def message_of(rule: Rule[Any], violation: Violation, violations: Sequence[Viola
 
 def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[Any, Any]) -> str:
     """How to fix it; in a copy of a released trainer, also which release has the fix."""
-    if not upstream.concerns(rule.code):
+    # Where a function ends is only worked out for one that has a name of theirs.
+    functions = [each for each in _functions_around(violation) if each.name.value in upstream.names(rule.code)]
+    if not functions:
         return text
     line = places[violation.node].start.line
-    row = upstream.fixed_release(rule.code, violation.module.text, _functions_around(violation, places), line)
+    lines = ((places[each.name].start.line, places[each].end.line) for each in functions)
+    row = upstream.fixed_release(rule.code, violation.module.text, lines, line)
     if row is None:
         return text
     known_fix = f"this is `{row.symbol}` as in trl up to {row.last}; {row.fixed} fixed it ({row.pull})"
     return f"{text}; {known_fix}" if text else known_fix
 
 
-def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterator[tuple[int, int]]:
-    """The first and last line of each function around a violation (first: the `def`), the innermost first."""
+def _functions_around(violation: Violation) -> Iterator[FunctionDef]:
+    """The functions around a violation, the innermost first."""
     from libcst import FunctionDef
 
-    from trl_lint.analysis.program.syntax import ancestors
+    from trl_lint.analysis.program.syntax import definitions_around
 
-    for node in reversed((*ancestors(violation.module.tree, violation.node), violation.node)):
-        if isinstance(node, FunctionDef):
-            yield places[node.name].start.line, places[node].end.line
+    around = reversed(definitions_around(violation.module.tree, violation.node))
+    return (each for each in around if isinstance(each, FunctionDef))
 
 
 def text_of(step: Step) -> str:

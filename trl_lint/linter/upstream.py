@@ -22,15 +22,16 @@ def digest(lines: Iterable[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
-def concerns(code: str) -> bool:
-    """Whether a release is known that fixed a bug of this rule."""
-    return code in _by_digest()
+@cache
+def names(code: str) -> frozenset[str]:
+    """The names of the functions in which a release fixed a bug of this rule: a copy of one has its name."""
+    return frozenset(row.symbol.rpartition(".")[2] for row in ROWS if row.rule == code)
 
 
 def fixed_release(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> FixedBug | None:
     """The row about a function around this line, if it is that of a release which had a bug of this rule.
 
-    text: that of the file. functions: the line of each one's `def`, and its last one.
+    text: that of the file. functions: of those with one of their `names`, the line of the `def`, and the last one.
     """
     known = _by_digest().get(code, {})
     around = (lines for lines in functions if lines[0] <= line <= lines[1])
