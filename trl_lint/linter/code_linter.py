@@ -111,12 +111,12 @@ class CodeLinter:
 
     @cached_property
     def _prefilter(self) -> Prefilter:
-        from trl_lint.linter.files.prefilter import Prefilter
+        from trl_lint.linter.files.prefilter import prefilter_of
 
         # All rules, not just the selected ones: a file that passes its loss to the `log` of a base class in another
         # file need not mention logging, and the findings of one rule must not depend on which others are selected.
         rules = (*self._code_rules, *code_rules(all_rules())) if self._code_rules else ()
-        return Prefilter(rules, own_names(self.settings))
+        return prefilter_of(rules, own_names(self.settings))
 
     @deeply
     def analyse(self, matter: Mapping[Path, bytes]) -> None:
@@ -214,7 +214,7 @@ class CodeLinter:
 
     def _matters_without_library(self, source: bytes) -> bool:
         """Whether a file is analysed only because it asks for its rank."""
-        return self.may_matter(source) and not self._prefilter.names_library(source)
+        return not self._prefilter.names_library(source) and self.may_matter(source)
 
     def _located_in_passed_over(self, path: Path) -> list[LocatedViolation]:
         """Violations that other files caused in a file that was passed over and is not analysed itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from trl_lint.analysis.program.project.source_text import code_of
@@ -46,3 +47,9 @@ class Prefilter:
             return known[group]
 
         return any(all(map(is_there, groups)) for groups in self._wanted)
+
+
+@lru_cache(8)
+def prefilter_of(rules: tuple[Rule[Any], ...], own_names: tuple[str, ...]) -> Prefilter:
+    """The prefilter of these rules, which is the same in each run."""
+    return Prefilter(rules, own_names)
