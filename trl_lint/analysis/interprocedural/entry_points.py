@@ -34,7 +34,7 @@ from trl_lint.analysis.interprocedural.library_hooks import (
 )
 from trl_lint.analysis.interprocedural.recursion import BaseCases
 from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
-from trl_lint.analysis.observers import all_observers
+from trl_lint.analysis.observers import all_observers, needed
 from trl_lint.analysis.program.definitions import creations, templates, unit_tests
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
@@ -45,9 +45,7 @@ from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.given_functions import GivenFunction
-from trl_lint.analysis.state.observing import Observers, observers_for
-from trl_lint.analysis.state.refining import Domains
-from trl_lint.analysis.transfer.domains import all_domains
+from trl_lint.analysis.transfer.domains import all_domains, overriding
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell, Memory
 from trl_lint.domain.kinds import LoaderValue
@@ -91,8 +89,8 @@ class Engine(Runs):
         events: frozenset[type[Event]] | None = None,
     ) -> None:
         super().__init__(project, versions)
-        self.domains = Domains(all_domains())
-        self.observers = Observers(observers_for(all_observers(), events))
+        self.domains = overriding(all_domains())
+        self.observers = needed(all_observers(), events)
         self._asked = events
         self._entered: list[GivenFunction] = []
 
