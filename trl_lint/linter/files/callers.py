@@ -54,7 +54,7 @@ class CallerSearch:
         # Nothing imports a text that is not saved yet.
         self.others = _contents(settings, roots[0], linted) if any(map(os.path.isfile, linted)) else {}
         self.digest = _digest(self.others) if self.others else ""
-        self.exists: dict[Path, bool] = {}
+        self.exists: dict[str, bool] = {}
 
     def callers(self, may_matter: Callable[[bytes], bool]) -> dict[Path, bytes]:
         """The files found, with their contents. may_matter: whether the analysis can find anything in a content."""

@@ -79,7 +79,7 @@ def is_small(path: str, limit: int) -> bool:
     return files.size(path) <= limit
 
 
-def kinds_of(checked_paths: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str] | None:
+def kinds_of(checked_paths: Mapping[Path, bool] | Mapping[str, bool], read: Iterable[Path]) -> dict[str, str] | None:
     """What is at the paths for which the analysis asked whether a file exists; None if that has changed.
 
     If nothing is there, the highest missing folder represents everything that would be in it. A path that was `read`

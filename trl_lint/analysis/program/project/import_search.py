@@ -29,8 +29,9 @@ class ImportSearch:
         self.roots = tuple(root if os.path.isdir(root) else root.parent for root in roots)
         self.overlay: dict[Path, bytes] = {}
         self.linted: set[Path] = set()
-        # Whether a file exists, for all paths that were queried.
-        self.exists: dict[Path, bool] = {}
+        # Whether a file exists, for all paths that were queried, as texts: to make and compare a path takes longer than
+        # to look whether it exists.
+        self.exists: dict[str, bool] = {}
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
         self._projects: dict[Path, tuple[Path, ...]] = {}
@@ -39,6 +40,7 @@ class ImportSearch:
         self._above: dict[Path, dict[str, list[Path]]] = {}
         self._installed: dict[tuple[Path, str], tuple[Path, ...]] = {}
         self._found: dict[tuple[str, Path, Sequence[str]], Path | None] = {}
+        self._folders: dict[Path, Path] = {}
 
     def find_from(self, dotted: str, path: Path, top: Path | None = None, added: Sequence[str] = ()) -> Path | None:
         """The file of the project that `import dotted` means in a file; None if it lies outside.
@@ -46,7 +48,7 @@ class ImportSearch:
         Of the installed packages, only the importer's own one and those that are linted belong to the project. top: the
         directory that holds the file's top-level package. added: the folders that the file adds to the search path.
         """
-        key = (dotted, path.parent, added)
+        key = (dotted, self._folder_of(path), added)
         if key not in self._found:
             top = self._place(path)[0] if top is None else top
             found = self._search(dotted, path, top) or self._search_added(dotted, path, added)
@@ -74,20 +76,20 @@ class ImportSearch:
         """The submodule of this name in a package (given by its `__init__.py`), if it exists."""
         if package.name != "__init__.py" or not name:
             return None
-        for candidate in (package.parent / f"{name}.py", package.parent / name / "__init__.py"):
-            if self.has_file(candidate):
-                return candidate
-        return None
+        folder = package.parent
+        candidates = (f"{name}.py", os.path.join(name, "__init__.py"))
+        return next((folder / each for each in candidates if self.holds(folder, each)), None)
 
     def package_of(self, path: Path) -> Path | None:
         """The `__init__.py` of the package of a file, which runs before the file."""
-        package = path.parent / "__init__.py"
-        return package if package != path and self.has_file(package) else None
+        if path.name == "__init__.py" or not self.holds(path.parent, "__init__.py"):
+            return None
+        return path.parent / "__init__.py"
 
     def _search(self, dotted: str, path: Path, top: Path) -> Path | None:
         if not dotted:
             return None
-        first, folder = dotted.partition(".")[0], path.parent
+        first, folder = dotted.partition(".")[0], self._folder_of(path)
         near = (top, folder, *self._around(folder, first))
         nearby = self._first_in(near, dotted, path, top)
         if nearby is not None:
@@ -125,11 +127,11 @@ class ImportSearch:
     def _find_distributions(self, folder: Path, package: str) -> Iterator[Path]:
         named = dict.fromkeys((package, package.replace("_", "-")))
         for project in (around / name for around in self._below_first_root(folder) for name in named):
-            holders = [each for each in (project, project / "src") if self.has_file(each / package / "__init__.py")]
+            holders = [each for each in (project, project / "src") if self.holds(each, f"{package}/__init__.py")]
             yield from holders if holders and self._names_project(project) else ()
 
     def _names_project(self, folder: Path) -> bool:
-        return any(self.has_file(folder / mark) for mark in files.PROJECT_MARKS)
+        return any(self.holds(folder, mark) for mark in files.PROJECT_MARKS)
 
     def _is_below_roots(self, folder: Path) -> bool:
         return folder not in self.roots and folder.parent != folder
@@ -158,14 +160,14 @@ class ImportSearch:
         folder = next((each for each in path.parents if each.parent == top), None)
         if folder is None or first == folder.name:
             return None
-        if first not in _WORDS.split(folder.name) or not self.has_file(folder / "__init__.py"):
+        if first not in _WORDS.split(folder.name) or not self.holds(folder, "__init__.py"):
             return None
         inside = folder.joinpath(*rest.split(".")) if rest else folder
         candidates = (inside / "__init__.py", *((inside.with_suffix(".py"),) if rest else ()))
         return next((each for each in candidates if each != path and self.has_file(each)), None)
 
     def _first_in(self, bases: Iterable[Path], dotted: str, path: Path, top: Path) -> Path | None:
-        first, own = dotted.partition(".")[0], path.parent
+        first, own = dotted.partition(".")[0], self._folder_of(path)
         for base in dict.fromkeys(bases):
             # Inside a package, `import wandb` means the library even if a file of this name lies next to it. For a
             # script, its own folder comes first.
@@ -174,9 +176,8 @@ class ImportSearch:
             if base.name in INSTALLED and not self._is_in_project(base / first, path):
                 continue
             for relative in _files_of(dotted):
-                candidate = base / relative
-                if candidate != path and self.has_file(candidate):
-                    return candidate
+                if self.holds(base, relative) and (found := base / relative) != path:
+                    return found
         return None
 
     def _around(self, folder: Path, package: str) -> Sequence[Path]:
@@ -197,9 +198,23 @@ class ImportSearch:
 
     def has_file(self, path: Path) -> bool:
         """Whether a file is at a path; the answer is recorded, as results depend on it."""
-        if path not in self.exists:
-            self.exists[path] = path in self.overlay or os.path.isfile(path)
-        return self.exists[path]
+        return self._is_file(str(path))
+
+    def holds(self, folder: Path, relative: str) -> bool:
+        """The same of a file in a folder, or below it."""
+        return self._is_file(os.path.join(folder, relative))
+
+    def _is_file(self, path: str) -> bool:
+        known = self.exists.get(path)
+        if known is None:
+            is_open = bool(self.overlay) and Path(path) in self.overlay
+            known = self.exists[path] = is_open or os.path.isfile(path)
+        return known
+
+    def _folder_of(self, path: Path) -> Path:
+        if path not in self._folders:
+            self._folders[path] = path.parent
+        return self._folders[path]
 
     def text(self, path: Path) -> bytes:
         """The content of a file; empty if it can't be read."""
@@ -210,7 +225,7 @@ class ImportSearch:
 
     def _place(self, path: Path) -> tuple[Path, str]:
         """The directory above the top-level package, and the dotted name of the module."""
-        directory, packages = self._top_of(path.parent)
+        directory, packages = self._top_of(self._folder_of(path))
         parts = packages if path.name == "__init__.py" else (*packages, path.stem)
         return directory, ".".join(parts) or path.stem
 
@@ -218,7 +233,7 @@ class ImportSearch:
         """The directory above the top-level package that a folder belongs to, and the names of the packages below."""
         known = self._tops.get(folder)
         if known is None:
-            if self.has_file(folder / "__init__.py") and folder.parent != folder:
+            if self.holds(folder, "__init__.py") and folder.parent != folder:
                 top, packages = self._top_of(folder.parent)
                 known = top, (*packages, folder.name)
             else:
@@ -230,8 +245,8 @@ class ImportSearch:
 @lru_cache(maxsize=1024)
 def _files_of(dotted: str) -> tuple[str, str]:
     """The files that a module may be in, from the folder of its top-level package."""
-    path = dotted.replace(".", "/")
-    return f"{path}/__init__.py", f"{path}.py"
+    path = dotted.replace(".", os.sep)
+    return os.path.join(path, "__init__.py"), f"{path}.py"
 
 
 def _is_library(package: str) -> bool:

@@ -50,9 +50,9 @@ def folders_for(project: ImportSearch, path: Path, source: bytes) -> tuple[str, 
     """How the folders end that a file adds, itself or by importing a file next to it that does so."""
     folders = [*added_folders(source)]
     for name in _IMPORTS.findall(source):
-        other = path.parent / f"{name.decode()}.py"
-        if other != path and project.has_file(other):
-            folders += added_folders(project.text(other))
+        other = f"{name.decode()}.py"
+        if other != path.name and project.holds(path.parent, other):
+            folders += added_folders(project.text(path.parent / other))
     return tuple(dict.fromkeys(folders))
 
 

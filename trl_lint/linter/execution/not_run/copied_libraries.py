@@ -162,7 +162,7 @@ def _package_around(project: Project, path: Path) -> Path | None:
     for folder in path.parents:
         if FOLDER_OF_COPIES.fits(folder.parent.name):
             return folder
-        if COPIED_LIBRARY.fits(folder.name) and project.has_file(folder / "__init__.py"):
+        if COPIED_LIBRARY.fits(folder.name) and project.holds(folder, "__init__.py"):
             return folder
     return None
 
@@ -174,6 +174,8 @@ def _has_programs_outside(project: Project, folder: Path) -> bool:
 
 def _checkout_beside(project: Project, module: Module) -> Path | None:
     """The checkout of a library that contains a file beside its package, in a project that uses the library."""
+    if len(project.linted) < 2:  # nothing is beside it
+        return None
     return module.notes.cached(
         _checkout_beside, lambda: next((each for each in module.path.parents if _holds(project, each, module)), None)
     )
@@ -193,7 +195,7 @@ def _is_checkout_of(project: Project, folder: Path, library: str) -> bool:
     named = re.compile(_IS_NAMED % library.encode())
     packages = (folder / library, folder / "src" / library)
     is_named = any(named.search(text) for text in _metadata(project, folder))
-    return is_named and any(project.has_file(each / "__init__.py") for each in packages)
+    return is_named and any(project.holds(each, "__init__.py") for each in packages)
 
 
 def _is_used_beside(project: Project, checkout: Path, library: str) -> bool:
@@ -215,5 +217,4 @@ def _is_of(project: Project, folder: Path, library: str) -> bool:
 
 
 def _metadata(project: Project, folder: Path) -> Iterator[bytes]:
-    paths = (folder / name for name in _METADATA)
-    return (project.text(path) for path in paths if project.has_file(path))
+    return (project.text(folder / name) for name in _METADATA if project.holds(folder, name))
