@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise, takewhile
 from operator import attrgetter
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -50,6 +50,10 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
 
 def below(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """A node and all below it, in the order of the text."""
+    return iter(_walked(root).nodes) if root.__class__ in _DEFINITIONS else _nodes_below(root)
+
+
+def _nodes_below(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
     todo = [root]
     while todo:
         node = todo.pop()
@@ -64,32 +68,49 @@ def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
 
     Several queries on one piece of code share one walk through it.
     """
-    ask = _in_definition if root.__class__ in _DEFINITIONS else _in_piece
-    return ask(root).get(kind, ())  # type: ignore[return-value]
+    return _walked(root).by_class.get(kind, ())  # type: ignore[return-value]
 
 
-def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
-    found: dict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
-    todo = [root]
+class _Walked(NamedTuple):
+    """A node and all below it, in the order of the text: each node, the one that it is in, and the nodes by class."""
+
+    nodes: list[cst.CSTNode]
+    parents: list[cst.CSTNode]  # the first node is in itself
+    by_class: Mapping[type[cst.CSTNode], list[cst.CSTNode]]
+
+
+def _walked(root: cst.CSTNode) -> _Walked:
+    return _definition(root) if root.__class__ in _DEFINITIONS else _piece(root)
+
+
+def _walk(root: cst.CSTNode) -> _Walked:
+    found = _Walked([], [], defaultdict(list))
+    todo, around = [root], [root]
     while todo:
-        node = todo.pop()
+        node, parent = todo.pop(), around.pop()
         kind = type(node)
         if kind in _NESTED and node is not root:
-            for each, nodes in _in_definition(node).items():
-                found[each] += nodes
+            inner = _definition(node)
+            found.nodes.extend(inner.nodes)
+            found.parents.extend((parent, *inner.parents[1:]))
+            for each, nodes in inner.by_class.items():
+                found.by_class[each] += nodes
             continue
-        found[kind].append(node)
+        found.nodes.append(node)
+        found.parents.append(parent)
+        found.by_class[kind].append(node)
         parts = children(node)
         parts.reverse()
         todo += parts
+        around += [node] * len(parts)
     return found
 
 
 # Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
 _NESTED = frozenset({cst.ClassDef, cst.FunctionDef})
 _DEFINITIONS = frozenset({*_NESTED, cst.Module})
-_in_definition = tree_cache(1024)(_by_class)
-_in_piece = tree_cache(4096)(_by_class)
+_definition = tree_cache(1024)(_walk)
+_piece = tree_cache(4096)(_walk)
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
@@ -125,33 +146,21 @@ def precedes(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
 @tree_cache(64)
 def _places(root: cst.CSTNode) -> dict[int, tuple[int, int]]:
     """The numbers of the nodes in the order of the text, from that of each node to that of the first one after it."""
-    first: dict[int, int] = {}
     after: dict[int, int] = {}
-    todo: list[tuple[cst.CSTNode, bool]] = [(root, False)]
-    while todo:
-        node, is_left = todo.pop()
-        if is_left:
-            after.setdefault(id(node), len(first))
-        else:
-            first.setdefault(id(node), len(first))
-            todo.append((node, True))
-            todo += ((each, False) for each in reversed(children(node)))
-    return {key: (number, after[key]) for key, number in first.items()}
+    found: dict[int, tuple[int, int]] = {}
+    nodes, parents, _ = _walked(root)
+    for number in range(len(nodes) - 1, -1, -1):
+        key = id(nodes[number])
+        found[key] = number, after.get(key, number + 1)
+        after.setdefault(id(parents[number]), found[key][1])
+    return found
 
 
 # Queried once per finding, on trees that are never changed. Keyed by id, because LibCST's hash needs a call.
 @tree_cache(64)
 def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
-    found: dict[int, cst.CSTNode] = {}
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        parts = children(node)
-        for child in parts:
-            found.setdefault(id(child), node)
-        parts.reverse()
-        todo += parts
-    return found
+    nodes, parents, _ = _walked(root)
+    return dict(zip(map(id, reversed(nodes)), reversed(parents), strict=True))
 
 
 def definitions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[cst.ClassDef | cst.FunctionDef]:
