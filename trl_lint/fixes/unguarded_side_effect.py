@@ -6,7 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS
 from trl_lint.domain.kinds import library_name_of
@@ -207,8 +207,7 @@ def _opens_to_write(call: cst.Call) -> bool:
 
 def _reading_calls(root: cst.CSTNode) -> list[cst.Call]:
     """The calls that read a file, or copy it, which fails where it is not there yet."""
-    calls = (node for node in nodes(root) if isinstance(node, cst.Call))
-    return [each for each in calls if _reads(last_name(each.func)) and not _opens_to_write(each)]
+    return [each for each in of_class(root, cst.Call) if _reads(last_name(each.func)) and not _opens_to_write(each)]
 
 
 def _reads(function: str) -> bool:

@@ -165,7 +165,8 @@ def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
 
 def definitions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[cst.ClassDef | cst.FunctionDef]:
     """The classes and functions around a node, from the outermost inwards, and last the node itself if it is one."""
-    return [each for each in (*ancestors(root, node), node) if isinstance(each, (cst.ClassDef, cst.FunctionDef))]
+    around = (*ancestors(root, node), node)
+    return [each for each in around if each.__class__ in _NESTED]  # type: ignore[misc]
 
 
 def last_name(node: cst.CSTNode | None) -> str:

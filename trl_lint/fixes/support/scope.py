@@ -33,13 +33,7 @@ def scope_of(owner: FunctionInfo | None, module: SourceModule) -> Scope:
 
 def nodes(root: cst.CSTNode) -> Iterable[cst.CSTNode]:
     """A node and everything below it except whitespace and punctuation, in the order of the text."""
-    return _kept_nodes(root) if isinstance(root, _LARGE) else below(root)
-
-
-# Trees are never changed, and their nodes are compared by identity.
-@tree_cache(16)
-def _kept_nodes(root: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
-    return tuple(below(root))
+    return below(root)
 
 
 def contains(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -211,12 +205,12 @@ def bound_names(root: cst.CSTNode) -> frozenset[str]:
 
 def declared_names(root: cst.CSTNode) -> set[str]:
     """The names that code below a node declares `global` or `nonlocal`."""
-    return {node.name.value for node in nodes(root) if isinstance(node, cst.NameItem)}
+    return {node.name.value for node in of_class(root, cst.NameItem)}
 
 
 def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
     """A name that is unused in a function or module: the wished one, possibly with a number."""
-    used = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)
+    used = {node.value for node in of_class(root, cst.Name)} | set(also_taken)
     name, number = wished, 2
     while name in used:
         name, number = f"{wished}_{number}", number + 1

@@ -91,7 +91,8 @@ class ProjectEngines:
         if self.settings.engines:
             shown = tuple(ShownEngine(TrainingEngine(word)) for word in self.settings.engines)
             return EnginesInUse(shown, only=True)
-        path = Path(os.path.abspath(path))
+        if path not in self._in_use:
+            path = Path(os.path.abspath(path))
         if path not in self._in_use:
             project = self.files.project_of(path.parent)
             known = self._known(project)
@@ -130,7 +131,8 @@ class ProjectEngines:
         return frozenset(str(each) for each in around if not names.isdisjoint(started_names(self._known(each))))
 
     def _projects_around(self, project: Path) -> set[Path]:
-        return {self.files.project_of(each) for each in project.parents if self.files.is_below_top(each)} - {project}
+        around = takewhile(self.files.is_below_top, project.parents)
+        return {self.files.project_of(each) for each in around} - {project}
 
     def answers(self) -> dict[str, str]:
         """The answers so far, per file, in a form that can be stored and compared."""

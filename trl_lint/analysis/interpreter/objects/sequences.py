@@ -15,7 +15,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import attributes
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.values import UNKNOWN, Value, Wrapping
@@ -43,10 +43,9 @@ def iterated(frame: Frame, value: Value, loop: cst.For) -> Value:
 def _gives_keys(loop: cst.For) -> bool:
     """Whether the body asks what the loop goes over for the item of each turn: `for key in x: x[key]`."""
     return any(
-        isinstance(each, cst.Subscript)
-        and each.value.deep_equals(loop.iter)
+        each.value.deep_equals(loop.iter)
         and len(each.slice) == 1
         and isinstance(index := each.slice[0].slice, cst.Index)
         and index.value.deep_equals(loop.target)
-        for each in below(loop.body)
+        for each in of_class(loop.body, cst.Subscript)
     )

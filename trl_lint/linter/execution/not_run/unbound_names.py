@@ -13,7 +13,8 @@ A name that no function of the file binds either may come from where the code is
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 import libcst as cst
 
@@ -23,8 +24,19 @@ from trl_lint.fixes.support.scope import bound_names, bound_targets, declared_na
 from trl_lint.linter.execution.not_run.bound_names import may_bind_unseen
 
 _BUILTINS = frozenset(dir(builtins))
-# What is in them may not run, or binds names of its own.
-_APART = (cst.BaseComp, cst.ClassDef, cst.FunctionDef, cst.IfExp, cst.Lambda)
+# What is in them may not run, or binds names of its own; or they read no name. (By class, as most nodes are none.)
+_APART = frozenset(
+    {
+        *(cst.ClassDef, cst.FunctionDef, cst.IfExp, cst.Lambda),
+        *(cst.Assert, cst.Global, cst.Import, cst.ImportFrom, cst.Nonlocal),
+    }
+)
+# Of these, one part is read: the other one is no name of its own, or may not be read.
+_PARTS: dict[type[cst.CSTNode], Callable[[cst.CSTNode], cst.CSTNode]] = {
+    cst.Arg: attrgetter("value"),
+    cst.Attribute: attrgetter("value"),
+    cst.BooleanOperation: attrgetter("left"),
+}
 
 
 def is_behind_unbound_name(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -76,17 +88,11 @@ def _read_at_once(statement: cst.CSTNode) -> Iterator[str]:
 
 
 def _names(node: cst.CSTNode) -> Iterator[str]:
-    match node:
-        case cst.Name(name):
-            yield name
-        case cst.Attribute(value=value):
-            yield from _names(value)
-        case cst.BooleanOperation(left=left):
-            yield from _names(left)
-        case cst.Arg(value=value):
-            yield from _names(value)
-        case cst.Import() | cst.ImportFrom() | cst.Global() | cst.Nonlocal() | cst.Assert():
-            return
-        case _ if not isinstance(node, _APART):
-            for each in children(node):
-                yield from _names(each)
+    kind = node.__class__
+    if isinstance(node, cst.Name):
+        yield node.value
+    elif kind in _PARTS:
+        yield from _names(_PARTS[kind](node))
+    elif kind not in _APART and not isinstance(node, cst.BaseComp):
+        for each in children(node):
+            yield from _names(each)
