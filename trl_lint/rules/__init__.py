@@ -6,7 +6,7 @@ They are imported when they are asked for; what is known of them before is on th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +90,8 @@ def rule_in(module: str) -> BaseRule:
     return found()
 
 
-def code_rules(rules: Iterable[BaseRule]) -> tuple[CodeRule, ...]:
+@lru_cache(32)
+def code_rules(rules: tuple[BaseRule, ...]) -> tuple[CodeRule, ...]:
     """Those of these rules that check events."""
     from trl_lint.rules.base import Rule
 
@@ -99,8 +100,13 @@ def code_rules(rules: Iterable[BaseRule]) -> tuple[CodeRule, ...]:
 
 def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[CodeRule, ...]]:
     """The rules by the events that they check."""
+    return _by_event(code_rules(tuple(rules)))
+
+
+@lru_cache(32)
+def _by_event(rules: tuple[CodeRule, ...]) -> Mapping[type[Event], tuple[CodeRule, ...]]:
     found: dict[type[Event], tuple[CodeRule, ...]] = {}
-    for rule in code_rules(rules):
+    for rule in rules:
         for event in rule.events:
             found[event] = (*found.get(event, ()), rule)
     return found

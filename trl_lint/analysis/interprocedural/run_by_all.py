@@ -65,9 +65,12 @@ def runs_of_constructor(cls: ClassInfo) -> list[Summary]:
 
 def _of_old_release(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:
     """The methods of a class that Lightning calls before 1.8, by what the project pins, or by what the file uses."""
+    hooks = lightning.old_hooks_of(cls.library_bases())
+    if not hooks:
+        return hooks
     release = engine.versions.get(lightning.OLD_PACKAGE, "")
     is_old = release.startswith(("0", "1")) if release else cls.module.mentions(lightning.BEFORE_2)
-    return lightning.old_hooks_of(cls.library_bases()) if is_old else frozenset()
+    return hooks if is_old else frozenset()
 
 
 def _of_runners(engine: Interpreter, cls: ClassInfo) -> frozenset[str]:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
@@ -41,6 +41,7 @@ class ImportSearch:
         self._installed: dict[tuple[Path, str], tuple[Path, ...]] = {}
         self._found: dict[tuple[str, Path, Sequence[str]], Path | None] = {}
         self._folders: dict[Path, Path] = {}
+        self._overlaid: tuple[tuple[Path, ...], Set[str]] = ((), frozenset())
 
     def find_from(self, dotted: str, path: Path, top: Path | None = None, added: Sequence[str] = ()) -> Path | None:
         """The file of the project that `import dotted` means in a file; None if it lies outside.
@@ -112,7 +113,10 @@ class ImportSearch:
 
     def _below_first_root(self, folder: Path) -> Iterator[Path]:
         """The folder and those around it, up to the first root."""
-        return takewhile(lambda each: each.is_relative_to(self.roots[0]), (folder, *folder.parents))
+        root = self.roots[0]
+        if folder.is_relative_to(root):
+            yield from takewhile(lambda each: each != root, (folder, *folder.parents))
+            yield root
 
     def _distributions(self, folder: Path, package: str) -> tuple[Path, ...]:
         """The projects in a folder and those around it that have the name of a package: `my-models/my_models/`.
@@ -207,9 +211,15 @@ class ImportSearch:
     def _is_file(self, path: str) -> bool:
         known = self.exists.get(path)
         if known is None:
-            is_open = bool(self.overlay) and Path(path) in self.overlay
-            known = self.exists[path] = is_open or os.path.isfile(path)
+            known = self.exists[path] = path in self._unsaved() or os.path.isfile(path)
         return known
+
+    def _unsaved(self) -> Set[str]:
+        """The paths in the overlay, as texts."""
+        paths = tuple(self.overlay)
+        if paths != self._overlaid[0]:
+            self._overlaid = (paths, frozenset(map(str, paths)))
+        return self._overlaid[1]
 
     def _folder_of(self, path: Path) -> Path:
         if path not in self._folders:
