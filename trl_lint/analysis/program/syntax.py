@@ -84,26 +84,28 @@ def _walked(root: cst.CSTNode) -> _Walked:
 
 
 def _walk(root: cst.CSTNode) -> _Walked:
-    found = _Walked([], [], defaultdict(list))
+    nodes: list[cst.CSTNode] = []
+    parents: list[cst.CSTNode] = []
+    by_class: dict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
     todo, around = [root], [root]
     while todo:
         node, parent = todo.pop(), around.pop()
         kind = type(node)
         if kind in _NESTED and node is not root:
             inner = _definition(node)
-            found.nodes.extend(inner.nodes)
-            found.parents.extend((parent, *inner.parents[1:]))
-            for each, nodes in inner.by_class.items():
-                found.by_class[each] += nodes
+            nodes += inner.nodes
+            parents += (parent, *inner.parents[1:])
+            for each, found in inner.by_class.items():
+                by_class[each] += found
             continue
-        found.nodes.append(node)
-        found.parents.append(parent)
-        found.by_class[kind].append(node)
-        parts = children(node)
-        parts.reverse()
-        todo += parts
-        around += [node] * len(parts)
-    return found
+        nodes.append(node)
+        parents.append(parent)
+        by_class[kind].append(node)
+        if parts := children(node):
+            parts.reverse()
+            todo += parts
+            around += [node] * len(parts)
+    return _Walked(nodes, parents, by_class)
 
 
 # Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
