@@ -8,7 +8,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from trl_lint.analysis.program.syntax import ancestors, below, children
+from trl_lint.analysis.program.syntax import ancestors, below, children, of_class, precedes
 
 FILES = sorted((Path(__file__).parents[1] / "trl_lint" / "analysis" / "interpreter").rglob("*.py"))[:12]
 LEFT_OUT = (
@@ -62,3 +62,30 @@ def test_ancestors_lead_from_the_root_to_the_parent():
         assert chain[0] is tree
         assert all(any(each is inner for each in children(outer)) for outer, inner in pairwise(chain))
     assert ancestors(tree, cst.Name("x")) == ()
+
+
+NESTED = """\
+class C:
+    def f(self, x):
+        if x:
+            return lambda y: (x, y)
+        def g(): return x
+        return g
+    z = f(1, 2)
+"""
+ROOTS = (cst.Module, cst.ClassDef, cst.FunctionDef, cst.If, cst.Call)
+
+
+@pytest.mark.parametrize("root", [each for kind in ROOTS for each in of_class(cst.parse_module(NESTED), kind)])
+def test_a_definition_and_a_smaller_piece_are_walked_alike(root):
+    nodes = list(below(root))
+    assert nodes[0] is root
+    for kind in set(map(type, nodes)):
+        assert [*map(id, of_class(root, kind))] == [id(each) for each in nodes if type(each) is kind]
+    for number, node in enumerate(nodes):
+        around = ancestors(root, node)
+        assert (around == ()) == (node is root)
+        assert not around or any(each is node for each in children(around[-1]))
+        inside = {id(each) for each in below(node)}
+        later = [each for each in nodes[number:] if id(each) not in inside]
+        assert [each for each in nodes if precedes(root, node, each)] == later

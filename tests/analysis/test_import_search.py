@@ -96,3 +96,13 @@ def test_the_file_that_is_meant(tmp_path: Path, importer: str, dotted: str, foun
     assert ImportSearch((tmp_path,)).find_from(dotted, tmp_path / importer) == wanted
     # Linted on its own, below the same root, it finds the same.
     assert ImportSearch((tmp_path, (tmp_path / importer).parent)).find_from(dotted, tmp_path / importer) == wanted
+
+
+def test_a_file_that_is_not_on_the_disk_exists_as_long_as_it_is_open(tmp_path):
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    search = ImportSearch((tmp_path,))
+    search.overlay[first] = b""
+    assert search.has_file(first) and search.holds(tmp_path, "first.py") and not search.has_file(tmp_path / "third.py")
+    del search.overlay[first]
+    search.overlay[second] = b""  # as many are open as before
+    assert search.has_file(second) and not search.has_file(tmp_path / "fourth.py")
