@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import sys
 from collections import Counter
 from functools import cache, partial
 from pathlib import Path
@@ -32,6 +33,8 @@ _fast = frozenset(HERE / each for each in FAST)
 
 
 def pytest_configure(config):
+    # Thousands of tests stay until the end: collect garbage less often than usual.
+    gc.set_threshold(50_000, 20, 10)
     if hasattr(config, "workerinput"):
         # Registered first, so called last: otherwise everything that a worker holds would be freed object by object.
         atexit.register(partial(_end, os.getpid()))
@@ -47,13 +50,20 @@ def _is_fast(path):
     return path in _fast or not _fast.isdisjoint(path.parents)
 
 
+@cache
+def _waits(path):
+    return HERE / "verify" in path.parents
+
+
 def pytest_ignore_collect(collection_path, config):
     """With `-m fast` or `-m rules`, the other files of tests are not even imported."""
     is_chosen = config.option.markexpr in ("fast", "rules")
     return (is_chosen and collection_path.suffix == ".py" and not _is_fast(collection_path)) or None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    _draw_nothing_from_modules()
     cases = Counter()
     for item in items:
         if not _is_fast(item.path):
@@ -64,7 +74,14 @@ def pytest_collection_modifyitems(items):
         if (cases[same] <= FAST_CASES or same is None) and not item.get_closest_marker("process"):
             item.add_marker(pytest.mark.fast)
     # Tests that wait for processes begin first, in one worker: the others use the time.
-    items.sort(key=lambda item: HERE / "verify" not in item.path.parents)
+    items.sort(key=lambda item: not _waits(item.path))
+
+
+def _draw_nothing_from_modules():
+    """Hypothesis would parse all modules of the repository, to draw their numbers and texts too, wherever they are."""
+    providers = sys.modules.get("hypothesis.internal.conjecture.providers")
+    if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 def _of_one_kind(item):
@@ -78,9 +95,9 @@ def _of_one_kind(item):
 
 
 def pytest_collection_finish():
-    """Thousands of tests stay until the end: collect garbage less often than usual."""
-    gc.collect()
-    gc.set_threshold(50_000, 20, 10)
+    """What has been collected is no garbage: it is made old without looking at it."""
+    gc.freeze()
+    gc.unfreeze()
 
 
 def pytest_sessionfinish(session):
