@@ -7,6 +7,7 @@ import simulated
 
 from trl_lint.verify.oracles import divergence, sequence, termination
 from trl_lint.verify.rank import executing
+from trl_lint.verify.record import executed
 from trl_lint.verify.record.traces import Run
 
 # For each program: the text after "the ranks diverge ".
@@ -302,8 +303,11 @@ def test_members_of_a_group_are_compared_among_themselves(tmp_path):
     assert found.line == 2 and (3,) in [way.ranks for way in found.branches]
 
 
-def test_a_long_run_is_compared_from_a_collective_on_that_all_know_of(tmp_path):
-    rounds = executing.RING
+def test_a_long_run_is_compared_from_a_collective_on_that_all_know_of(tmp_path, monkeypatch):
+    """With a sixteenth of what is kept, which is full sooner."""
+    rounds = executing.RING // 16
+    for module in (executing, executed):
+        monkeypatch.setattr(module, "RING", rounds)
     program = f"""\
     def step(each):
         for one in range(4):

@@ -65,6 +65,17 @@ def test_a_hang_is_told_in_time_and_leaves_no_process(launch, tmp_path):
     assert not with_words(str(tmp_path))
 
 
+# It imports nothing that takes long: torchrun itself does.
+STARTS = """\
+import os, subprocess, time
+helper = subprocess.Popen(["sleep", "600"])
+with open(f"starting{helper.pid}", "w") as file:
+    file.write(str(helper.pid))
+os.rename(file.name, f"helper{os.environ['RANK']}")
+time.sleep(600)
+"""
+
+
 @needs_proc
 @pytest.mark.parametrize(
     "is_killed", [pytest.param(False, id="asked to stop", marks=pytest.mark.slow), pytest.param(True, id="killed")]
@@ -72,8 +83,9 @@ def test_a_hang_is_told_in_time_and_leaves_no_process(launch, tmp_path):
 def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatch, is_killed):
     """`limit` and Ctrl+C end a run in the same way; if torchrun does not react, it is killed.
 
-    That it is asked to stop is tested with the limit (below) and with Ctrl+C (`test_interrupts.py`) in every run.
+    That it is asked to stop is tested with Ctrl+C (`test_interrupts.py`) in every run.
     """
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launcher, "STOP_SECONDS", 0.0 if is_killed else 300)
 
     def tick():
@@ -81,8 +93,9 @@ def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatc
             time.sleep(0.5)
             raise KeyboardInterrupt
 
-    program = subject("starts_helper", str(tmp_path))
-    job = Job(program.script, program.args, str(tmp_path / "traces"), str(program.root))
+    script = tmp_path / "starts.py"
+    script.write_text(STARTS)
+    job = Job(str(script), (), str(tmp_path / "traces"), str(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         launcher.run(replace(torchrun, timeout=3600), job, tick=tick)
     ranks = of_ranks(tmp_path)
@@ -94,9 +107,13 @@ def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatc
 
 
 @needs_proc
-def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path, monkeypatch):
+@pytest.mark.parametrize("in_forks", [pytest.param(False, id="torchrun", marks=pytest.mark.slow), True])
+def test_a_run_is_stopped_at_its_limit(launch, request, tmp_path, monkeypatch, in_forks):
+    """In forks in every run: what ends is asked to stop by torchrun as after Ctrl+C (`test_interrupts.py`)."""
+    start = {"start": request.getfixturevalue("server")} if in_forks else {}
     monkeypatch.setattr(launcher, "time", Clock(asleep(tmp_path, {0: "call", 1: "group"})))
-    judged = judge(replace(torchrun, timeout=3600, limit=3600), tmp_path, "sleeps")
+    session = Session(replace(launch, timeout=3600, limit=3600), tmp_path / "traces", **start)
+    judged = session.judge(subject("sleeps"), "as it is")
     verdict = judged.verdict("ends")
     assert (verdict.kind, verdict.summary) == ("stopped", "the run was stopped after 3600 s")
     for rank in (0, 1):
@@ -111,6 +128,7 @@ def test_shares_are_moved(torchrun, tmp_path):
     assert "rank 0 with the next rank's share" in verdict.evidence[0]
 
 
+@pytest.mark.slow  # a stand-in for it is quoted in every run (test_launcher.py)
 def test_a_launcher_that_fails_is_quoted(torchrun, tmp_path):
     job = Job("train.py", (), str(tmp_path / "traces"), str(tmp_path))
     with pytest.raises(launcher.LaunchError, match="invalid literal"):

@@ -242,7 +242,7 @@ class TestOthers:
     def test_a_module_that_is_not_there(self):
         assert one_line(call("-m", "no.such")) == "trl-lint: no module named no.such"
 
-    def test_a_link_finds_what_lies_beside_it(self, folder):
+    def test_a_link_finds_what_lies_beside_it(self, folder, forked):
         (folder / "real").mkdir()
         (folder / "real" / "train.py").write_text(
             "from pathlib import Path\nPath(__file__).with_name('x').read_text()\n"
