@@ -116,6 +116,8 @@ def findings_in(corpus: Corpus, judgements: Judgements, *, tries_fixes: bool = T
     linter = Linter(settings, (root,), rules)
     for path in corpus.files:
         source = path.read_bytes()
+        if not (linter.analyses(path, source) or linter.may_launch(path, source)):
+            continue  # as in any run
         try:
             found = linter.check(path, source)
         except SourceError:  # a template, or another version of Python

@@ -140,12 +140,21 @@ def shell(folder: Path, redirect: str, *args: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory) -> str:
+    """What is said of the code where nothing is closed."""
+    folder = tmp_path_factory.mktemp("usual")
+    (folder / "project").mkdir()
+    (folder / "project" / "train.py").write_text(CODE)
+    return shell(folder, "").stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no shell")
 @pytest.mark.parametrize("redirect", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
-def test_a_closed_stream_changes_nothing_else(folder, redirect):
+def test_a_closed_stream_changes_nothing_else(folder, redirect, usual):
     closed = shell(folder, redirect)
     assert (closed.returncode, closed.stderr) == (1, "")
-    assert closed.stdout == ("" if ">&-" in redirect.split() else shell(folder, "").stdout)
+    assert closed.stdout == ("" if ">&-" in redirect.split() else usual)
     assert shell(folder, redirect, "--fix").returncode == 0
     assert (folder / "project" / "train.py").read_text() != CODE
 

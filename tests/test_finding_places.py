@@ -7,6 +7,7 @@ from textwrap import dedent, indent
 
 import libcst as cst
 import pytest
+from test_fixtures import TREES
 
 from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.linter.linter import Linter
@@ -19,7 +20,9 @@ SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 
 
 def reported(path: Path, source: bytes):
-    return Linter(SETTINGS, (path.parent,), all_rules()).report(path, source)
+    linter = Linter(SETTINGS, (path.parent,), all_rules())
+    linter.trees = TREES
+    return linter.report(path, source)
 
 
 def check_range(found) -> None:

@@ -60,8 +60,9 @@ def test_a_fix_is_for_events_of_its_rule(rule):
 def test_no_fix_is_trusted_further_than_it_says():
     """README states the possible outcomes of a fix. `test_fix_properties.py` asks the same of every broken program."""
     seen = set()
+    linter = Linter(Settings(), (FIXTURES,), RULES)
     for path in sorted(FIXTURES.glob("*/broken.py")):
-        for each in Linter(Settings(), (FIXTURES,), RULES).report(path, path.read_bytes()):
+        for each in linter.report(path, path.read_bytes()):
             fix = fix_of(each.rule.fix_module)
             assert (fix is not None) == each.rule.has_fix
             if fix is None:

@@ -147,12 +147,12 @@ FORMS = {
 
 
 def _in_other_forms() -> Iterator[object]:
-    """In every run the first text of each rule and half of the others are tested in one form each, in turn; the rest is
-    slow.
+    """In every run the first text of each rule and a quarter of the others are tested in one form each, in turn; the
+    rest is slow.
     """
     for at, path in enumerate(BROKEN):
         for turn, form in enumerate(FORMS):
-            is_in_turn = at // 2 % len(FORMS) == turn and (at % 2 == 0 or path.stem == "broken")
+            is_in_turn = at // 2 % len(FORMS) == turn and (at % 4 == 0 or path.stem == "broken")
             marks = [] if is_in_turn else [pytest.mark.slow]
             yield pytest.param(path, form, id=f"{identity(path)}-{form}", marks=marks)
 
@@ -205,10 +205,13 @@ def test_a_text_of_which_other_bytes_would_come_is_left_alone(encoding: str) -> 
 
 
 def _plain() -> Iterator[object]:
-    """In every run the safe fixes of every second text and all fixes of the others; the rest is slow."""
+    """In every run the safe fixes of every fourth text and all fixes of as many others; the rest is slow.
+
+    What is asked of them is asked of texts in other forms, too, and `test_fixtures.py` knows each one's fixed twin.
+    """
     for at, path in enumerate(BROKEN):
         for unsafe in (False, True):
-            marks = [] if at % 2 == unsafe else [pytest.mark.slow]
+            marks = [] if at % 4 == (2 if unsafe else 1) else [pytest.mark.slow]
             yield pytest.param(path, unsafe, id=f"{identity(path)}-{'unsafe' if unsafe else 'safe'}", marks=marks)
 
 
@@ -258,14 +261,13 @@ def with_comments(path: Path, unsafe: bool) -> set[str]:
     return {mended(path, unsafe), *([plain(path)] if identity(path) in LOSES_A_LINE else [])}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     path=st.sampled_from(BROKEN),
     at_ends=st.sets(st.integers(0, 60)),
     before=st.sets(st.integers(0, 60)),
     unsafe=st.booleans(),
 )
-def test_comments_stay_and_change_nothing(path: Path, at_ends: set[int], before: set[int], unsafe: bool) -> None:
+def comments_stay(path: Path, at_ends: set[int], before: set[int], unsafe: bool) -> None:
     source = commented(plain(path), at_ends, before).encode()
     assert NOTE.sub("", source.decode()) == plain(path)
     result = fix(path, source, unsafe)
@@ -273,11 +275,16 @@ def test_comments_stay_and_change_nothing(path: Path, at_ends: set[int], before:
     assert NOTE.sub("", result.source.decode()) in with_comments(path, unsafe)
 
 
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_comments_stay_and_change_nothing(examples: int) -> None:
+    settings(max_examples=examples, deadline=None, derandomize=True)(comments_stay)()
+
+
 ALL = set(range(200))
-# In every run every third text, and all whose fix would lose a comment; the rest is slow.
+# In every run every sixth text, and all whose fix would lose a comment; the rest is slow.
 COMMENTED = [
     pytest.param(
-        path, id=identity(path), marks=[] if at % 3 == 0 or identity(path) in LOSES_A_LINE else [pytest.mark.slow]
+        path, id=identity(path), marks=[] if at % 6 == 0 or identity(path) in LOSES_A_LINE else [pytest.mark.slow]
     )
     for at, path in enumerate(BROKEN)
 ]
@@ -291,7 +298,6 @@ def test_a_comment_at_every_line_and_between_all_statements(path: Path) -> None:
     assert NOTE.sub("", result.source.decode()) in with_comments(path, True)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     path=st.sampled_from(BROKEN),
     notes=st.sets(st.integers(0, 60)),
@@ -300,7 +306,7 @@ def test_a_comment_at_every_line_and_between_all_statements(path: Path) -> None:
     tabs=st.booleans(),
     final=st.booleans(),
 )
-def test_forms_together(path: Path, notes: set[int], crlf: bool, bom: bool, tabs: bool, final: bool) -> None:
+def forms_together(path: Path, notes: set[int], crlf: bool, bom: bool, tabs: bool, final: bool) -> None:
     text = commented(plain(path), notes, notes)
     text = _reindented(text, "    ", "\t") if tabs else text
     text = text if final else text.removesuffix("\n")
@@ -310,6 +316,11 @@ def test_forms_together(path: Path, notes: set[int], crlf: bool, bom: bool, tabs
     check_form(path, source, result, True)
     assert result.source.endswith(b"\n") == final
     assert len(result.applied) == len(fix(path, plain(path).encode(), True).applied)
+
+
+@pytest.mark.parametrize("examples", [10, pytest.param(30, marks=pytest.mark.slow)])
+def test_forms_together(examples: int) -> None:
+    settings(max_examples=examples, deadline=None, derandomize=True)(forms_together)()
 
 
 # --- the file on the disk, with the real linter ---------------------------------------------------------

@@ -255,9 +255,10 @@ def test_a_formatted_file_is_formatted_after_its_fixes(tmp_path: Path, length: i
         (tmp_path / f"{identity(path).replace('/', '_')}.py").write_text(plain(path))
     formatting = [sys.executable, "-m", "ruff", "format", "--no-cache", str(tmp_path)]
     subprocess.run(formatting, check=True, capture_output=True)
+    fixing = linter(FIXTURES / "x.py")
     for path in BROKEN:
         copy = tmp_path / f"{identity(path).replace('/', '_')}.py"
-        copy.write_bytes(linter(FIXTURES / "x.py").fix(copy, copy.read_bytes(), unsafe=True).source)
+        copy.write_bytes(fixing.fix(copy, copy.read_bytes(), unsafe=True).source)
     checked = subprocess.run([*formatting, "--check"], check=False, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
 
