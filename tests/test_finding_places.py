@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 
 import libcst as cst
 import pytest
-from test_fixtures import TREES
+from test_fixtures import ENGINES, TREES
 
 from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.linter.linter import Linter
@@ -22,6 +22,8 @@ SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 def reported(path: Path, source: bytes):
     linter = Linter(SETTINGS, (path.parent,), all_rules())
     linter.trees = TREES
+    if FIXTURES in path.parents:
+        linter.engines = ENGINES.setdefault(path.parent, linter.engines)
     return linter.report(path, source)
 
 

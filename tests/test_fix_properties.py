@@ -33,6 +33,8 @@ BROKEN = sorted(FIXTURES.glob("*/broken*.py"))
 # Their fixes move lines, together with their comments.
 MOVE_LINES = {"divergent_collective/broken_exit", "sharded_save_on_one_rank/broken_state_dict"}
 TREES: dict = {}
+# What starts the programs of a folder of fixtures is looked for once.
+ENGINES: dict = {}
 
 SNIPPET = FIXTURES / "nowhere" / "snippet.py"
 
@@ -52,6 +54,8 @@ def linter(path: Path) -> Linter:
     settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
     fresh = Linter(settings, (path.parent, FIXTURES), all_rules())
     fresh.trees = TREES
+    if FIXTURES in path.parents:
+        fresh.engines = ENGINES.setdefault(path.parent, fresh.engines)
     return fresh
 
 

@@ -17,6 +17,7 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", ".sh"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
 TREES: dict = {}  # each is parsed once: nothing changes a tree
+ENGINES: dict = {}  # what starts the programs of a folder is looked for once
 # Those that are fixed by hand, and those with an unsafe fix, according to their `proof.toml`.
 BY_HAND = {f"{rule}/{stem}" for rule, way in expected_failures().items() for stem in way.by_hand}
 UNSAFE = {f"{rule}/{stem}" for rule, way in expected_failures().items() for stem in way.unsafe}
@@ -31,6 +32,7 @@ def linter(path: Path, *rules: BaseRule) -> Linter:
     settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
     fresh = Linter(settings, (path.parent, FIXTURES), rules or all_rules())
     fresh.trees = TREES
+    fresh.engines = ENGINES.setdefault(path.parent, fresh.engines)
     return fresh
 
 

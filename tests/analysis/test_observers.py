@@ -74,6 +74,8 @@ PROGRAMS |= {
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 # The programs are parsed once for all rules: nothing changes a tree.
 TREES: dict = {}
+# What starts them is looked for once, too.
+ENGINES: dict = {}
 CODE_RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
 # Programs of other rules that change what a rule says of a program that it is about: one of them starts the project's
 # run of wandb on the main process only.
@@ -88,6 +90,7 @@ class Asking(Linter):
         super().__init__(SETTINGS, (ROOT / "fixtures",), rules)
         self.asked = asked
         self.trees = TREES
+        self.engines = ENGINES.setdefault("fixtures", self.engines)
 
     def _tools(self):
         if self._project is None:
