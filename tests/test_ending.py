@@ -75,7 +75,7 @@ def test_an_interrupt_at_any_import_is_one_line(folder):
     assert run(folder, AT_AN_IMPORT, AT="0").returncode == 1
     count = int((folder / "counted").read_text())
     assert count > 100
-    for place in (1, 3, *range(8, count, max(count // 5, 1)), count):
+    for place in (1, 3, *range(8, count, max(count // 3, 1)), count):
         done = run(folder, AT_AN_IMPORT, AT=str(place))
         assert (done.returncode, done.stderr) == (130, "trl-lint: interrupted\n"), place
 
