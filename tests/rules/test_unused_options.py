@@ -304,6 +304,31 @@ def test_settings_that_commands_name(settings, by_default, tmp_path):
         assert is_by_default(tmp_path, runs=runs, more={"recipes/small.yaml": settings}) is by_default
 
 
+IN_CODE = "torchrun --nproc_per_node 8 train.py recipes/small.py\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "runs", "by_default"),
+    [
+        ("epochs = 3\n", IN_CODE, False),
+        ("from models import Small\n\nmodel = dict(cls=Small, lr=0.1)\n", IN_CODE, False),
+        ("epochs = 3\n", IN_CODE + "torchrun train.py recipes/small.py --save-config\n", True),
+        # What a file mentions, it may set.
+        ("epochs = 3\nout = dict(save_config=True)\n", IN_CODE, True),
+        # Others may set more.
+        ('_base_ = ["large.py"]\nepochs = 3\n', IN_CODE, True),
+        ("from large import *\n\nepochs = 3\n", IN_CODE, True),
+        ("from .large import trainer\n\ntrainer.epochs = 3\n", IN_CODE, True),
+        ("", IN_CODE, True),
+        ("epochs = 3\n", IN_CODE + "torchrun train.py recipes/large.py\n", True),
+        ("epochs = 3\n", IN_CODE + "torchrun train.py\n", True),
+        ("epochs = 3\n", IN_CODE.replace("small.py", "small.py $MORE"), True),
+    ],
+)
+def test_settings_in_python_that_commands_name(settings, runs, by_default, tmp_path):
+    assert is_by_default(tmp_path, runs=runs, more={"recipes/small.py": settings}) is by_default
+
+
 @pytest.mark.parametrize(("settings", "by_default"), [("save_config: false\n", False), ("save_config: true\n", True)])
 def test_settings_after_an_option_of_any_name(settings, by_default, tmp_path):
     runs = WITH_SETTINGS.replace("--config", "-c")

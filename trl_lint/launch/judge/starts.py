@@ -58,6 +58,7 @@ class LaunchEngines:
         one_each: Whether it says that it starts one process on each machine, perhaps by a variable as it is set nearby.
         values: The same options with their values, "" where there is none or it is unknown.
         first_rank: Whether it starts one process by hand, as the first of a number that it does not give.
+        code: The Python files among the words after the program, which may be settings.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -75,6 +76,7 @@ class LaunchEngines:
     one_each: bool = False
     values: frozenset[tuple[str, str]] = frozenset()
     first_rank: bool = False
+    code: frozenset[str] = frozenset()
 
 
 class BareStart(NamedTuple):
@@ -192,6 +194,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         "*" if to_be_chosen else _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
         one_each=_any_fits(ONE_PROCESS, launcher_options),
         values=_option_values(words[place:]),
+        code=frozenset(each.value for each in words[place + 1 :] if each.value and each.value.endswith(".py")),
     )
 
 

@@ -4,6 +4,7 @@ For example:
 
     torchrun train.py --epochs 3 --push-to-hub        epochs, push_to_hub
     accelerate launch train.py --config sft.yaml      config, and what has a value in that file
+    torchrun train.py conf/small.py                   what that file names, if it is all of the settings
     python train.py --epochs 1                        epochs; no launch of several processes, so its value is left out
     torchrun train.py --config $SETTINGS              config, and what any file of the project turns on
 
@@ -14,6 +15,7 @@ For example:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -30,6 +32,9 @@ from trl_lint.linter.execution.project_scan import ProjectScan, all_launches, is
 _Options = frozenset[tuple[str, str]]
 # Settings of a training have fewer bytes than this.
 _LARGEST = 50_000
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+# Settings in Python that begin with others, as mmcv and Python have it, are not all in one file.
+_GOES_ON = re.compile(rb"\b_base_\b|\bread_base\b|\bimport[ \t(\\]*\*|\bfrom[ \t]+\.|\b(?:exec|eval|open)\(")
 
 
 def options_given(project: ProjectScan, programs: Collection[str], folder: Path) -> GivenOptions:
@@ -83,9 +88,10 @@ def _known_options(folder: Path, file: str, launch: LaunchEngines) -> _Options |
     A program that gets no options has them from elsewhere, unless it gets settings: `train.py sft.yaml`.
     """
     bare = launch.names - {launch.configuration, *(value for _, value in launch.values)}
-    if launch.options is None or not (launch.options or bare):
+    by_code = [_settings_in_code(folder, PurePosixPath(file), each) for each in launch.code]
+    if launch.options is None or not (launch.options or bare or (by_code and None not in by_code)):
         return None
-    found = set(launch.values)
+    found = set(launch.values).union(*filter(None, by_code))
     for each in [*bare, *(value for name, value in launch.values if SETTINGS_OPTION.fits(f"--{name}"))]:
         settings = _settings(folder, PurePosixPath(file), each)
         if settings is None:
@@ -102,8 +108,20 @@ def _any_settings(project: ProjectScan) -> _Options | None:
 
 def _settings(folder: Path, file: PurePosixPath, named: str) -> _Options | None:
     """The settings in a file that a command of a file of the project names; None if they can't be read."""
-    text = next(filter(None, (content_of(each) for each in _places(folder, file, named))), b"")
-    return _options_in(text)
+    return _options_in(_content(folder, file, named))
+
+
+def _settings_in_code(folder: Path, file: PurePosixPath, named: str) -> _Options | None:
+    """What a Python file that a command names may set: anything that it mentions; None if others may set more."""
+    text = _content(folder, file, named)
+    if not 0 < len(text) <= _LARGEST or _GOES_ON.search(text):
+        return None
+    return frozenset((each.decode(), "") for each in _NAME.findall(text))
+
+
+def _content(folder: Path, file: PurePosixPath, named: str) -> bytes:
+    """What is in a file that a command of a file of the project names; nothing if it is not there."""
+    return next(filter(None, (content_of(each) for each in _places(folder, file, named))), b"")
 
 
 def _places(folder: Path, file: PurePosixPath, named: str) -> Iterator[Path]:
