@@ -51,6 +51,20 @@ def main(args):
     model = DDP(model)
     torch.save({{"model": model.state_dict()}}, args.folder + "/last.pt")
 """
+DRAWS_IF = """\
+import argparse
+from accelerate import Accelerator
+from datasets import load_dataset
+from torch.utils.data import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--{0}", action="store_true")
+args = parser.parse_args()
+rows = load_dataset("json", split="train")
+if args.{0}:
+    rows = rows.train_test_split(0.1)["test"]
+loader = Accelerator().prepare(DataLoader(rows))
+"""
 TOLD_THE_LOSS = """\
 import torch
 from accelerate import Accelerator
@@ -264,6 +278,11 @@ def main(loader):
 def diverges_by_default(text: str, folder: Path) -> int:
     """How many findings of TRL006 in a text are in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
+
+
+def draws_by_default(text: str, folder: Path) -> int:
+    """How many findings of TRL015 in a text are in the default set."""
+    return sum(each.by_default for each in Snippets("TRL015").findings(text))
 
 
 def shown_by_default(text: str, folder: Path) -> int:
@@ -1244,6 +1263,7 @@ CASES = {
     "CPU_ARGUMENT": Case(told_gpus, "python x.py --no_cuda", "CPU", "python x.py --no_cuda_graphs", "UNKNOWN"),
     "TRAIN_ARGUMENT": Case(may, "python x.py --do_eval --do_train", True, "python x.py --do_eval --do_training", False),
     "NO_TRAIN_ARGUMENT": Case(may, "python x.py --eval_only", False, "python x.py --eval_steps 5", True),
+    "TRIAL_RUN": Case(draws_by_default, DRAWS_IF.format("debug"), 0, DRAWS_IF.format("shuffle"), 1),
     "SETTINGS_OPTION": Case(
         may_ask, "python x.py --config_file x.json", True, "python x.py --queries_file x.json", False
     ),

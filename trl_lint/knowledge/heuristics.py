@@ -1052,6 +1052,13 @@ NO_TRAIN_ARGUMENT = Guess(
     because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only` or "
     "`--eval`; foundation-model-stack/fms-hf-tuning: `--do_dataprocessing_only`",
 )
+TRIAL_RUN = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)^(?:(?:do|is|run|use)_)?(?:debug(?:ging)?|dry_run|smoke_test)(?:_(?:mode|run))?\Z",
+    says="An option with this name, off by default, turns on a run that tries the code out: what such a run learns is "
+    "not kept.",
+    because="airbert-vln/airbert, train.py: `if args.debug:`, in which it trains on a few rows that are drawn",
+)
 SETTINGS_OPTION = Guess(
     group=LAUNCH,
     pattern=r"(?i)^--?(?:\w+[_-])*(?:args?|arguments|cfg|conf(?:ig)?s?|hparams|json|params?|recipe|setting|settings|yaml)"

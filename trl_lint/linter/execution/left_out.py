@@ -8,7 +8,7 @@ from trl_lint.findings import Consequence
 from trl_lint.linter.execution.made_with_literals import is_of_bare_objects
 from trl_lint.linter.execution.not_run import never_runs
 from trl_lint.linter.execution.one_process_code import is_of_one_process
-from trl_lint.linter.execution.option_branches import is_behind_option
+from trl_lint.linter.execution.option_branches import is_behind_option, is_of_trial
 from trl_lint.linter.execution.single_branches import is_run_alone
 
 if TYPE_CHECKING:
@@ -18,15 +18,19 @@ if TYPE_CHECKING:
 
 # Consequences that neither stop a training run nor harm what it learns.
 _MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE})
+# Those that do no harm either where nothing that is learned is kept.
+_MILD_IN_TRIALS = _MILD | {Consequence.WRONG_TRAINING}
 
 
 def is_left_out(project: Project, module: Module, found: LocatedViolation, in_cells: bool) -> bool:
     """Whether a finding is reported on request only. in_cells: whether its file is a notebook that starts no processes.
 
     It is if every known launch of its code starts a single process, if the code is never run as shipped, or only on
-    objects with a bare model.
+    objects with a bare model, or in trials, where it does no harm.
     """
     if never_runs(project, module, found.violation.node, mild=found.finding.consequence in _MILD):
+        return True
+    if found.finding.consequence in _MILD_IN_TRIALS and is_of_trial(project, module, found.violation.node):
         return True
     if all(is_of_bare_objects(project, each.violation) for each in found.parts):
         return True

@@ -1,5 +1,5 @@
 """Code of a program that runs only with one of its options: with one that commands give where they start one process,
-or with one that no command gives.
+with one that no command gives, or with one that turns on a trial.
 
 For example:
 
@@ -9,6 +9,9 @@ For example:
 
     if args.keep:
         trainer.add_callback(Keeper)        all of `class Keeper`, if nothing else names it
+
+    if args.debug:
+        rows = Subset(rows, numpy.random.choice(len(rows), 64))
 
     torchrun train.py --epochs 3
 """
@@ -30,7 +33,14 @@ from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors, below, children, definitions_around, innermost, of_class
 from trl_lint.analysis.transfer.processes.command_options import called_by_command
 from trl_lint.knowledge import lightning
-from trl_lint.knowledge.heuristics import DISTRIBUTED_SETTING, RANK_FIELD, SETTINGS_OPTION, WORLD_FIELD, is_rank_name
+from trl_lint.knowledge.heuristics import (
+    DISTRIBUTED_SETTING,
+    RANK_FIELD,
+    SETTINGS_OPTION,
+    TRIAL_RUN,
+    WORLD_FIELD,
+    is_rank_name,
+)
 from trl_lint.knowledge.transformers import OFF_BY_DEFAULT
 from trl_lint.linter.execution.default_values import is_off, own_default, unset_values
 from trl_lint.linter.execution.linted_programs import lints_program
@@ -53,6 +63,23 @@ def is_behind_unused_option(project: Project, module: Module, node: cst.CSTNode)
     command, of those that start the programs that the file is part of, nor code.
     """
     return _is_behind(project, module, node, partial(_unused_values, project))
+
+
+def is_of_trial(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a node is in a branch taken only with an option that turns on a trial, and is off by default.
+
+    Unlike for others, commands may be unknown: who turns it on wants to see the code run, and no more.
+    """
+    return _is_behind(project, module, node, partial(_trial_values, project))
+
+
+def _trial_values(project: Project, module: Module, option: str) -> Collection[object]:
+    """The values of an option that turns on a trial; none if a command gives it, or a file may turn it on."""
+    given = module.engines().given_options
+    on = (given.names or frozenset[str]()) | (given.said.on if given.said is not None else frozenset[str]())
+    if not TRIAL_RUN.fits(option) or option in on:
+        return ()
+    return unset_values(project, module, option, given.said.values(option) if given.said is not None else ())
 
 
 def _unused_values(project: Project, module: Module, option: str) -> Collection[object]:
