@@ -23,6 +23,14 @@ from yacs.config import CfgNode as CN
 _C = CN()
 _C.LR = 0.1
 _C.DEVICES = [0, 1]
+_C.STEPS = [
+    (1, 2),  # the first ones
+    (3, 4),
+]
+_C.OWN_STEPS = [
+    1,
+    dist.get_rank(),
+]
 _C.OUT = CN()
 _C.OUT.NAME = "run"
 _C.OUT.OWN = dist.get_rank()
@@ -51,6 +59,10 @@ def of_yacs(node):
     with open(f"{node.OUT.OWN}.txt", "w") as file:
         file.write("done")
     with open(f"{node.OUT.LATER}.txt", "w") as file:
+        file.write("done")
+    with open(f"{node.STEPS}.txt", "w") as file:  # expect: TRL008
+        file.write("done")
+    with open(f"{node.OWN_STEPS}.txt", "w") as file:
         file.write("done")
     node.defrost()
     node.NUMBER = dist.get_rank()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.import_lines import files_in_reach, linted_and_imported
-from trl_lint.analysis.program.project.logical_lines import logical_lines
+from trl_lint.analysis.program.project.logical_lines import logical_lines, on_one_line
 from trl_lint.analysis.program.project.notes import noted, noted_of_linted
 from trl_lint.analysis.state import drawn_numbers
 from trl_lint.domain import ranks
@@ -113,9 +113,17 @@ def _names_set(project: Project, path: Path) -> frozenset[str]:
     text = project.text(path).decode("utf-8", "replace")
     if not _may_have_own(text) or is_test_file(path):
         return frozenset()
-    code = drawn_numbers.marked(_GOES_ON.sub("", project.code(path).decode("utf-8", "replace")))
+    code = drawn_numbers.marked(_with_whole_lines(project.code(path).decode("utf-8", "replace")))
     own = _own_names(code)
     return frozenset((*_fields_of(code, own), *_fields_passed(code, own)))
+
+
+def _with_whole_lines(code: str) -> str:
+    """The code of a file, without comments, with each logical line on one line; as far as is clear, if they are not."""
+    lines = logical_lines(code)
+    if lines is None:
+        return _GOES_ON.sub("", code)
+    return "".join(f"{on_one_line(code[line.start : line.end])}\n" for line in lines)
 
 
 def _may_have_own(text: str) -> bool:

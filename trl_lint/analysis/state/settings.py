@@ -28,7 +28,7 @@ from trl_lint.analysis.program.idioms import hyperparameters
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts, records
-from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, word_before
+from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, value_at, word_before
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -326,9 +326,9 @@ def are_settings(expression: cst.BaseExpression) -> bool:
 
 
 # It begins with the rare part: the owner is matched only after that.
-_ASSIGNMENT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
+_ASSIGNMENT = re.compile(r"\.(\w+)[ \t]*=(?!=)")
 _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
-_KEY_ASSIGNMENT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
+_KEY_ASSIGNMENT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*""")
 _OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 # Words for the time of day.
 _TIME = re.compile(r"(?i)\w*(?:time|date|now)\w*")
@@ -398,8 +398,8 @@ def _set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
         for text in texts
         for match in _ASSIGNMENT.finditer(text)
         if SETTINGS_OBJECT.fits(owner := word_before(text, match.start()))
-        and SETTING_OF_RANK.fits(match[2])
-        and _is_set_by_rank(f"{owner}{match[0]}", match[1])
+        and SETTING_OF_RANK.fits(value := value_at(text, match.end()))
+        and _is_set_by_rank(f"{owner}{match[0]}{value}", match[1])
     )
 
 
@@ -410,7 +410,7 @@ def _keys_set(module: Module) -> frozenset[str]:
 
 
 def _set_under(module: Module, key: str) -> Sequence[str]:
-    """What a file puts under a key of any object: each as far as the end of its line."""
+    """What a file puts under a key of any object: each as far as the end of its statement."""
     return _by_key(module).get(key, ())
 
 
@@ -418,7 +418,7 @@ def _set_under(module: Module, key: str) -> Sequence[str]:
 def _by_key(module: Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for match in _KEY_ASSIGNMENT.finditer(module.text):
-        found[match[1]].append(match[2])
+        found[match[1]].append(value_at(module.text, match.end()))
     return found
 
 
@@ -426,14 +426,14 @@ def _by_key(module: Module) -> dict[str, list[str]]:
 def _keys_set_to_more(module: Module) -> frozenset[str]:
     """The keys under which a file puts more than an option or a literal, unlike `config["seed"] = args.seed`."""
     return frozenset(
-        match[1]
-        for match in _KEY_ASSIGNMENT.finditer(module.text)
-        if SETTING_OF_RANK.fits(match[2]) or not _OPTION.fullmatch(match[2])
+        key
+        for key, values in _by_key(module).items()
+        if any(SETTING_OF_RANK.fits(each) or not _OPTION.fullmatch(each) for each in values)
     )
 
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
-    """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
+    """A file's assignments to this attribute of any object: each from the last word before the dot on."""
     return _assignments(frame.module).by_field.get(name, ())
 
 

@@ -30,6 +30,8 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _END, _OPEN, _CLOSE, _COMMENT, _LONG = range(1, 6)
+# A line break in a logical line, with the indentation of what follows.
+_CONTINUED = re.compile(r"[ \t]*\\?\n\s*")
 # Other characters that end lines or begin an indentation.
 _UNUSUAL = re.compile(r"[\r\f\0]")
 
@@ -74,6 +76,34 @@ def logical_lines(text: str) -> list[LogicalLine] | None:
     if text[start:].strip():
         found.append(LogicalLine(start, len(text), deepest + 1))
     return None if depth else found
+
+
+def rest_of_line(text: str, place: int, most: int, depth: int = 0) -> str:
+    """The rest of the logical line from a place in its code, on one line and without the comments in its brackets.
+
+    most: how many characters are read. depth: how many brackets are open at the place. Where a search does not find
+    the end reliably, it is that of the line in the text.
+    """
+    parts: list[str] = []
+    stop = min(place + most, len(text))
+    while place < stop:
+        match = _PIECE.match(text, place, stop)
+        if match is None or match.lastindex == _LONG:
+            end = text.find("\n", place, stop)
+            parts.append(text[place : end if end >= 0 else stop])
+            break
+        kind, end = match.lastindex, match.end()
+        depth += (kind == _OPEN) - (kind == _CLOSE)
+        parts.append(text[place : match.start(_COMMENT) if kind == _COMMENT and depth > 0 else end])
+        if kind == _END and depth <= 0:
+            break
+        place = end
+    return on_one_line("".join(parts))
+
+
+def on_one_line(line: str) -> str:
+    """A logical line without the line breaks in it."""
+    return _CONTINUED.sub(" ", line.rstrip("\n"))
 
 
 def _end_of(text: str, place: int, quotes: str) -> int:
