@@ -9,7 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects import present_on_some, subscripts
 from trl_lint.analysis.program import syntax
-from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike, is_made_there
+from trl_lint.analysis.program.idioms.equal_appends import is_appended_alike, is_made_by, is_made_there
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -93,6 +93,12 @@ def _division(frame: Frame, node: cst.CSTNode) -> ranks.Rank:
 
 
 def _is_alike(frame: Frame, test: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether all ranks that have a list add as many elements, whatever a test decides.
+
+    Those of callers are alike to a list that is made here. Which they are must not matter: others share the run.
+    """
+    if frame.function is not None and not syntax.ancestors(frame.root, test):
+        return is_made_by(frame.root, node)
     return is_appended_alike(frame.root, test, node) or is_made_there(frame.root, test, node)
 
 

@@ -1,4 +1,4 @@
-"""Lists whose length says nothing of a condition: both branches append as often, or one makes the list for itself.
+"""Lists whose length says nothing of a condition: both branches append as often, or the list is made under it.
 
 if rank == 0:
     parts.append(first)         the length of `parts` is the same on all ranks
@@ -10,6 +10,12 @@ if rank == 0:
 if rank <= 0:
     rows = []
     rows.append(first)          all ranks that have `rows` have as many
+
+def parsed(lines):
+    rows = []
+    for line in lines:
+        rows.append(line)       the same, whatever a caller asks before it calls
+    return rows
 """
 
 from __future__ import annotations
@@ -17,10 +23,11 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import branch_of
-from trl_lint.analysis.program.syntax import ancestors, assignments, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_parts, assignments, of_class
 
 # Not in torch_ops: methods of lists that make them longer by one.
 _ADD_ONE = frozenset({"append", "appendleft", "insert"})
+_NEW = (cst.List, cst.ListComp)
 _LEAVES = (cst.Break, cst.Continue, cst.Return)
 
 
@@ -40,6 +47,17 @@ def is_made_there(root: cst.CSTNode, test: cst.CSTNode, call: cst.CSTNode) -> bo
         return False
     targets = [target for target, _ in assignments(root) if target.deep_equals(receiver)]
     return bool(targets) and all(ancestors(branch.body, each) for each in (call, *targets))
+
+
+def is_made_by(function: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether what this call in a function appends to is a name that the function only assigns new lists to."""
+    receiver = _receiver(call)
+    if not isinstance(receiver, cst.Name) or any(
+        each.name.deep_equals(receiver) for each in of_class(function, cst.Param)
+    ):
+        return False
+    values = [value for target, value in assigned_parts(function) if target.deep_equals(receiver)]
+    return bool(values) and all(isinstance(each, _NEW) for each in values)
 
 
 def _receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
