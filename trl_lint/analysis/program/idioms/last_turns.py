@@ -7,16 +7,31 @@ for index in range(count):                   index is count - 1 in the last turn
     index == 0                               false, if there are several turns; nothing is said of `range(1)`
 for index, part in enumerate(parts):         index is len(parts) - 1
     index < len(parts) - 1                   false
+
+Ranks that leave the loop then leave it with the others:
+
+for index in range(count):
+    train()
+    if index >= count - 1 and rank == 0:     holds in the last turn only
+        save()
+        break
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import Condition, is_bound
+from trl_lint.analysis.program.idioms.path_conditions import (
+    Condition,
+    ifs_around,
+    is_bound,
+    outcomes_of_parts,
+)
+from trl_lint.analysis.program.syntax import LOOPS, ancestors, below, innermost, precedes
 
 _COMPARES = {
     cst.Equal: eq,
@@ -40,16 +55,54 @@ _LAST, _FIRST = _Sum(1, -1), _Sum(0, 0)
 
 
 class _Turns(NamedTuple):
-    """A loop's variable, and how many turns the loop has."""
+    """A loop's variable, and how many turns the loop has; asked: the turn in question, from behind the last one."""
 
     variable: cst.Name
     number: cst.BaseExpression
+    asked: int = -1
 
 
 def holds_in_last_turn(loop: cst.For, condition: Condition) -> bool:
     """Whether a test is known to have this outcome in the last turn of a loop, the only one that binds its variable."""
     turns = _turns_of(loop)
     return turns is not None and not is_bound(loop.body, turns.variable) and _holds(turns, *condition) is True
+
+
+def leave_in_last_turn(root: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[cst.CSTNode]) -> bool:
+    """Whether ranks leave loops by these statements in the last turn only, where the others meet nobody behind them.
+
+    met: where the function synchronises with other ranks.
+    """
+    points = list(met)
+    return bool(leaving) and all(_is_left_in_last_turn(root, each, points) for each in leaving)
+
+
+def _is_left_in_last_turn(root: cst.CSTNode, leaving: cst.CSTNode, points: Sequence[cst.CSTNode]) -> bool:
+    loop = innermost(root, leaving, *LOOPS)
+    if not isinstance(leaving, cst.Break) or not isinstance(loop, cst.For) or loop.orelse is not None:
+        return False
+    if any(ancestors(loop.body, each) and precedes(root, leaving, each) for each in points):
+        return False
+    around = (Condition(each.test, holds) for each, holds in ifs_around(loop.body, leaving))
+    return any(_holds_only_then(loop, part) for each in around for part in outcomes_of_parts(each))
+
+
+def _holds_only_then(loop: cst.For, condition: Condition) -> bool:
+    """Whether a comparison has this outcome in the last turn, and in no other one."""
+    turns = _turns_of(loop)
+    if turns is None or not holds_in_last_turn(loop, condition) or not _is_of_one_side(condition):
+        return False
+    counted = (each for each in below(turns.number) if isinstance(each, (cst.Attribute, cst.Name)))
+    is_fixed = not any(is_bound(loop.body, each) for each in counted)
+    return is_fixed and _holds(turns._replace(asked=-2), *condition) is False
+
+
+def _is_of_one_side(condition: Condition) -> bool:
+    """Whether what does not hold in one turn, but in the next, holds in none before: of linear sums, but for `!=`."""
+    match condition.test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator)]):
+            return not isinstance(operator, cst.NotEqual if condition.holds else cst.Equal)
+    return False
 
 
 def _turns_of(loop: cst.For) -> _Turns | None:
@@ -82,7 +135,7 @@ def _holds(turns: _Turns, test: cst.BaseExpression, wanted: bool) -> bool | None
 def _sum(turns: _Turns, node: cst.BaseExpression) -> _Sum | None:
     """What an expression is in the last turn; None if it asks for anything else than turns and numbers."""
     if node.deep_equals(turns.variable):
-        return _Sum(1, -1)
+        return _Sum(1, turns.asked)
     if _is_count(turns, node):
         return _Sum(1, 0)
     match node:

@@ -11,6 +11,8 @@ For example:
         if step > steps:
             break                         so do the others, before anybody waits
 
+So have those that leave a loop in its last turn (`last_turns`).
+
 Not if the condition may have changed on the way, or if the others meet, or may get elsewhere, before they leave.
 """
 
@@ -21,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import ends_outside, last_statement
+from trl_lint.analysis.program.idioms.last_turns import leave_in_last_turn
 from trl_lint.analysis.program.idioms.path_conditions import (
     EXITS,
     Condition,
@@ -60,13 +63,17 @@ _PLAIN = (
 def leave_together(
     root: cst.CSTNode, test: cst.CSTNode, leaving: Sequence[cst.CSTNode], met: Iterable[cst.CSTNode]
 ) -> bool:
-    """Whether the ranks that do not leave a branch by these statements leave behind it, as the same conditions hold.
+    """Whether the ranks that do not leave a branch by these statements leave behind it, as the same conditions hold, or
+    as the loop ends.
 
     met: where the function synchronises with other ranks.
     """
     branch = branch_of(root, test)
     if branch is None or not leaving:
         return False
+    met = list(met)
+    if leave_in_last_turn(root, leaving, met):
+        return True
     points = [each for each in met if precedes(root, branch, each)]
     return all(_is_repeated(root, branch, each, points) for each in leaving)
 
