@@ -14,7 +14,7 @@ from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.model_roles import wrapping_of
-from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
+from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Value
 
 
 class ValuesByRun(dict[Hashable, Value]):
@@ -77,15 +77,15 @@ def in_any_order(merged: Value, left: Iterable[Value]) -> Value:
 
 
 def join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
-    """Join two contents of an object's container; a tensor that is reduced in only one of them has an unknown rank.
+    """Join two contents of an object's container; what is reduced in only one of them has an unknown rank.
 
-    `add` fills it with rank-local values, `sync` reduces them: which state a later call reads is unknown.
+    `add` fills it with rank-local values, `sync` reduces them: which state a later call reads is unknown. Nor is it
+    known after one method that does both and calls others in between, as these read what it has left so far.
     """
     unsure = {
         key: value.replace(rank=ranks.UNKNOWN)
         for key, value in merged.entries.items()
-        if value.kind is Kind.TENSOR
-        and value.rank.differs
+        if value.rank.differs
         and any(key in each.entries and each.entries[key].rank.is_reduced for each in (known, new))
     }
     if not unsure:
