@@ -86,3 +86,55 @@ def test_whose_values_a_log_shows(writer, logged, shown):
 def test_a_metric_without_a_known_name_is_called_as_in_the_code(logged, name):
     messages = [each.message for each in SNIPPETS.findings(PROGRAM.format(writer=OF_EACH, logged=logged))]
     assert [each.partition(" is computed")[0] for each in messages] == [name]
+
+
+KEPT = """\
+import torch.distributed as dist
+from torch.nn import Linear
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.tensorboard import SummaryWriter
+
+
+class Trainer:
+    def __init__(self, config, data):
+        self.config = config
+        self.model = DistributedDataParallel(Linear(4, 4))
+        self.loader = DataLoader(data, sampler=DistributedSampler(data), batch_size=8)
+        self.writer = None
+        if {asked}:
+            self.writer = SummaryWriter("log")
+
+    def add(self, writer, tag, value):
+        if writer is not None:
+            writer.add_scalar(tag, value)
+
+    def epoch(self):
+        total = 0.0
+        for x in self.loader:
+            loss = self.model(x).mean()
+            loss.backward()
+            total += loss.item()
+        self.add(self.writer, "total", total)
+
+
+dist.init_process_group("nccl")
+Trainer(read_config(), read_rows()).epoch()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ('self.config["global_rank"] == 0', ONE),
+        ('self.config["global_rank"] == 0 or (not config["distributed"])', ONE),
+        ('not config["distributed"] or self.config["global_rank"] == 0', ONE),
+        ('self.config["global_rank"] == 0 or not config["verbose"]', EACH),
+        ('self.config["global_rank"] == 0 or config["distributed"]', EACH),
+        ('self.config["steps"] == 0 or not config["distributed"]', EACH),
+    ],
+)
+def test_a_writer_that_the_other_processes_have_none_of_shows_the_values_of_one(asked, shown):
+    """A setting of the job that is asked for as well has the same value on all ranks, be it an attribute or an item."""
+    messages = [each.message for each in SNIPPETS.findings(KEPT.format(asked=asked))]
+    assert [each.partition("on several GPUs ")[2] for each in messages] == [shown]

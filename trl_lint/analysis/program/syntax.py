@@ -379,6 +379,12 @@ def identifiers(node: cst.CSTNode) -> Iterator[str]:
             todo.extend(_operands(current))
 
 
+def item_keys(root: cst.CSTNode) -> Iterator[str]:
+    """The texts by which code reads items: `distributed` of `config["distributed"]`."""
+    indices = (each.slice.value for each in of_class(root, cst.SubscriptElement) if isinstance(each.slice, cst.Index))
+    return (str(each.evaluated_value) for each in indices if isinstance(each, cst.SimpleString))
+
+
 def _operands(node: cst.CSTNode) -> list[cst.CSTNode]:
     operands = _OPERANDS.get(type(node))
     return operands(node) if operands is not None else []

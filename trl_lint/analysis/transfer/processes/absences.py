@@ -29,6 +29,7 @@ from trl_lint.analysis.program.syntax import (
     below,
     identifiers,
     is_literal_none,
+    item_keys,
     of_class,
     self_attribute,
 )
@@ -110,13 +111,16 @@ def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, aroun
     if flag and rank == 0: …       the first: at most rank 0 takes it; which ranks take the other is unknown
     if rank == 0 and missing(): …  the same, whatever else is asked
     """
-    if condition.uniformity is not Uniformity.DIVERGENT or Origin.RANK not in condition.rank.origins:
+    if condition.uniformity is not Uniformity.DIVERGENT:
         return []
-    tested = [each for each in alternatives(test) if not _is_of_job(frame, each)]
+    several = alternatives(test)
+    tested = [each for each in several if not _is_of_job(frame, each)]
     if len(tested) != 1 or not any(_tests_rank(frame, each) for each in parts_of(tested[0])):
         return []
+    # What else is asked of the job has the same answer on all ranks, whether or not its value is known.
+    origins = (condition if len(several) == 1 else frame.value_of(tested[0])).rank.origins
     is_one_of_several = isinstance(tested[0], cst.BooleanOperation)
-    if condition.rank.origins != Origin.RANK and not is_one_of_several:
+    if Origin.RANK not in origins or (origins != Origin.RANK and not is_one_of_several):
         return []
     outcomes = (True,) if is_one_of_several else (True, False)
     return [Division(frame, test, holds, condition.provenance, around) for holds in outcomes]
@@ -149,7 +153,8 @@ def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
     is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
     if frame.value_of(part).rank.differs:
         return False  # `not is_main_process()` asks for the rank
-    return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
+    names = (*identifiers(part), *item_keys(part))
+    return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in names)
 
 
 def _tests_rank(frame: Frame, part: cst.CSTNode) -> bool:
