@@ -287,6 +287,105 @@ def test_so_does_what_runs_several_tasks(tmp_path):
     assert len([each for each in findings_in(tmp_path, files, "train.py") if each.by_default]) > 5
 
 
+CHECKED = """
+import hashlib
+import os
+import warnings
+
+import numpy as np
+import pytorch_lightning as pl
+
+
+def digest(path):
+    return hashlib.md5(open(path, "rb").read()).hexdigest()
+
+
+def right(path, rows, wanted, args):
+    if os.path.isfile(path):
+        if hashlib.sha256(open(path, "rb").read()).hexdigest() == wanted:
+            return
+        else:
+            warnings.warn("it is made again")
+    np.save(path, rows)  # on request
+
+
+def right_as_well(path, rows, wanted, args):
+    if os.path.isfile(path) and digest(path) == wanted:
+        return
+    np.save(path, rows)  # on request
+
+
+def not_right(path, rows, wanted, args):
+    if not (os.path.isfile(path) and digest(path) == wanted):
+        np.save(path, rows)  # on request
+
+
+def missing_or_not_right(path, rows, wanted, args):
+    if not os.path.exists(path) or os.path.getsize(path) != wanted:
+        np.save(path, rows)  # on request
+
+
+def wrong(path, rows, wanted, args):
+    if os.path.isfile(path):
+        if digest(path) != wanted:
+            return
+    np.save(path, rows)  # reported
+
+
+def missing_or_right(path, rows, wanted, args):
+    if not os.path.isfile(path) or digest(path) == wanted:
+        np.save(path, rows)  # reported
+
+
+def of_another(path, rows, wanted, args):
+    if os.path.isfile(path):
+        if digest(args.other) == wanted:
+            return
+    np.save(path, rows)  # reported
+
+
+def of_options(path, rows, wanted, args):
+    if os.path.isfile(path):
+        if args.made == wanted:
+            return
+    np.save(path, rows)  # reported
+
+
+def main(args):
+    right("right.npy", args.rows, args.wanted, args)
+    right_as_well("right_as_well.npy", args.rows, args.wanted, args)
+    not_right("not_right.npy", args.rows, args.wanted, args)
+    missing_or_not_right("missing_or_not_right.npy", args.rows, args.wanted, args)
+    wrong("wrong.npy", args.rows, args.wanted, args)
+    missing_or_right("missing_or_right.npy", args.rows, args.wanted, args)
+    of_another("of_another.npy", args.rows, args.wanted, args)
+    of_options("of_options.npy", args.rows, args.wanted, args)
+    pl.Trainer(devices=args.devices, strategy="ddp").fit(args.model)
+    right("after.npy", args.rows, args.wanted, args)
+
+
+if __name__ == "__main__":
+    main(read_arguments())
+"""
+
+
+@pytest.mark.parametrize(("command", "at_once"), [("python train.py", False), ("srun -n 4 python train.py", True)])
+def test_what_is_in_the_file_that_one_process_has_made_is_as_wanted(tmp_path, command, at_once):
+    program = CHECKED.replace('    right("after.npy", args.rows, args.wanted, args)\n', "")
+    found = findings_in(tmp_path, {"train.py": program, "run.sh": f"{command}\n"}, "train.py")
+    places = [(each.start.line, finding.by_default) for finding in found for each in (finding, *finding.also)]
+    reported, on_request = (_lines(program, mark) for mark in ("# reported", "# on request"))
+    assert sorted(line for line, by_default in places if by_default) == sorted(reported + on_request * at_once)
+    assert sorted(line for line, by_default in places if not by_default) == on_request * (not at_once)
+
+
+def test_all_processes_look_at_it_after_they_are_started(tmp_path):
+    program = CHECKED.replace('    right("right.npy", args.rows, args.wanted, args)\n', "")
+    found = findings_in(tmp_path, {"train.py": program}, "train.py")
+    (first, *_) = _lines(program, "# on request")
+    assert first in [each.start.line for finding in found for each in (finding, *finding.also) if finding.by_default]
+
+
 DATA = """
 import os
 

@@ -7,6 +7,11 @@ For example:
     trainer = Trainer(devices=4)
     trainer.fit(model)                they are started here
 
+    if os.path.exists(path):
+        if digest(path) == wanted:    what one process has just made is as wanted
+            return path
+    download(path)                    so the others do not get here either
+
     for rows in folds.split(data):    what it does before its first row, too
         trainer.fit(model, rows)
         np.save(path, scores)         but not this: in the second turn, all are there
@@ -21,14 +26,15 @@ Source: lightning/fabric/strategies/launchers/subprocess_script.py `_SubprocessS
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.analysis.program.blocks import ends_outside
+from trl_lint.analysis.program.blocks import ends_outside, last_statement
 from trl_lint.analysis.program.definitions.lightning_trainers import imported_trainer
-from trl_lint.analysis.program.idioms.path_conditions import Condition, branch_of, parts_of
+from trl_lint.analysis.program.idioms.path_conditions import Condition, alternatives, branch_of, parts_of
 from trl_lint.analysis.program.idioms.path_constraints import is_implied, known_at
 from trl_lint.analysis.program.syntax import (
     LOOPS,
@@ -192,19 +198,27 @@ def _is_without_file(condition: Control, node: cst.CSTNode) -> bool:
         return _is_negated(branch.test)
     if ancestors(branch, node):
         return _is_plain_where(branch.test, root, node)
-    leaves = ends_outside(branch.body)
+    leaves = ends_outside(branch.body) or _leaves_if_right(branch)
     if ancestors(root, node) and definitions_around(root, node) == definitions_around(root, branch):
         return leaves and _is_plain_where(branch.test, root, node)
     return _is_negated(branch.test) or ((leaves or branch.orelse is not None) and _is_plain(branch.test))
 
 
+def _leaves_if_right(branch: cst.If) -> bool:
+    """Whether the body for a file that is there ends where what is in it is as wanted: `if digest(path) == wanted:`."""
+    inner = last_statement(branch.body)
+    return isinstance(inner, cst.If) and ends_outside(inner.body) and _is_of_file(inner.test, branch.test, cst.Equal)
+
+
 def _is_negated(test: cst.BaseExpression) -> bool:
     """`not exists(path)`, possibly with others that must hold as well; or several, of which one has to hold."""
     if isinstance(test, cst.BooleanOperation):
-        parts = map(_is_negated, (test.left, test.right))
-        return any(parts) if isinstance(test.operator, cst.And) else all(parts)
+        if isinstance(test.operator, cst.And):
+            return _is_negated(test.left) or _is_negated(test.right)
+        missing = [each for each in alternatives(test) if not _is_of_file(each, test, cst.NotEqual)]
+        return bool(missing) and all(map(_is_negated, missing))
     if isinstance(test, cst.UnaryOperation):
-        return isinstance(test.operator, cst.Not) and _is_plain(test.expression)
+        return isinstance(test.operator, cst.Not) and _is_plain_alone(parts_of(test.expression), test.expression)
     return _counts_files(test, cst.NotEqual, cst.LessThan)
 
 
@@ -219,8 +233,44 @@ def _is_plain_where(test: cst.BaseExpression, root: cst.CSTNode, node: cst.CSTNo
         return _is_plain(test)
     around = definitions_around(root, node)
     known = list(known_at(around[-1] if around else root, node))
-    left = [each for each in parts_of(test) if not is_implied(Condition(each, True), known)]
+    return _is_plain_alone([each for each in parts_of(test) if not is_implied(Condition(each, True), known)], test)
+
+
+def _is_plain_alone(parts: Sequence[cst.BaseExpression], test: cst.BaseExpression) -> bool:
+    """Whether one part of a test asks for a file, and the others at most for what is in it."""
+    left = [each for each in parts if not _is_of_file(each, test, cst.Equal)]
     return len(left) == 1 and _is_plain(left[0])
+
+
+def _is_of_file(test: cst.BaseExpression, asked: cst.BaseExpression, operator: type[cst.BaseCompOp]) -> bool:
+    """Whether what is read from a file that is asked for is compared in this way: `digest(path) == wanted`.
+
+    The process that has made the file has left it as wanted.
+    """
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=found)]) if isinstance(found, operator):
+            read = [file for call in of_class(test, cst.Call) for file in _files(call)]
+            files = [file for part in _questions(asked) for call in of_class(part, cst.Call) for file in _files(call)]
+            return any(one.deep_equals(other) for one in read for other in files)
+    return False
+
+
+def _questions(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The parts of a test that are no comparisons."""
+    match test:
+        case cst.BooleanOperation(left=left, right=right):
+            return [*_questions(left), *_questions(right)]
+        case cst.UnaryOperation(expression=inner):
+            return _questions(inner)
+        case cst.Comparison():
+            return []
+    return [test]
+
+
+def _files(call: cst.Call) -> list[cst.BaseExpression]:
+    """What may be the file that a call is about: its arguments, or the object whose method it calls."""
+    owner = [call.func.value] if isinstance(call.func, cst.Attribute) else []
+    return [each.value for each in call.args] or owner
 
 
 def _counts_files(test: cst.BaseExpression, *operators: type[cst.BaseCompOp]) -> bool:
