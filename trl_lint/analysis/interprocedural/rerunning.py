@@ -35,7 +35,17 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.sync_points import SyncPoint
 
 # The attributes of a summary that others use, apart from what the run does to objects.
-_COMPARED = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
+_COMPARED = (
+    "result",
+    "inputs",
+    "final",
+    "exchanged",
+    "sync_points",
+    "attribute_writes",
+    "cell_writes",
+    "constants",
+    "pending_used",
+)
 # The same for its trace.
 _COMPARED_IN_TRACE = ("of_all_ranks", "of_some_ranks", "launched", "shows", "backward", "notes")
 # The attributes of a trace that the walk itself sets: those that enter the function set the rest.

@@ -103,6 +103,7 @@ class Summary:
     pending_used: bool = False
     round: int = 0
     runs: int = 0
+    constants: Mapping[str, Value] = field(default_factory=dict)  # see `ObjectAccess.constants`
     ends: tuple[Control, ...] = ()  # see `process_exits.ends_in`
     early: ClassInfo | None = None  # the class on which it was run before the constructor of that class
 
@@ -335,7 +336,7 @@ class Runs(Definitions):
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
         summary.exchanged = passed_fields.changed_for_caller(function, names, frame.memory.names)
         summary.trace, summary.sync_points = frame.trace, (frame.sync_points, control)
-        summary.dependencies = frame.objects.dependencies
+        summary.dependencies, summary.constants = frame.objects.dependencies, frame.objects.constants(frame.memory)
         summary.attribute_writes, summary.cell_writes = frame.objects.attribute_writes, frame.objects.cell_writes
         summary.pending_used, summary.ends = frame.pending_used, process_exits.ends_in(frame, control)
         function.pending_used |= frame.pending_used

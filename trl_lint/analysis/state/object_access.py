@@ -18,6 +18,8 @@ from trl_lint.domain.kinds import Identity
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 
+# A constant of these says all of a value.
+_PLAIN = (str, int, float)
 # What holds others has facts of its own, on the heap or as a model, and is not read as a whole.
 _HOLDING = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.MODEL, Kind.TUPLE})
 
@@ -27,7 +29,8 @@ class ObjectAccess:
 
     dependencies: the versions of the attributes and containers that it has read. class_cells: the owner of each
     container. dirty, dirty_cells: what it has written and not yet flushed. inlined: how often nested functions, which
-    share this, have run as part of it. constructs: whether it makes an object, which has nothing before.
+    share this, have run as part of it. constructs: whether it makes an object, which has nothing before. set_by_bases:
+    the attributes that the `__init__` of a base has set.
     """
 
     __slots__ = (
@@ -39,6 +42,7 @@ class ObjectAccess:
         "dirty",
         "dirty_cells",
         "inlined",
+        "set_by_bases",
     )
 
     def __init__(self) -> None:
@@ -50,6 +54,7 @@ class ObjectAccess:
         self.dirty_cells: set[Identity] = set()
         self.inlined = 0
         self.constructs = False
+        self.set_by_bases: set[tuple[ClassInfo, str]] = set()
 
     def kept(self, key: tuple[Hashable, str]) -> Value | None:
         """What an attribute that this run has written has on a way on which it has not: what others have left there.
@@ -83,6 +88,14 @@ class ObjectAccess:
             (cls, name): value.replace(rank=ranks.REDUCED) if cls in reduced and value.rank == ranks.SAME else value
             for (cls, name), value in left.items()
         }
+
+    def constants(self, memory: Memory) -> dict[str, Value]:
+        """The attributes that an `__init__` leaves with one constant each, whatever others of the class have there."""
+        if not self.constructs:
+            return {}
+        written = self.attribute_writes | self.set_by_bases
+        known = ((key, memory.attributes[key]) for key in written if key in memory.attributes)
+        return {name: value for (_, name), value in known if isinstance(value.const, _PLAIN)}
 
     def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
         """Begin a branch: writes of the other branch are not flushed in it. Return the writes so far, for `merge`."""

@@ -24,6 +24,7 @@ from trl_lint.analysis.interpreter.objects import (
     present_on_some,
     refused_none,
     registries,
+    set_by_bases,
     trained_losses,
 )
 from trl_lint.analysis.interpreter.operations import metrics, pure_calls
@@ -126,7 +127,9 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
     if above is not None:
         receiver_class = cls if above.shows or frame.engine.is_mixed_in(above.cls, cls) else above.cls
         returned = frame.engine.call(frame, above, args, node, ProjectInstance(receiver_class or cls))
-        frame.bases_made |= name == function.name == "__init__"
+        if name == function.name == "__init__":
+            frame.bases_made = True
+            set_by_bases.take_over(frame, cls, above, node)
         return returned
     return library_calls.call_inherited(frame, receiver, cls if is_mixin else function.cls, name, args, node)
 
