@@ -15,6 +15,12 @@ START = "if __name__ == '__main__':\n    pass\n"
 TRAIN = f"from own import Saver\n\nsaver = Saver()\n{START}"
 
 
+IN_PACKAGE = {"lib/own.py": BOTH, "lib/__init__.py": "", "train.py": TRAIN.replace("own", "lib.own")}
+BUILDS = "import hydra\n\nhydra.utils.instantiate(load())\n"
+NAMED = {"own.py": BOTH, "train.py": TRAIN + BUILDS, "saver.yaml": "saver:\n  _target_: own.Saver\n"}
+STARRED = {**NAMED, "names.py": "# For hydra.\nfrom own import *\n", "saver.yaml": "saver:\n  _target_: names.Saver\n"}
+
+
 @pytest.mark.parametrize(
     ("files", "by_default"),
     [
@@ -35,6 +41,22 @@ TRAIN = f"from own import Saver\n\nsaver = Saver()\n{START}"
         ({"own.py": BOTH, "train.py": TRAIN, "train.yaml": "model:\n  target: own.OwnTrainer\n"}, True),
         ({"own.py": f"{BOTH}\nBEST = OwnTrainer\n", "train.py": TRAIN}, True),
         ({"own.py": BOTH.replace("class Own", "@register\nclass Own"), "train.py": TRAIN}, True),
+        ({**IN_PACKAGE, "again.py": "import own\n\nown.init()\n"}, False),
+        ({**IN_PACKAGE, "again.py": "import lib.own\n\ngetattr(lib.own, kind)()\n"}, True),
+        ({**IN_PACKAGE, "again.py": "from lib import own\n\ngetattr(own, kind)()\n"}, True),
+        ({**IN_PACKAGE, "lib/again.py": "import own\n\ngetattr(own, kind)()\n"}, True),
+        ({**IN_PACKAGE, "again.py": "import own\n\nown.OwnTrainer()\n"}, True),
+        (NAMED, False),
+        (STARRED, False),
+        ({**NAMED, "own.yaml": "own:\n  _target_: own.OwnTrainer\n"}, True),
+        ({**STARRED, "own.yaml": "own:\n  _target_: names.OwnTrainer\n"}, True),
+        ({**NAMED, "saver.yaml": "saver:\n  _target_: other.Keeper\n"}, True),
+        ({**NAMED, "saver.yaml": ""}, True),
+        ({**NAMED, "train.py": TRAIN + BUILDS.replace("load()", "{'_target_': f'own.{kind}'}")}, True),
+        ({**NAMED, "train.py": TRAIN + BUILDS.replace("instantiate(load", "get_class(load")}, True),
+        ({**STARRED, "names.py": "from own import *\n\nevery = dir()\n"}, True),
+        ({**STARRED, "saver.yaml": "saver:\n  _target_: own.Saver\n"}, True),
+        ({**STARRED, "again.py": "import names\n\ngetattr(names, kind)()\n"}, True),
         (
             {"own/more.py": BOTH, "own/__init__.py": "", "train.py": TRAIN.replace("own", "own.more"), "setup.py": ""},
             True,

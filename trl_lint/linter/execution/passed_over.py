@@ -6,7 +6,11 @@ mentions Lightning, and which definitions nothing in these projects uses, beside
     train.py        from trainers import PairTrainer
 
 A package that is installed is for the programs of others. So is a file of which all, or the module itself, is imported
-somewhere; and code that imports by names that it makes up may use anything.
+somewhere; and code that imports by names that it makes up may use anything. What hydra builds is named in settings: if
+they name some definitions of a file, it builds those, and not the others.
+
+    callbacks.py    class Saver(Callback): …              upload.yaml    _target_: imports.Uploader
+                    class Uploader(Callback): …           imports.py     from callbacks import *
 """
 
 from __future__ import annotations
@@ -17,17 +21,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from trl_lint import files
-from trl_lint.analysis.program.project.import_lines import import_lines
+from trl_lint.analysis.program.project.import_lines import IMPORT_LINES, import_lines
 from trl_lint.analysis.program.project.source_text import code_of, count_of
 from trl_lint.domain.engines import EnginesInUse
-from trl_lint.launch.judge.built_classes import united
+from trl_lint.knowledge.engines import BUILDERS
+from trl_lint.launch.judge.built_classes import BuiltClasses, united
 from trl_lint.launch.judge.engines import is_program
 from trl_lint.linter.execution.project_files import content_of
 from trl_lint.linter.execution.project_scan import ProjectScan
 
 _DEFINED = re.compile(rb"(?m)^(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)")
 # What a project imports to find modules, classes or functions without naming them.
-_FINDERS = ("getmembers", "hydra", "import_module", "importlib", "instantiate", "locate", "pkgutil", "pydoc")
+_FINDERS = ("getmembers", "import_module", "importlib", "locate", "pkgutil", "pydoc")
+# Code that makes up what hydra builds, which settings do not name.
+_BUILDS_OTHERS = re.compile(
+    rb"\bget_(?:class|method|object|static_method)\(|[\"']_target_[\"']\s*(?::|\]\s*=)|\b_target_\s*="
+)
 # Code that finds them in its own file.
 _FINDS_OWN = re.compile(rb"(?<![.\w])(?:eval|exec|globals|Fire)\(|\b(?:__dict__|__init_subclass__|__subclasses__)\b")
 _LIGHTNING = b"lightning"
@@ -75,17 +84,48 @@ def _passed_over(path: Path, home: Path, projects: Mapping[Path, ProjectScan]) -
     source = content_of(path)
     if is_program(source) or any(each.importers.import_one_of(_FINDERS) for each in projects.values()):
         return frozenset()
-    used: set[str] = set()
-    for names in (names for code in importing for names in _names_from(path.stem, code_of(code))):
-        if not names:
-            return frozenset()
-        used |= names
     built = united(each.built for each in projects.values())
+    used = _used(path, projects, built)
     code = code_of(source)
-    own = {each.decode("utf-8", "replace") for each in _DEFINED.findall(code)} - used - built.whole - built.parts
+    defined = {each.decode("utf-8", "replace") for each in _DEFINED.findall(code)}
+    named = built.whole | built.parts
+    own = set() if used is None else defined - used - named
     if not own or _FINDS_OWN.search(code) is not None:
         return frozenset()
+    if defined.isdisjoint(named) and any(each.importers.import_one_of(BUILDERS) for each in projects.values()):
+        return frozenset()
     return frozenset(each for each in own if count_of(each, code) == 1)
+
+
+def _used(path: Path, projects: Mapping[Path, ProjectScan], built: BuiltClasses) -> set[str] | None:
+    """What files of these projects take from a file by name; None if code may use any of it."""
+    used: set[str] = set()
+    for folder, scan in projects.items():
+        if any(_BUILDS_OTHERS.search(code) for name in BUILDERS for _, code in _with_paths(name, path, folder, scan)):
+            return None
+        for other, code in _with_paths(path.stem, path, folder, scan):
+            names = list(_names_from(path.stem, _without_libraries(path, other, code_of(code))))
+            if all(names):
+                used |= set[str]().union(*names)
+            elif not _is_for_settings(other, code, folder, scan, built):
+                return None
+    return used
+
+
+def _without_libraries(path: Path, other: Path, code: bytes) -> bytes:
+    """Code of another file, without what imports a library that is called like a file of a package elsewhere."""
+    if other.parent == path.parent or not os.path.isfile(path.parent / "__init__.py"):
+        return code
+    name = re.escape(path.stem).encode()
+    return re.sub(rb"(?m)^[ \t]*import[ \t]+%b[ \t]*(?:as[ \t]+\w+[ \t]*)?$" % name, b"", code)
+
+
+def _is_for_settings(path: Path, code: bytes, folder: Path, scan: ProjectScan, built: BuiltClasses) -> bool:
+    """Whether a file has nothing but imports, for the settings that name what is in it: no other file imports it."""
+    if path.name == "__init__.py" or not built.are_in(path) or IMPORT_LINES.sub(b"", code_of(code)).strip():
+        return False
+    others = (each for _, each in _with_paths(path.stem, path, folder, scan))
+    return not any(True for each in others for _ in _names_from(path.stem, code_of(each)))
 
 
 def _is_installed(path: Path, home: Path) -> bool:
@@ -97,9 +137,14 @@ def _is_installed(path: Path, home: Path) -> bool:
 
 def _importing(path: Path, folder: Path, scan: ProjectScan) -> Iterator[bytes]:
     """The content of the other files of a project that may import a file."""
-    for each in scan.importers.importing(path.stem):
+    return (code for _, code in _with_paths(path.stem, path, folder, scan))
+
+
+def _with_paths(name: str, path: Path, folder: Path, scan: ProjectScan) -> Iterator[tuple[Path, bytes]]:
+    """The files of a project, other than a given one, that import something of this name, and their content."""
+    for each in scan.importers.importing(name):
         if folder / each != path:
-            yield content_of(folder / each)
+            yield folder / each, content_of(folder / each)
 
 
 def _names_from(stem: str, code: bytes) -> Iterator[set[str]]:
