@@ -477,7 +477,7 @@ KNOWS_SHARES = Guess(
 SHARES_ROWS = Guess(
     group=SHARES,
     # Samplers and data sets that share; groups of ranks; rows that are counted by rank; seeds by rank. A device is none
-    # of that (`rank % n_gpus`), nor is the rank over all nodes (`rank * n_gpus + gpu`).
+    # of that (`rank % n_gpus`, `gpus[rank]`, `CPU_map[rank]`), nor is the rank over all nodes (`rank * n_gpus + gpu`).
     pattern=r"(?i)distributed_?\w*sampler|(?<![a-z])dist_?sampler|sampler_?dist|set_epoch|split_dataset_by_node"
     r"|split_by_(?:node|rank)|\.shard\(|num_shards|shard_(?:id|index)|num_replicas|webdataset|(?<![a-z])wds\."
     r"|nvidia\.dali|setup_dataloaders|prepare_data_?loader"
@@ -486,7 +486,8 @@ SHARES_ROWS = Guess(
     r"|rank(?:\(\))?\s*::|::\s*[\w.]*(?:world_?size|num_?gpus|n_?gpus|nprocs|num_(?:processes|replicas))"
     r"|(?<!rank|_gpu|.gpu)(?<!rank |_gpu |.gpu )(?<!rank\(\))(?<!rank\(\) )%\s*[\w.()]*"
     r"(?:world_?size|num_?gpus|n_?gpus|nprocs|num_processes)"
-    r"|[\w)\]]\[[\w.]*rank(?:\(\))?\]|rank(?:\(\))?\s*\*(?!\s*[\w.]*gpu)"
+    r"|(?:(?<!\w)(?!(?!\w*per_)\w*(?:[cg]pu|device)s?(?:_?(?:ids?|list|map))?\[)\w+|[)\]])\[[\w.]*rank(?:\(\))?\]"
+    r"|rank(?:\(\))?\s*\*(?!\s*[\w.]*gpu)"
     r"|(?<!gpus)(?<!gpus )(?<!node)(?<!node )\*\s*[\w.]*rank(?![a-z])"
     r"|seed\w*\(?\s*[\w.\[\]\"']*\s*\+\s*[\w.]*(?:rank|process_index)|rank(?:\(\))?\s*\+\s*[\w.]*seed"
     r"|seed\w*\(\s*[\w.]*rank",
