@@ -1284,6 +1284,7 @@ CASES = {
     ),
     "COPIED_LIBRARY": Case(stays_by_default_in, "trl", 0, "trlx", 1),
     "FOLDER_OF_COPIES": Case(stays_by_default_in, "third_party/own", 0, "parties/own", 1),
+    "OWN_FOLDER": Case(stays_by_default, RELATIVE.format("utils.losses"), 0, RELATIVE.format("losses.utils"), 1),
     "MADE_IN_BUILDS": Case(stays_by_default, RELATIVE.format("._version"), 1, RELATIVE.format("..utils.versions"), 0),
 }
 

@@ -181,3 +181,33 @@ def test_a_package_in_a_folder_of_another_name_may_be_installed(name: str, tmp_p
         (tmp_path / each).write_text(text, encoding="utf-8")
     (finding,) = api.check(tmp_path / "mylib-main", Settings(root=tmp_path / "mylib-main", select=("ALL",)))
     assert finding.by_default
+
+
+@pytest.mark.parametrize(
+    ("imports", "files", "by_default"),
+    [
+        ("from utils.utils import pad", (), False),
+        ("import utils.fast.pads as pads", ("other/pads.py",), False),
+        ("from utils.utils import pad", ("other/fast/utils.py", "other/utils.py", "xutils/utils.py"), False),
+        ("from utils.utils import pad", ("other/utils/utils.py",), True),  # with that folder on the search path
+        ("from utils.utils import pad", ("other/utils/utils/__init__.py",), True),
+        ("from utils.utils import pad", ("utils/of_a_namespace.py",), True),
+        ("from utils.utils import pad", (".gitmodules",), True),
+        ("import sys\nsys.path.append(there)\nfrom utils.utils import pad", (), True),
+        ("try:\n    from utils.utils import pad\nexcept ImportError:\n    pad = None", (), True),
+        ("import utils", (), True),
+        ("from distributed.utils import pad", (), True),
+    ],
+)
+def test_a_folder_of_a_code_base_from_which_a_file_was_copied(
+    imports: str, files: tuple[str, ...], by_default: bool, tmp_path: Path
+) -> None:
+    program = tmp_path / "codec" / "train.py"
+    for path in (program, *(tmp_path / each for each in files)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("def pad(): pass\n", encoding="utf-8")
+    program.write_text(TRAINER.format(imports=imports), encoding="utf-8")
+    (finding,) = (
+        each for each in api.check(tmp_path, Settings(root=tmp_path, select=("ALL",))) if each.code == "TRL003"
+    )
+    assert finding.by_default is by_default

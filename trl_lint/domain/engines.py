@@ -137,6 +137,7 @@ class EnginesInUse(NamedTuple):
         given_options: The options that commands give to the programs that the file is part of.
         passed_over: The definitions of the file that nothing uses, beside others that programs import by name.
         taken: What other files import from the file by name, if it mentions Lightning; None if that is not known.
+        missing: The modules that the file imports from folders of its own project that are in no folder there.
         one_device: Whether settings of the project build all its Trainers, each for one device, and no launch is known.
     """
 
@@ -166,6 +167,7 @@ class EnginesInUse(NamedTuple):
     one_gpu: bool = False
     started_on_several: str = ""
     one_device: bool = False
+    missing: frozenset[str] = frozenset()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

@@ -1119,6 +1119,13 @@ MADE_IN_BUILDS = Guess(
     "that `..utils.versions` of a copied file is missing says that the file was not copied whole "
     "(declare-lab/tango, mustango/diffusers)",
 )
+OWN_FOLDER = Guess(
+    group=NOT_RUN,
+    words=_one_of("dataloader dataloaders helper helpers util utils"),
+    says="A folder with such a name, of which a module is imported, is one of the project's own.",
+    because="LiuZH-19/SongGen, main_launch_vqdp.py: `from utils.utils import save_checkpoint`, of the code base from "
+    "which the file was copied",
+)
 COPIED_LIBRARY = Guess(
     group=NOT_RUN,
     words=_one_of("accelerate detectron2 diffusers dinov2 fairseq openpoints parallel_wavegan peft transformers trl"),

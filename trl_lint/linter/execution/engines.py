@@ -26,6 +26,7 @@ from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.known_launches import are_all_known, as_started_around, chosen_by, start_others_only
 from trl_lint.linter.execution.lightning_code import LightningCode
 from trl_lint.linter.execution.lightning_use import with_lightning
+from trl_lint.linter.execution.missing_modules import with_missing
 from trl_lint.linter.execution.named_programs import ProgramStart, StartsOfPrograms, is_around, parts_of
 from trl_lint.linter.execution.on_one_node import is_on_one_node
 from trl_lint.linter.execution.one_process_starts import (
@@ -111,6 +112,7 @@ class ProjectEngines:
             found = found._replace(started_from=around, home=str(project), given_options=given, others_started=others)
             found = found._replace(one_device=known.one_device and not found.launched)
             around_it = self._with_around(project)
+            found = with_missing(found, path, around_it)
             self._in_use[path] = with_lightning(
                 with_uses(found, path, around_it), path, around_it, self.files, self._lightning_code
             )

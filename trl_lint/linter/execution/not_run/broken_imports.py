@@ -6,6 +6,7 @@ For example:
                           from .losses import dpo           or src/own/losses.py exists and binds no such name
     scripts/evaluate.py   from own.train.old import Args    own/train/ is a folder of the project, and old.py has moved
     pretrain.py           import model.old as model         model/ is a folder beside it, from which others import
+    codec/train.py        from utils.utils import Logger    copied from a code base with utils/utils.py: here is none
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def _folders(project: Project, module: Module, dots: int, parts: Sequence[str]) 
     if first is None:
         if found is None and len(parts) > 1:
             yield from _plain_folders(project, module, parts[0])
+            yield from _folder_of_missing(project, module, parts)
         return
     is_folder = first.name == "__init__.py"
     if is_folder and first.parent.name != parts[0]:
@@ -109,6 +111,20 @@ def _plain_folders(project: Project, module: Module, name: str) -> Iterator[Path
         return
     if any(project.has_file(folder / name / f"{each.decode()}.py") for each in _found(below, codes)):
         yield folder
+
+
+def _folder_of_missing(project: Project, module: Module, parts: Sequence[str]) -> Iterator[Path]:
+    """The folder of a file that imports a module of its project's own, if that is in no folder of the project.
+
+    It may be in a submodule that is not checked out.
+    """
+    engines = module.engines()
+    if ".".join(parts) not in engines.missing or module.mentions(rb"\bsys\.path\b"):
+        return
+    around = [each for each in module.path.parents if each.is_relative_to(engines.home)]
+    has_submodules = project.has_file(Path(engines.home, ".gitmodules"))
+    if not has_submodules and not any(os.path.isdir(each / parts[0]) for each in around):
+        yield module.path.parent
 
 
 def _found(wanted: re.Pattern[bytes], codes: Iterable[bytes]) -> Iterator[bytes]:
