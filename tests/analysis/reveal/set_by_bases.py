@@ -55,6 +55,48 @@ class Asks(Rows):
             reveal_rank(folder)  # revealed: same
 
 
+class Set(Dataset):
+    def __init__(self, folder, mode="w", **kwargs):
+        self.mode = mode
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+
+
+class SetByText(Set):
+    """Whoever makes the object may give it another one."""
+
+    def __init__(self, folder, **kwargs):
+        super().__init__(folder, **kwargs)
+        if self.mode == "x":
+            reveal_rank(folder)  # revealed: same
+
+
+class Configured(Dataset):
+    def __init__(self, folder, mode="w"):
+        self.mode = mode
+
+    def configure(self):
+        self.mode = unknown()
+
+    def count(self):
+        self.size = unknown()
+
+
+class Configures(Configured):
+    """A method of the base that the heir calls afterwards sets it again."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.count()
+        if self.mode == "x":
+            reveal_rank(folder)  # revealed: never
+        self.configure()
+        if self.mode == "x":
+            reveal_rank(folder)  # revealed: same
+
+
+SetByText("rows", **unknown())
+Configures("rows")
 Cached.load("rows", size=3)
 Cached("rows")
 Leaf("rows", "r")

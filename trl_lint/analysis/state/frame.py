@@ -254,7 +254,7 @@ class Frame:
 
     def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Identity]) -> None:
         """A callee changed these attributes and cells: drop or join what was known of them here."""
-        for key in attributes:
+        for key in attributes | self.objects.take_set_by_bases({name for _, name in attributes}):
             self.objects.dirty.discard(key)
             if self.memory.attributes.pop(key, None) is not None:
                 self.read_attribute(*key)  # at once: where paths meet, what was known before must not count on all

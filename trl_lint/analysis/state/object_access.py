@@ -97,6 +97,12 @@ class ObjectAccess:
         known = ((key, memory.attributes[key]) for key in written if key in memory.attributes)
         return {name: value for (_, name), value in known if isinstance(value.const, _PLAIN)}
 
+    def take_set_by_bases(self, names: set[str]) -> set[tuple[ClassInfo, str]]:
+        """The attributes of these names that the `__init__` of a base has set, which no longer count as set by it."""
+        found = {key for key in self.set_by_bases if key[1] in names}
+        self.set_by_bases -= found
+        return found
+
     def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
         """Begin a branch: writes of the other branch are not flushed in it. Return the writes so far, for `merge`."""
         written = (self.dirty, self.dirty_cells)
