@@ -193,6 +193,9 @@ def test_a_package_in_a_folder_of_another_name_may_be_installed(name: str, tmp_p
         ("from utils.utils import pad", ("other/utils/utils/__init__.py",), True),
         ("from utils.utils import pad", ("utils/of_a_namespace.py",), True),
         ("from utils.utils import pad", (".gitmodules",), True),
+        ("from utils.utils import pad", ("tools/run.py", "tools/utils/utils.pyx"), True),  # compiled
+        ("from utils.utils import pad", ("tools/run.py", "tools/utils/pads.pyx"), False),
+        ("import search\nfrom utils.utils import pad", ("codec/search.py",), False),
         ("import sys\nsys.path.append(there)\nfrom utils.utils import pad", (), True),
         ("try:\n    from utils.utils import pad\nexcept ImportError:\n    pad = None", (), True),
         ("import utils", (), True),
@@ -210,4 +213,24 @@ def test_a_folder_of_a_code_base_from_which_a_file_was_copied(
     (finding,) = (
         each for each in api.check(tmp_path, Settings(root=tmp_path, select=("ALL",))) if each.code == "TRL003"
     )
+    assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"codec/search.py": "def add(): pass\n"}, False),
+        ({"codec/search.py": "import sys\n\nsys.path.append(there)\n"}, True),
+        ({"codec/pyproject.toml": ""}, False),
+        ({"codec/pyproject.toml": "", ".gitmodules": ""}, True),
+        ({"utils/utils.py": "def pad(): pass\n"}, True),  # around the linted folder
+    ],
+)
+def test_a_missing_folder_may_lie_where_nothing_was_read(files: dict[str, str], by_default: bool, tmp_path: Path):
+    program = TRAINER.format(imports="import search\nfrom utils.utils import pad")
+    for name, text in {"codec/train.py": program, **files}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (finding,) = api.check(tmp_path / "codec", Settings(root=tmp_path / "codec", select=("TRL003",)))
     assert finding.by_default is by_default

@@ -5,8 +5,9 @@ codec/train.py    from utils.utils import Logger    copied from a code base with
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.domain.engines import EnginesInUse
@@ -31,4 +32,15 @@ def with_missing(found: EnginesInUse, path: Path, projects: Mapping[Path, Projec
 def _is_anywhere(name: str, projects: Mapping[Path, ProjectScan]) -> bool:
     """Whether a module of this name, or a folder, is in any folder of these projects."""
     ends = tuple(f"/{name.replace('.', '/')}{mark}" for mark in "./")
-    return any(end in f"/{each}" for scan in projects.values() for each in scan.importers.code for end in ends)
+    return any(
+        any(end in f"/{each}" for each in scan.importers.code for end in ends) or _is_unread(name, folder, scan)
+        for folder, scan in projects.items()
+    )
+
+
+def _is_unread(name: str, home: Path, scan: ProjectScan) -> bool:
+    """Whether it is there without Python code that was read: compiled, behind a link, or excluded."""
+    first, *below, last = name.split(".")
+    around = {folder for each in scan.importers.code for folder in PurePosixPath(each).parents}
+    found = (Path(home, folder, first) for folder in around)
+    return any(any(Path(each, *below).glob(f"{last}*")) for each in found if os.path.isdir(each))

@@ -18,12 +18,14 @@ from pathlib import Path
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.import_lines import imported_files
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.knowledge.heuristics import MADE_IN_BUILDS
 from trl_lint.linter.execution.not_run.bound_names import may_bind
 
 # What is appended to the search path comes after the program's own folder.
 _CHANGES_PATH = rb"\bsys\.path\b(?!\.append\()"
+_SEARCH_PATH = re.compile(rb"\bsys\.path\b")
 
 
 def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -116,15 +118,20 @@ def _plain_folders(project: Project, module: Module, name: str) -> Iterator[Path
 def _folder_of_missing(project: Project, module: Module, parts: Sequence[str]) -> Iterator[Path]:
     """The folder of a file that imports a module of its project's own, if that is in no folder of the project.
 
-    It may be in a submodule that is not checked out.
+    It may be in a submodule that is not checked out, or where a file that is imported before adds to the search path.
     """
-    engines = module.engines()
-    if ".".join(parts) not in engines.missing or module.mentions(rb"\bsys\.path\b"):
+    if ".".join(parts) not in module.engines().missing or _changes_search_path(project, module):
         return
-    around = [each for each in module.path.parents if each.is_relative_to(engines.home)]
-    has_submodules = project.has_file(Path(engines.home, ".gitmodules"))
+    around = module.path.parents
+    has_submodules = any(project.holds(each, ".gitmodules") for each in around)
     if not has_submodules and not any(os.path.isdir(each / parts[0]) for each in around):
         yield module.path.parent
+
+
+def _changes_search_path(project: Project, module: Module) -> bool:
+    """Whether a file, or one that it imports, adds folders to the search path: `import _init_paths`."""
+    imported = imported_files(project, module.path, project.text(module.path))
+    return any(_SEARCH_PATH.search(project.code(each)) for each in (module.path, *imported))
 
 
 def _found(wanted: re.Pattern[bytes], codes: Iterable[bytes]) -> Iterator[bytes]:
