@@ -6,6 +6,8 @@ model:
     first_stage_config:
       target: ldm.AutoencoderKL         a part of the model around it
 name: VQModel                           may be anything, so it counts as whole, too
+
+Elsewhere, what is written for hydra counts as whole: `train.py model._target_=ldm.VQModel`.
 """
 
 from __future__ import annotations
@@ -25,18 +27,26 @@ _COMMENT = re.compile(rb"(?:^|[ \t])#.*")
 # The module of a class, and a class, by its name.
 _MODULE = re.compile(rb"\b(\w+(?:\.\w+)*)\.[A-Z]\w*")
 _CLASS = re.compile(rb"\b[A-Z]\w*[a-z]\w*")
+# Where commands, documents and code say what hydra builds, with what they say if that is a text.
+_HYDRA = b"_target_"
+_SAID = re.compile(
+    rb"""\b_target_(?:["']?[ \t]*(?:(?::[^=\n"']*)?=(?!=)|:)|["']\][ \t]*=(?!=))[ \t]*(["']?)([\w.]*)(.?)"""
+)
+# What may follow it in a command or a document; a variable may not.
+_AFTER = frozenset({b"", *(bytes([each]) for each in b" \t\r`,;)]}\\\"'")})
 
 
 class BuiltClasses(NamedTuple):
     """The unqualified names of the classes that settings name.
 
     whole: those that may be built as models of their own. parts: those that are built as parts of others. modules: the
-    dotted names of the modules that have them.
+    dotted names of the modules that have them. open: what stands where a variable, or code, says what hydra builds.
     """
 
     whole: frozenset[str] = frozenset()
     parts: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
+    open: frozenset[str] = frozenset()
 
     def are_in(self, path: PurePath) -> bool:
         """Whether one of them is in a file, from whatever folder it is imported."""
@@ -62,12 +72,15 @@ class _Block:
 
 
 def built_classes(path: PurePath, data: bytes) -> BuiltClasses:
-    """The unqualified names of the classes that a settings file names; none for other files."""
-    if path.suffix not in YAML or len(data) > LARGEST:
+    """The unqualified names of the classes that a file names, which has settings, or is any other one for hydra."""
+    if len(data) > LARGEST:
         return BuiltClasses()
+    if path.suffix not in YAML:
+        return _said_in(data, is_code=path.suffix == ".py") if _HYDRA in data else BuiltClasses()
     blocks: list[_Block] = []
     modules = set(_MODULE.findall(data))
     named = {name for item in _ITEM.findall(data) for name in _CLASS.findall(item)}
+    to_be_chosen = set[bytes]()
     block = _Block(-1, None)
     for line in _LINE.finditer(data):
         start, key, value = line.groups(b"")
@@ -77,12 +90,30 @@ def built_classes(path: PurePath, data: bytes) -> BuiltClasses:
             module, _, block.target = value.strip(b" \t\r\"'").rpartition(b".")
             modules.add(module)
             blocks.append(block)
+            to_be_chosen |= {value} if key == _HYDRA and b"$" in value else set()
         else:
             named.update(_CLASS.findall(value))
     parts = {each.target for each in blocks if each.is_part}
     whole = {each.target for each in blocks if not each.is_part} | named
-    found = (whole, parts, modules - {b""})
-    return BuiltClasses(*(frozenset(each.decode("utf-8", "replace") for each in names) for names in found))
+    return _as_text(whole, parts, modules, to_be_chosen)
+
+
+def _said_in(data: bytes, *, is_code: bool) -> BuiltClasses:
+    """What a file that is no settings says of what hydra builds. In code, only a text in quotes is known."""
+    whole, modules, to_be_chosen = set[bytes](), set[bytes](), set[bytes]()
+    for each in _SAID.finditer(data):
+        module, _, name = each[2].rpartition(b".")
+        is_closed = each[3] == each[1] if each[1] else not is_code and each[3] in _AFTER
+        if module and name and is_closed:
+            whole.add(name)
+            modules.add(module)
+        else:
+            to_be_chosen.add(each[0])
+    return _as_text(whole, set(), modules, to_be_chosen)
+
+
+def _as_text(*found: set[bytes]) -> BuiltClasses:
+    return BuiltClasses(*(frozenset(each.decode("utf-8", "replace") for each in names - {b""}) for names in found))
 
 
 def united(found: Iterable[BuiltClasses]) -> BuiltClasses:

@@ -7,7 +7,7 @@ mentions Lightning, and which definitions nothing in these projects uses, beside
 
 A package that is installed is for the programs of others. So is a file of which all, or the module itself, is imported
 somewhere; and code that imports by names that it makes up may use anything. What hydra builds is named in settings: if
-they name some definitions of a file, it builds those, and not the others.
+they name some definitions of a file, it builds those, and not the others, unless a variable or code may name these.
 
     callbacks.py    class Saver(Callback): …              upload.yaml    _target_: imports.Uploader
                     class Uploader(Callback): …           imports.py     from callbacks import *
@@ -33,10 +33,8 @@ from trl_lint.linter.execution.project_scan import ProjectScan
 _DEFINED = re.compile(rb"(?m)^(?:async[ \t]+)?(?:class|def)[ \t]+(\w+)")
 # What a project imports to find modules, classes or functions without naming them.
 _FINDERS = ("getmembers", "import_module", "importlib", "locate", "pkgutil", "pydoc")
-# Code that makes up what hydra builds, which settings do not name.
-_BUILDS_OTHERS = re.compile(
-    rb"\bget_(?:class|method|object|static_method)\(|[\"']_target_[\"']\s*(?::|\]\s*=)|\b_target_\s*="
-)
+# Code that has hydra find what settings may not name.
+_BUILDS_OTHERS = re.compile(rb"\bget_(?:class|method|object|static_method)\(")
 # Code that finds them in its own file.
 _FINDS_OWN = re.compile(rb"(?<![.\w])(?:eval|exec|globals|Fire)\(|\b(?:__dict__|__init_subclass__|__subclasses__)\b")
 _LIGHTNING = b"lightning"
@@ -92,7 +90,8 @@ def _passed_over(path: Path, home: Path, projects: Mapping[Path, ProjectScan]) -
     own = set() if used is None else defined - used - named
     if not own or _FINDS_OWN.search(code) is not None:
         return frozenset()
-    if defined.isdisjoint(named) and any(each.importers.import_one_of(BUILDERS) for each in projects.values()):
+    is_open = bool(built.open) or defined.isdisjoint(named)
+    if is_open and any(each.importers.import_one_of(BUILDERS) for each in projects.values()):
         return frozenset()
     return frozenset(each for each in own if count_of(each, code) == 1)
 
