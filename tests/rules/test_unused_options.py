@@ -319,6 +319,10 @@ IN_CODE = "torchrun --nproc_per_node 8 train.py recipes/small.py\n"
         ('_base_ = ["large.py"]\nepochs = 3\n', IN_CODE, True),
         ("from large import *\n\nepochs = 3\n", IN_CODE, True),
         ("from .large import trainer\n\ntrainer.epochs = 3\n", IN_CODE, True),
+        ("from recipes.base.large import trainer\n\ntrainer.epochs = 3\n", IN_CODE, True),
+        ("import recipes.large as large\n\ntrainer = large.trainer\n", IN_CODE, True),
+        ("from mmcv import Config\n\ntrainer = Config.fromfile(large)\n", IN_CODE, True),
+        ("import yaml\n\ntrainer = yaml.safe_load(large)\n", IN_CODE, True),
         ("", IN_CODE, True),
         ("epochs = 3\n", IN_CODE + "torchrun train.py recipes/large.py\n", True),
         ("epochs = 3\n", IN_CODE + "torchrun train.py\n", True),
@@ -327,6 +331,12 @@ IN_CODE = "torchrun --nproc_per_node 8 train.py recipes/small.py\n"
 )
 def test_settings_in_python_that_commands_name(settings, runs, by_default, tmp_path):
     assert is_by_default(tmp_path, runs=runs, more={"recipes/small.py": settings}) is by_default
+
+
+@pytest.mark.parametrize(("beside", "by_default"), [("large", True), ("larger", False)])
+def test_settings_in_python_from_a_file_beside_them(beside, by_default, tmp_path):
+    more = {"recipes/small.py": "import large\n\nepochs = large.epochs\n", f"recipes/{beside}.py": "epochs = 3\n"}
+    assert is_by_default(tmp_path, runs=IN_CODE, more=more) is by_default
 
 
 @pytest.mark.parametrize(("settings", "by_default"), [("save_config: false\n", False), ("save_config: true\n", True)])

@@ -15,12 +15,14 @@ For example:
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.domain.engines import GivenOptions
 from trl_lint.knowledge.heuristics import SETTINGS_OPTION
 from trl_lint.launch.judge.scanned_files import YAML
@@ -33,8 +35,11 @@ _Options = frozenset[tuple[str, str]]
 # Settings of a training have fewer bytes than this.
 _LARGEST = 50_000
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-# Settings in Python that begin with others, as mmcv and Python have it, are not all in one file.
-_GOES_ON = re.compile(rb"\b_base_\b|\bread_base\b|\bimport[ \t(\\]*\*|\bfrom[ \t]+\.|\b(?:exec|eval|open)\(")
+# Settings in Python that begin with others, as mmcv and Python have it, or read them, are not all in one file.
+_GOES_ON = re.compile(
+    rb"\b_base_\b|\bread_base\b|\bimport[ \t(\\]*\*|\bfrom[ \t]+\."
+    rb"|(?:\b(?:exec|eval|open|fromfile|get_config|import_module|read_text)|load\w*)\("
+)
 
 
 def options_given(project: ProjectScan, programs: Collection[str], folder: Path) -> GivenOptions:
@@ -114,9 +119,17 @@ def _settings(folder: Path, file: PurePosixPath, named: str) -> _Options | None:
 def _settings_in_code(folder: Path, file: PurePosixPath, named: str) -> _Options | None:
     """What a Python file that a command names may set: anything that it mentions; None if others may set more."""
     text = _content(folder, file, named)
-    if not 0 < len(text) <= _LARGEST or _GOES_ON.search(text):
+    if not 0 < len(text) <= _LARGEST or _GOES_ON.search(text) or _imports_beside(folder, file, named, text):
         return None
     return frozenset((each.decode(), "") for each in _NAME.findall(text))
+
+
+def _imports_beside(folder: Path, file: PurePosixPath, named: str, text: bytes) -> bool:
+    """Whether settings in Python import others: from a folder that they are in, or a file beside them."""
+    lines = import_lines(text)
+    first = {each.partition(".")[0] for module, names in lines for each in ((module,) if module else names)}
+    beside = (each.with_name(f"{name}.py") for each in _places(folder, file, named) for name in first)
+    return not first.isdisjoint(parts_of(named)[:-1]) or any(map(os.path.isfile, beside))
 
 
 def _content(folder: Path, file: PurePosixPath, named: str) -> bytes:
