@@ -92,7 +92,7 @@ def test_without_shuffling_all_gpus_do_the_same(shuffle):
         {"data": DATA + "if flag:\n    rows = Texts(args.path)\n", "rows": ROWS + ROWS.replace("Rows", "Texts")},
         {"rows": ROWS + "    def begin(self, epoch):\n        self.epoch = epoch\n\n"},
         {"rows": ROWS.replace("self.part", "self.device"), "data": DATA.replace("path)", "path, dist.get_rank())")},
-        {"data": DATA + "print(args.gpu_ids[rank], args.CPU_MAP[rank])\n"},
+        {"data": DATA + "print(args.gpu_ids[rank], args.CPU_MAP[rank], args.visible_devices[rank])\n"},
         {"model": f"model = net\nif flag:\n    {MODEL}"},
         {"model": "model = FullyShardedDataParallel(net)\n"},
         {
@@ -133,6 +133,8 @@ def test_loaders_of_all_rows(changes):
         {"data": DATA + "mine = args.parts[rank]\n"},
         {"data": DATA + "mine = args.rows_per_gpu[rank]\n"},
         {"data": DATA + "mine = args.gpu_rows[rank]\n"},
+        {"data": DATA + "mine = args.rows_cpu[rank]\n"},
+        {"data": DATA + "mine = args.files_by_device[rank]\n"},
         {"data": 'rows = load_dataset(args.name, split="train", streaming=True)\n'},
         {"data": DATA + "torch.manual_seed(args.seed + dist.get_rank())\n"},
         {"data": DATA + "groups = dist.new_group([0, 1])\n"},
