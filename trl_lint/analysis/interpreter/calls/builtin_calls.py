@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.calls import attribute_calls, rows_of_batches
 from trl_lint.analysis.interpreter.calls.first_elements import first_of
-from trl_lint.analysis.interpreter.conditions import lists_of_models, own_tests, wrapper_questions
+from trl_lint.analysis.interpreter.conditions import lists_of_models, none_tests, own_tests, wrapper_questions
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
 from trl_lint.analysis.interpreter.objects import (
     attribute_tests,
@@ -129,7 +129,7 @@ _RETURNED: dict[str, Value] = {"id": IDENTITY, "print": NONE}
 
 
 def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    value = args.positional[0]
+    value = none_tests.questioned(args.positional[0])
     sequences.used(frame, value, "__len__", args.expression(0))
     if isinstance(value, ContainerValue):
         frame.consume(value)

@@ -91,6 +91,7 @@ def as_condition(frame: Frame, value: Value) -> Value:
         value = value.replace(rank=ranks.UNKNOWN)  # a test of a whole batch only asks whether there is one
     if value.rank.differs and none_tests.is_filled(value):
         return flag()
+    value = none_tests.questioned(value)
     on_some = truth_on_some(value) or containers.truth_on_some(frame, value)
     return on_some or emptiness_tests.truth_by_place(frame, value) or value
 

@@ -16,7 +16,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions import number_tests
+from trl_lint.analysis.interpreter.conditions import none_tests, number_tests
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -36,6 +36,7 @@ _MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
 
 def membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
+    right = none_tests.questioned(right)
     if (on_some := containers.truth_on_some(frame, right)) is not None:
         return on_some
     if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:

@@ -64,6 +64,12 @@ def is_filled(value: Value) -> bool:
     return value.const is CREATED or (isinstance(value, PathValue) and value.const is MISSING)
 
 
+def questioned(value: Value) -> Value:
+    """A value whose truth, length or part is asked for: of `tag + str(rank)`, these are mostly the same."""
+    is_put_together = value.kind is Kind.STRING and type(value.const) is str and WILDCARD in value.const
+    return value.replace(rank=ranks.UNKNOWN) if is_put_together and value.rank == ranks.RANK_LOCAL else value
+
+
 def none_on_some(value: Value, module: Module, test: cst.CSTNode, rank: Rank) -> Value:
     """What a function returns that returns None where a test of this rank's own data holds; rank: that of the test."""
     text = "`{}` differs between ranks, and on some of them None is returned"

@@ -203,8 +203,8 @@ def _is_of_rank(value: Value) -> bool:
     return value.rank == ranks.RANK_LOCAL and value.kind in _OF_RANK
 
 
-# What is computed from a number and an unknown value has the kind of data, and a text put together with one has none.
-_OF_RANK = frozenset({Kind.BATCH, Kind.NUMBER, Kind.STRING, Kind.UNKNOWN})
+# What is computed from a number and an unknown value has the kind of data.
+_OF_RANK = frozenset({Kind.BATCH, Kind.NUMBER, Kind.STRING})
 # The result of `os.path.join(…)` is only known to be pure.
 _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 

@@ -255,6 +255,8 @@ _MOST_ITEMS = 16
 def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     if left.kind is right.kind is Kind.STRING or (left.kind is Kind.STRING and right.device == GLOBAL_RANK):
         return add_texts(frame, (left, right))  # `"cuda:" + str(rank)`
+    if {left.kind, right.kind} == {Kind.STRING, Kind.UNKNOWN} and ranks.RANK_LOCAL in (left.rank, right.rank):
+        return add_texts(frame, (left, right))  # `args.tag + str(rank)`: of an option nothing is known
     if left.kind is right.kind is Kind.TUPLE:
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):
