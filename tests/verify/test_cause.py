@@ -175,7 +175,9 @@ def test_a_race_behind_an_unrelated_fix(run):
     proof, asked = run(START + LOGS + RACE)
     assert [finding.code for finding in proof.fixes] == ["TRL003"]
     assert asked == ["as it is", "fixed", "as it is, again"]
-    assert "the failure does not repeat, so nothing is shown of the fix" in last(proof)
+    # On a busy machine a rank may be late the second time, so that the run fails in another way: that shows no more.
+    assert last(proof).startswith("It failed as it is and passed when fixed, but ")
+    assert "so nothing is shown of the fix" in last(proof)
 
 
 @pytest.mark.torch
